@@ -1,0 +1,64 @@
+//! How much an engine may spend, and why it stopped.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Time and cancellation, polled by every engine. Cloning shares the cancellation.
+#[derive(Clone, Debug, Default)]
+pub struct Budget {
+    deadline: Option<Instant>,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Budget {
+    /// No limit; can still be cancelled.
+    pub fn unlimited() -> Budget {
+        Budget::default()
+    }
+
+    /// Ends `time` from now.
+    pub fn lasting(time: Duration) -> Budget {
+        Budget { deadline: Instant::now().checked_add(time), ..Budget::default() }
+    }
+
+    /// Makes every engine that polls this budget stop soon.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Why an engine has to stop now, if it has to.
+    pub fn stop(&self) -> Option<StopReason> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Some(StopReason::Cancelled);
+        }
+        let over = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        over.then_some(StopReason::OutOfTime)
+    }
+}
+
+/// Why an engine stopped: "nothing found" and "gave up" never look alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StopReason {
+    /// Everything was looked at.
+    Complete,
+    /// The budget's time ran out; the findings so far are right but may not be all.
+    OutOfTime,
+    /// Somebody cancelled.
+    Cancelled,
+    /// The runs lack what the engine needs; the text says what.
+    Lacks(&'static str),
+}
+
+/// What an engine found, and why it stopped.
+#[derive(Clone, Debug)]
+pub struct Outcome<T> {
+    /// The findings, best first.
+    pub findings: Vec<T>,
+    /// Why it stopped.
+    pub stopped: StopReason,
+}

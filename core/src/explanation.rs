@@ -1,0 +1,215 @@
+//! What a person reads about one failure, as data. `docs/explain-json.md` documents the JSON of it.
+
+use serde::{Deserialize, Serialize};
+
+/// The class of a bug.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BugKind {
+    /// Accesses to one location that were meant as one step were interrupted.
+    AtomicityViolation,
+    /// The same over several locations.
+    MultiVariableAtomicityViolation,
+    /// Two accesses ran in the order that was not meant.
+    OrderViolation,
+    /// Unordered conflicting accesses.
+    DataRace,
+    /// Threads wait for each other.
+    Deadlock,
+    /// A thread waits for a signal that was sent before.
+    LostWakeup,
+    /// Memory used after it was given back.
+    UseAfterFree,
+    /// Fails in every order.
+    Sequential,
+}
+
+/// How sure an explanation is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// Re-executed.
+    Confirmed,
+    /// Engines agree, not re-executed.
+    Likely,
+    /// Predicted, not reproduced.
+    Possible,
+}
+
+/// A place in the source.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// File as the debug info names it; empty when not known.
+    pub file: String,
+    /// Line, from 1; 0 when not known.
+    pub line: u32,
+    /// Column in bytes, from 1; 0 when not known.
+    pub column: u32,
+    /// Function.
+    pub function: String,
+    /// Source text of the line, trimmed.
+    pub text: String,
+}
+
+/// Where and how the run failed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FailurePlace {
+    /// Where; none for a timeout.
+    pub site: Option<Place>,
+    /// One line, as in [`unsnarl_trace::Failure::message`].
+    pub message: String,
+}
+
+/// What a site does in an explanation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A line that a person would change: the root cause.
+    Cause,
+    /// The access of the other thread that came in between or too early.
+    Interference,
+    /// Seen on the way; a hint.
+    Step,
+    /// Where the run failed.
+    Failure,
+}
+
+/// One marked site.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SiteMark {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Who, as people say it: `withdraw (main.2)`.
+    pub thread: String,
+    /// `read`, `write`, `lock`, ... ([`unsnarl_trace::EventKind::name`]).
+    pub access: String,
+    /// On what.
+    pub location: String,
+    /// What it does in the explanation.
+    pub role: Role,
+    /// Step number in [`Explanation::steps`], from 1, when it is one.
+    pub step: Option<u32>,
+}
+
+/// One step of the failing run, in the order in which they ran.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// Who: `main.2`.
+    pub thread: String,
+    /// Where.
+    pub place: Place,
+    /// `read`, `write`, ...
+    pub access: String,
+    /// On what.
+    pub location: String,
+    /// What it did, for a person: `reads 300`.
+    pub effect: String,
+    /// Remark, e.g. `in between`; empty when there is none.
+    pub note: String,
+    /// Row of the run that the step is.
+    pub event: u32,
+}
+
+/// Why two steps are connected.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EdgeKind {
+    /// The order in the failing run.
+    Failing,
+    /// The order in passing runs.
+    Passing,
+    /// A value flowed.
+    Flow,
+    /// One thread waits for the other.
+    WaitsFor,
+}
+
+/// A connection between two sites: indices into [`Explanation::sites`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Edge {
+    /// Index of the earlier site.
+    pub from: u32,
+    /// Index of the later site.
+    pub to: u32,
+    /// Why.
+    pub kind: EdgeKind,
+}
+
+/// Lines that should be one step.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Region {
+    /// File.
+    pub file: String,
+    /// First line.
+    pub first: u32,
+    /// Last line.
+    pub last: u32,
+    /// Function.
+    pub function: String,
+    /// The lock that guards the location already, if one does.
+    pub lock: Option<String>,
+}
+
+/// An error invariant.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct InvariantMark {
+    /// File.
+    pub file: String,
+    /// Line where it begins to hold.
+    pub line: u32,
+    /// Who.
+    pub thread: String,
+    /// The invariant in source names.
+    pub text: String,
+}
+
+/// How often the failing order failed and the other passed when they were run again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// Failures of the failing order.
+    pub fails: u32,
+    /// Out of this many executions.
+    pub of_fails: u32,
+    /// Passes of the passing order.
+    pub passes: u32,
+    /// Out of this many executions.
+    pub of_passes: u32,
+}
+
+/// One explanation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Explanation {
+    /// Stable over runs of the same corpus: made from class and sites.
+    pub id: String,
+    /// The class.
+    pub kind: BugKind,
+    /// First line: what went wrong.
+    pub headline: String,
+    /// Who did it, where, in one or two lines.
+    pub detail: String,
+    /// What passing runs do instead, in one line; empty when nothing is known.
+    pub contrast: String,
+    /// How sure.
+    pub certainty: Certainty,
+    /// Names of the failing runs that it explains, in order; `replay` takes them.
+    pub runs: Vec<String>,
+    /// Where and how they fail.
+    pub failure: FailurePlace,
+    /// The steps that matter, in the order in which they ran.
+    pub steps: Vec<Step>,
+    /// The marked sites, causes first.
+    pub sites: Vec<SiteMark>,
+    /// Connections between sites.
+    pub edges: Vec<Edge>,
+    /// What should be one step.
+    pub region: Option<Region>,
+    /// Error invariants.
+    pub invariants: Vec<InvariantMark>,
+    /// Which engines say so.
+    pub engines: Vec<String>,
+    /// What re-execution showed.
+    pub confirmed: Option<Tally>,
+    /// What the reader should know: inexact runs, few passing runs.
+    pub caveats: Vec<String>,
+}

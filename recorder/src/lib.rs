@@ -1,0 +1,1 @@
+//! Compiler wrapper, launching, symbolizing and replay.

@@ -1,0 +1,38 @@
+//! The leaf of unsnarl: what an event is, how a run is stored, and how the raw log lies in memory.
+//!
+//! * [`raw`] is the fixed layout that the runtime inside the user's program writes and the recorder
+//!   reads. It needs neither `std` nor any other crate.
+//! * [`model`], [`meta`] and [`run`] are a run in memory: columns of small integers and tables.
+//! * [`write`](mod@write) and [`read`](mod@read) are the run file, an Arrow IPC file
+//!   (`docs/run-file.md` is its specification).
+//!
+//! This crate opens no process, reads no debug info and analyses nothing.
+#![cfg_attr(not(feature = "file"), no_std)]
+
+pub mod raw;
+
+#[cfg(feature = "file")]
+pub mod meta;
+#[cfg(feature = "file")]
+pub mod model;
+#[cfg(feature = "file")]
+pub mod read;
+#[cfg(feature = "file")]
+pub mod run;
+#[cfg(feature = "file")]
+pub mod schedule;
+#[cfg(feature = "file")]
+mod schema;
+#[cfg(feature = "file")]
+pub mod write;
+
+#[cfg(feature = "file")]
+pub use crate::{
+    meta::{
+        Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, SourceRow, ThreadRow,
+    },
+    model::{Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value},
+    read::ReadError,
+    run::{Events, Run},
+    schedule::Schedule,
+};

@@ -1,0 +1,214 @@
+//! What a run file says about the run as a whole: JSON under the key `unsnarl.run` of the schema.
+
+use crate::{
+    model::{EventId, LocationId, SiteId, StackId, ThreadId},
+    schedule::Schedule,
+};
+use serde::{Deserialize, Serialize};
+
+/// Version of the run file that this crate writes. Readers refuse newer ones.
+pub const FORMAT: u32 = 1;
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Exit status 0.
+    #[default]
+    Passed,
+    /// Assertion, abort, signal, nonzero exit status.
+    Failed,
+    /// All threads wait for each other.
+    Deadlocked,
+    /// Longer than allowed, in time or in steps.
+    TimedOut,
+    /// The record of it ends before the run did.
+    CutShort,
+}
+
+impl Outcome {
+    /// The word for it, as in file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Deadlocked => "deadlocked",
+            Self::TimedOut => "timed-out",
+            Self::CutShort => "cut-short",
+        }
+    }
+
+    /// Something went wrong in the program: failed, deadlocked or timed out.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Deadlocked | Self::TimedOut)
+    }
+}
+
+/// How the order of events came about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// One thread at a time: order and values are exact.
+    #[default]
+    Controlled,
+    /// Threads ran freely: exact only for properly locked data.
+    Free,
+    /// From another tool.
+    Imported,
+}
+
+/// What kind of failure.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// `assert`.
+    Assert,
+    /// `abort` or `std::terminate`.
+    Abort,
+    /// A fatal signal.
+    Signal,
+    /// Nonzero exit status.
+    Exit,
+    /// A block was freed twice.
+    DoubleFree,
+    /// All threads wait for each other.
+    Deadlock,
+    /// Out of time or steps.
+    Timeout,
+}
+
+/// How and where a run failed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// One line for a person, e.g. ``assertion `balance == 450` failed`` or `segmentation fault`.
+    pub message: String,
+    /// Who failed, if one thread did.
+    pub thread: Option<ThreadId>,
+    /// Where.
+    pub site: Option<SiteId>,
+    /// The event of kind `failure`, or the last access before it.
+    pub event: Option<EventId>,
+}
+
+/// A thread.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ThreadRow {
+    /// Place in the fork tree: `main`, `main.1`, `main.1.2`.
+    pub name: String,
+    /// Start routine, empty when not known.
+    pub start: String,
+    /// Who created it; `None` for `main`.
+    pub parent: Option<ThreadId>,
+    /// Where it was created.
+    pub created_at: SiteId,
+}
+
+/// A site.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct SiteRow {
+    /// Source file as the debug info names it, absolute where it can be made so; empty when not known.
+    pub file: String,
+    /// Line, from 1; 0 when not known.
+    pub line: u32,
+    /// Column in bytes, from 1; 0 when not known.
+    pub column: u32,
+    /// Function, demangled.
+    pub function: String,
+    /// Source text of the line, trimmed; empty when the source was not there or had changed.
+    pub text: String,
+}
+
+/// One frame of a call stack; with its callers it is a whole stack.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct FrameRow(
+    /// The caller's stack.
+    pub StackId,
+    /// The site of the call.
+    pub SiteId,
+);
+
+/// A source file as it was when the program was recorded.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SourceRow {
+    /// As in [`SiteRow::file`].
+    pub file: String,
+    /// SHA-256 of its bytes in hexadecimal.
+    pub sha256: String,
+}
+
+/// The metadata of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunMeta {
+    /// [`FORMAT`] of the file.
+    pub format: u32,
+    /// Path of the program.
+    pub program: String,
+    /// SHA-256 of the program's file.
+    pub build_id: String,
+    /// Program and arguments as given.
+    pub command: Vec<String>,
+    /// Working directory it ran in.
+    pub directory: String,
+    /// SHA-256 over arguments and standard input: runs of one build and one input make a corpus.
+    pub input_hash: String,
+    /// How the order came about.
+    pub mode: Mode,
+    /// Order and values are exact.
+    pub exact: bool,
+    /// `random`, `pct`, `replay`, `sequential`, `free` or `imported`.
+    pub strategy: String,
+    /// Seed of the strategy.
+    pub seed: u64,
+    /// PCT's depth; 0 otherwise.
+    pub depth: u32,
+    /// PCT's k; 0 otherwise.
+    pub expected_steps: u64,
+    /// Decision points that the run passed.
+    pub steps: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Set unless it passed.
+    pub failure: Option<Failure>,
+    /// Threads, in the order of creation.
+    pub threads: Vec<ThreadRow>,
+    /// Sites; row 0 is "not known".
+    pub sites: Vec<SiteRow>,
+    /// Call stacks as a tree; row 0 is the root.
+    pub frames: Vec<FrameRow>,
+    /// Locations that were used as locks.
+    pub locks: Vec<LocationId>,
+    /// Choices that make the run repeat.
+    pub schedule: Schedule,
+    /// Source files that sites are in.
+    pub sources: Vec<SourceRow>,
+    /// What a reader should know: gaps, inexact parts, things that could not be recorded.
+    pub problems: Vec<String>,
+}
+
+impl RunMeta {
+    /// The thread's row; an empty one for an id that is not in the table.
+    pub fn thread(&self, id: ThreadId) -> &ThreadRow {
+        static NONE: ThreadRow = ThreadRow {
+            name: String::new(),
+            start: String::new(),
+            parent: None,
+            created_at: SiteId(0),
+        };
+        self.threads.get(id.index()).unwrap_or(&NONE)
+    }
+
+    /// The site's row; an empty one for an id that is not in the table.
+    pub fn site(&self, id: SiteId) -> &SiteRow {
+        static NONE: SiteRow = SiteRow {
+            file: String::new(),
+            line: 0,
+            column: 0,
+            function: String::new(),
+            text: String::new(),
+        };
+        self.sites.get(id.index()).unwrap_or(&NONE)
+    }
+}

@@ -1,0 +1,473 @@
+//! The raw log: shared memory that the runtime fills while the user's program runs.
+//!
+//! The recorder creates the memory, writes the configuration into the [`Header`] and starts the
+//! program; the runtime maps the same memory and appends [`Record`]s. A record is complete when its
+//! kind is not zero and its index is below [`Header::records`], so the log is readable up to its last
+//! event however the program ends.
+//!
+//! ```text
+//! 0                HEADER_BYTES        one Header
+//! modules_at       MAX_MODULES         Module table: what is loaded where
+//! threads_at       MAX_THREADS         Thread table
+//! replay_at        replay_len   u16    the schedule to follow (thread numbers), written by the recorder
+//! decisions_at     decisions_cap u16   the choices that were made
+//! records_at       records_cap         Records, in the order of the run
+//! ```
+//!
+//! All integers are in the machine's byte order: the log never leaves the machine that made it.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// First eight bytes of a raw log.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
+/// Layout version; changes with every change of a struct or constant in this module.
+pub const VERSION: u32 = 1;
+/// Environment variable that holds the number of the file descriptor of the log.
+pub const FD_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD";
+/// Bytes reserved for the [`Header`].
+pub const HEADER_BYTES: usize = 8192;
+/// Most threads of one run, ended ones included.
+pub const MAX_THREADS: usize = 1024;
+/// Most loaded modules that are remembered.
+pub const MAX_MODULES: usize = 64;
+/// Most change points of the PCT strategy.
+pub const MAX_CHANGE_POINTS: usize = 32;
+
+/// How the program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum RawMode {
+    /// Nothing is recorded.
+    Off = 0,
+    /// One thread at a time; the runtime decides at every recorded event.
+    Controlled = 1,
+    /// Threads run freely; the order of the log is the order in which records were reserved.
+    Free = 2,
+}
+
+/// How the next thread is chosen in controlled mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum RawStrategy {
+    /// The running thread goes on until it blocks, ends or yields.
+    Sequential = 0,
+    /// Seeded random walk over the enabled threads.
+    Random = 1,
+    /// Probabilistic concurrency testing with [`Header::depth`] - 1 priority change points.
+    Pct = 2,
+    /// Follow the choices at `replay_at`, then go on as [`RawStrategy::Sequential`].
+    Replay = 3,
+}
+
+/// How the run ended, as far as the runtime saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum End {
+    /// The runtime never started: not an instrumented program, or it died before.
+    NotStarted = 0,
+    /// Still running, or killed from outside.
+    Running = 1,
+    /// `exit`, `_exit` or return from `main`; `exit_code` says with what.
+    Exited = 2,
+    /// `__assert_fail`; `message` holds expression, file and function, `fail_line` the line.
+    Assert = 3,
+    /// A fatal signal other than the program's own `abort`.
+    Signal = 4,
+    /// All threads wait for each other.
+    Deadlock = 5,
+    /// `max_steps` decisions were made.
+    StepLimit = 6,
+    /// The log is full.
+    LogFull = 7,
+    /// `abort` without an assertion.
+    Abort = 8,
+    /// `std::terminate`, as after an uncaught C++ exception; `message` holds its text.
+    Terminate = 9,
+    /// The process image was replaced by `exec*`.
+    Exec = 10,
+    /// A block of the heap was freed twice.
+    DoubleFree = 11,
+    /// More than [`MAX_THREADS`] threads.
+    TooManyThreads = 12,
+    /// The program did something that the runtime cannot serve; `message` says what.
+    Unsupported = 13,
+}
+
+impl End {
+    /// The variant with this number.
+    pub fn from_u32(n: u32) -> Option<End> {
+        use End::*;
+        const ALL: [End; 14] = [
+            NotStarted,
+            Running,
+            Exited,
+            Assert,
+            Signal,
+            Deadlock,
+            StepLimit,
+            LogFull,
+            Abort,
+            Terminate,
+            Exec,
+            DoubleFree,
+            TooManyThreads,
+            Unsupported,
+        ];
+        ALL.get(n as usize).copied()
+    }
+}
+
+/// The first page of the log. The recorder writes the first part, the runtime the second.
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// [`VERSION`].
+    pub version: u32,
+    /// A [`RawMode`].
+    pub mode: u32,
+    /// A [`RawStrategy`].
+    pub strategy: u32,
+    /// PCT's depth d, at least 1.
+    pub depth: u32,
+    /// Seed of the random choices.
+    pub seed: u64,
+    /// PCT's k: how many decisions a run is expected to have.
+    pub expected_steps: u64,
+    /// Random walk: leave the running thread only once in this many decisions; 0 or 1 is uniform.
+    pub switch_one_in: u32,
+    /// Reads (or failed attempts) in a row after which a thread counts as spinning and yields.
+    pub spin_limit: u32,
+    /// Decisions after which the run is ended as [`End::StepLimit`].
+    pub max_steps: u64,
+    /// The virtual clock's start, nanoseconds since the epoch.
+    pub start_time: u64,
+    /// Nonzero: record function entry and exit.
+    pub record_calls: u32,
+    /// Nonzero: wake condition variables spuriously now and then.
+    pub spurious_wakeups: u32,
+    /// Length of the whole log in bytes.
+    pub log_bytes: u64,
+    /// Byte offset of the [`Module`] table.
+    pub modules_at: u64,
+    /// Byte offset of the [`Thread`] table.
+    pub threads_at: u64,
+    /// Byte offset of the schedule to follow.
+    pub replay_at: u64,
+    /// Number of choices in it.
+    pub replay_len: u64,
+    /// Byte offset of the choices made.
+    pub decisions_at: u64,
+    /// Room for that many choices.
+    pub decisions_cap: u64,
+    /// Byte offset of the records.
+    pub records_at: u64,
+    /// Room for that many records.
+    pub records_cap: u64,
+
+    /// Process that claimed the log; 0 while nobody did.
+    pub pid: AtomicU32,
+    /// An [`End`].
+    pub end: AtomicU32,
+    /// Records reserved so far (in free mode the last ones may be incomplete, kind 0).
+    pub records: AtomicU64,
+    /// Choices made so far, only those with two or more candidates. May exceed `decisions_cap`.
+    pub decisions: AtomicU64,
+    /// Decision points passed, those without a choice included.
+    pub steps: AtomicU64,
+    /// Threads created, `main` included.
+    pub threads: AtomicU32,
+    /// Modules in the table.
+    pub modules: AtomicU32,
+    /// Changes from one thread to another.
+    pub switches: AtomicU64,
+    /// Choices of the replayed schedule that could not be followed.
+    pub diverged: AtomicU64,
+    /// Index of the first of them, counted in choices, plus one; 0 when there is none.
+    pub first_divergence: AtomicU64,
+    /// Child processes that were forked.
+    pub forks: AtomicU32,
+    /// Exit status, when `end` is [`End::Exited`].
+    pub exit_code: AtomicU32,
+    /// Signal number, when `end` is [`End::Signal`] or [`End::Abort`].
+    pub signal: AtomicU32,
+    /// Thread that failed.
+    pub fail_thread: AtomicU32,
+    /// Program counter of the failure.
+    pub fail_pc: AtomicU64,
+    /// Address that could not be accessed.
+    pub fail_addr: AtomicU64,
+    /// Line of the assertion.
+    pub fail_line: AtomicU32,
+    /// Bytes used in `message`.
+    pub message_len: AtomicU32,
+    /// Text, parts separated by NUL; what they are depends on `end`.
+    pub message: [u8; 1024],
+}
+
+/// One loaded module (the program or a shared library).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Module {
+    /// What has to be subtracted from a run-time address to get the file's own.
+    pub bias: u64,
+    /// First mapped address.
+    pub start: u64,
+    /// One past the last mapped address.
+    pub end: u64,
+    /// Path, NUL-terminated; empty for the program itself. Longer paths are cut.
+    pub path: [u8; 232],
+}
+
+/// What a thread waits for when the run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WaitsFor {
+    /// Nothing: the thread could go on.
+    Nothing = 0,
+    /// A mutex, a spinlock or a write lock held by another thread.
+    Lock = 1,
+    /// A read lock.
+    SharedLock = 2,
+    /// A signal on a condition variable.
+    Condition = 3,
+    /// The end of another thread; `wait_object` is its number.
+    Join = 4,
+    /// A semaphore.
+    Semaphore = 5,
+    /// The others at a barrier.
+    Barrier = 6,
+    /// The end of a once-only initialization.
+    Once = 7,
+    /// A point in time.
+    Time = 8,
+}
+
+impl WaitsFor {
+    /// The variant with this number.
+    pub fn from_u32(n: u32) -> Option<WaitsFor> {
+        use WaitsFor::*;
+        const ALL: [WaitsFor; 9] = [
+            Nothing, Lock, SharedLock, Condition, Join, Semaphore, Barrier, Once, Time,
+        ];
+        ALL.get(n as usize).copied()
+    }
+}
+
+/// One thread of the run. Its number is its index in the table: the order of creation.
+#[repr(C)]
+pub struct Thread {
+    /// Number of the thread that created it; its own for `main`.
+    pub parent: u32,
+    /// It is the parent's n-th child, from 1; 0 for `main`.
+    pub nth: u32,
+    /// Start routine; 0 for `main`.
+    pub start_pc: u64,
+    /// Where `pthread_create` was called; 0 for `main`.
+    pub create_pc: u64,
+    /// Lowest address of the stack.
+    pub stack_low: u64,
+    /// One past the highest address of the stack.
+    pub stack_high: u64,
+    /// A [`WaitsFor`]: what it waited for when the run ended.
+    pub waits_for: AtomicU32,
+    /// Nonzero once it has ended.
+    pub ended: AtomicU32,
+    /// Address (or thread number) it waited for.
+    pub wait_object: AtomicU64,
+    /// Where it waited.
+    pub wait_pc: AtomicU64,
+}
+
+/// One step of one thread, 32 bytes. What `addr` and `value` mean depends on the [`RecordKind`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// A [`RecordKind`]; 0 while the record is not complete.
+    pub kind: u8,
+    /// Bits of [`flag`].
+    pub flags: u8,
+    /// Number of the thread.
+    pub thread: u16,
+    /// Size of the access in bytes, or see the kind.
+    pub size: u32,
+    /// Program counter after the call of the callback: where the access stands in the program.
+    pub pc: u64,
+    /// Address accessed, or see the kind.
+    pub addr: u64,
+    /// Value read or written (the low eight bytes), or see the kind.
+    pub value: u64,
+}
+
+/// Bits of [`Record::flags`].
+pub mod flag {
+    /// `value` holds a value.
+    pub const VALUE: u8 = 1;
+    /// The write had not been executed when the log was last touched: `value` is not known.
+    pub const PENDING: u8 = 2;
+    /// A volatile access.
+    pub const VOLATILE: u8 = 4;
+    /// One word of a range access (`memcpy`, structure copy).
+    pub const RANGE_WORD: u8 = 8;
+    /// The lowest of the three bits that hold the memory order of an atomic access (0 relaxed, 1
+    /// consume, 2 acquire, 3 release, 4 acq_rel, 5 seq_cst).
+    pub const ORDER_SHIFT: u8 = 5;
+}
+
+/// What a [`Record`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum RecordKind {
+    /// Plain read.
+    Read = 1,
+    /// Plain write.
+    Write = 2,
+    /// Atomic load, or a compare-and-exchange that failed.
+    AtomicRead = 3,
+    /// Atomic store.
+    AtomicWrite = 4,
+    /// Atomic read-modify-write: `value` is what it wrote; an [`RecordKind::Extra`] with what it read follows.
+    Rmw = 5,
+    /// Fence; `value` is its memory order.
+    Fence = 6,
+    /// Read of `value` bytes from `addr`, too many to be logged word by word.
+    ReadRange = 7,
+    /// Write of `value` bytes at `addr`.
+    WriteRange = 8,
+    /// Belongs to the record before it in the same thread.
+    Extra = 9,
+
+    /// Exclusive lock taken; `size` is a [`LockType`].
+    Lock = 10,
+    /// Exclusive lock released.
+    Unlock = 11,
+    /// Shared lock taken.
+    SharedLock = 12,
+    /// Shared lock released.
+    SharedUnlock = 13,
+    /// An attempt that did not get the lock.
+    TryFailed = 14,
+    /// The thread is about to wait for a lock that somebody holds.
+    LockWait = 15,
+
+    /// Thread creation; `value` is the number of the new thread.
+    Fork = 20,
+    /// First step of a thread.
+    Begin = 21,
+    /// Last step of a thread.
+    End = 22,
+    /// Join returned; `value` is the number of the joined thread.
+    Join = 23,
+    /// Detached; `value` is the number of the detached thread.
+    Detach = 24,
+
+    /// Begins to wait on a condition variable (the release of its mutex follows as its own record).
+    Wait = 30,
+    /// Returns from the wait (the mutex was taken just before): `value` 0 signalled, 1 timed out, 2 spurious.
+    Wake = 31,
+    /// Signal; `value` is the number of threads woken.
+    Signal = 32,
+    /// Broadcast; `value` is the number of threads woken.
+    Broadcast = 33,
+    /// Arrives at a barrier.
+    BarrierArrive = 34,
+    /// Leaves a barrier.
+    BarrierLeave = 35,
+    /// Took a unit of a semaphore.
+    SemWait = 36,
+    /// Gave a unit to a semaphore.
+    SemPost = 37,
+    /// Begins a once-only initialization.
+    OnceBegin = 38,
+    /// Ends it.
+    OnceEnd = 39,
+    /// Found it done.
+    OncePass = 40,
+
+    /// Block of `value` bytes at `addr`.
+    Alloc = 50,
+    /// Block at `addr` given back.
+    Free = 51,
+
+    /// Function entered: `pc` in the callee, `addr` the stack pointer at the callback's call, `value` the
+    /// frame pointer register; an [`RecordKind::Extra`] whose `value` is the return address into the caller follows.
+    Enter = 60,
+    /// Function left.
+    Leave = 61,
+    /// Branch or basic block, when asked for: `value` identifies it.
+    Branch = 62,
+    /// `sched_yield`, sleep, or a spin that was noticed.
+    Yield = 63,
+
+    /// The failure: `value` an [`End`].
+    Failure = 80,
+    /// Where an unfinished thread stood when the run ended; `size` a [`WaitsFor`], `addr` its object.
+    Blocked = 81,
+}
+
+/// What kind of lock a [`RecordKind::Lock`] took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum LockType {
+    /// `pthread_mutex_t`, also inside `std::mutex` and `mtx_t`.
+    Mutex = 0,
+    /// `pthread_rwlock_t`.
+    ReadWrite = 1,
+    /// `pthread_spinlock_t`.
+    Spin = 2,
+}
+
+impl RecordKind {
+    /// The variant with this number; `None` for 0 and for numbers of other versions.
+    pub fn from_u8(n: u8) -> Option<RecordKind> {
+        use RecordKind::*;
+        const ALL: [RecordKind; 39] = [
+            Read,
+            Write,
+            AtomicRead,
+            AtomicWrite,
+            Rmw,
+            Fence,
+            ReadRange,
+            WriteRange,
+            Extra,
+            Lock,
+            Unlock,
+            SharedLock,
+            SharedUnlock,
+            TryFailed,
+            LockWait,
+            Fork,
+            Begin,
+            End,
+            Join,
+            Detach,
+            Wait,
+            Wake,
+            Signal,
+            Broadcast,
+            BarrierArrive,
+            BarrierLeave,
+            SemWait,
+            SemPost,
+            OnceBegin,
+            OnceEnd,
+            OncePass,
+            Alloc,
+            Free,
+            Enter,
+            Leave,
+            Branch,
+            Yield,
+            Failure,
+            Blocked,
+        ];
+        ALL.into_iter().find(|kind| *kind as u8 == n)
+    }
+}
+
+const _: () = {
+    assert!(size_of::<Header>() <= HEADER_BYTES);
+    assert!(size_of::<Record>() == 32);
+    assert!(size_of::<Module>() == 256);
+};

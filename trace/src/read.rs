@@ -1,0 +1,3 @@
+//! r
+/// e
+#[derive(Debug)] pub struct ReadError;

@@ -1,0 +1,2 @@
+//! Set-up, tests, demo and benchmarks.
+fn main() {}
