@@ -1,7 +1,7 @@
 // A consumer adds up a table while another thread prints its heading; then the table is dropped.
 //
-// What is wrong: main() joins the printer but forgets the consumer, so the table may be gone while
-// the consumer still reads it. Nothing orders the two.
+// What is wrong: main() waits for the printer, but not for the consumer, before it drops the table.
+// Nothing keeps the consumer from reading a table that is gone.
 //
 // After the "WrongAccessOrder" example of the literature on order violations.
 //
@@ -76,5 +76,7 @@ int main(void)
 
     pthread_join(printer, NULL);
     drop_table();
+    pthread_join(consumer, NULL);
+    printf("total %ld\n", total);
     return 0;
 }
