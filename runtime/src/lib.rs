@@ -1,2 +1,83 @@
-//! What runs inside the user's program.
-#![cfg_attr(not(test), no_std)]
+//! What runs inside the user's program: callbacks of the compiler's instrumentation, interposed
+//! library calls, the raw log and the scheduler.
+//!
+//! The recorder links it as a static library and hands it a raw log
+//! ([`unsnarl_trace::raw`]) by file descriptor; without one the program runs as usual. In *controlled*
+//! mode exactly one thread runs: the one that has the turn. It gives the turn away only in
+//! [`scheduler::decide`], which every recorded event passes before it happens; so log, virtual locks
+//! and clock need no locking of their own. In *free* mode threads run as they like and each record
+//! reserves its place in the log by one atomic addition.
+//!
+//! It never panics, never allocates from the heap that it records, never takes a lock that it records,
+//! and touches no memory of the program that the program would not touch itself at that point.
+//!
+//! Only x86-64 Linux with glibc: entry functions fetch their return address from the stack.
+#![no_std]
+#![cfg_attr(
+    not(feature = "interpose"),
+    doc = "\n\n(Built without `interpose`: empty.)"
+)]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the exported functions have the contracts of the C functions they stand for"
+)]
+
+#[cfg(feature = "interpose")]
+mod access;
+#[cfg(feature = "interpose")]
+mod atomics;
+#[cfg(feature = "interpose")]
+mod barrier;
+#[cfg(feature = "interpose")]
+mod c11;
+#[cfg(feature = "interpose")]
+mod calls;
+#[cfg(feature = "interpose")]
+mod condition;
+#[cfg(feature = "interpose")]
+mod entry;
+#[cfg(feature = "interpose")]
+mod failure;
+#[cfg(feature = "interpose")]
+mod heap;
+#[cfg(feature = "interpose")]
+mod log;
+#[cfg(feature = "interpose")]
+mod memory;
+#[cfg(feature = "interpose")]
+mod mutex;
+#[cfg(feature = "interpose")]
+mod objects;
+#[cfg(feature = "interpose")]
+mod once;
+#[cfg(feature = "interpose")]
+mod process;
+#[cfg(feature = "interpose")]
+mod real;
+#[cfg(feature = "interpose")]
+mod rwlock;
+#[cfg(feature = "interpose")]
+mod scheduler;
+#[cfg(feature = "interpose")]
+mod semaphore;
+#[cfg(feature = "interpose")]
+mod start;
+#[cfg(feature = "interpose")]
+mod state;
+#[cfg(feature = "interpose")]
+mod threads;
+#[cfg(feature = "interpose")]
+mod time;
+
+#[cfg(all(feature = "interpose", not(test)))]
+#[panic_handler]
+fn on_panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // Nothing here panics; if the compiler kept a path all the same, end as a crash does.
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(98) }
+}
+
+/// Named by the precompiled `core`, never called: nothing unwinds through Rust code here.
+#[cfg(all(feature = "interpose", not(test)))]
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}

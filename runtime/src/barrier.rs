@@ -1,0 +1,82 @@
+//! Barriers.
+
+use crate::{
+    entry::entry,
+    log,
+    mutex::ready,
+    objects,
+    real::real,
+    scheduler,
+    state::{Thread, Wait, controlled, live_threads, thread, unrecorded},
+};
+use core::ffi::c_int;
+use unsnarl_trace::raw::RecordKind;
+
+/// What one of the threads at a barrier is told (`PTHREAD_BARRIER_SERIAL_THREAD`).
+const SERIAL_THREAD: c_int = -1;
+
+unsafe extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, _pc: u64) -> c_int {
+    let library = real!("pthread_barrier_init", fn(usize, usize, u32) -> c_int);
+    if ready().is_some() && controlled() {
+        objects::at(barrier).reset();
+        objects::at(barrier).value.set(i64::from(count));
+    }
+    // SAFETY: the program's own call.
+    unsafe { library(barrier, attributes, count) }
+}
+
+unsafe extern "C-unwind" fn wait(barrier: usize, pc: u64) -> c_int {
+    let library = real!("pthread_barrier_wait", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => arrive(this, barrier, pc),
+        Some(this) => {
+            log::sync(this, RecordKind::BarrierArrive, pc, barrier, 0);
+            // SAFETY: the program's own call.
+            let result = unrecorded(this, || unsafe { library(barrier) });
+            log::sync(this, RecordKind::BarrierLeave, pc, barrier, 0);
+            result
+        }
+        // SAFETY: the program's own call.
+        None => unsafe { library(barrier) },
+    }
+}
+
+fn arrive(this: &Thread, barrier: usize, pc: u64) -> c_int {
+    scheduler::decide(this);
+    log::sync(this, RecordKind::BarrierArrive, pc, barrier, 0);
+    let object = objects::at(barrier);
+    object.arrived.set(object.arrived.get() + 1);
+    let last = object.arrived.get() >= object.value.get();
+    if last {
+        object.arrived.set(0);
+        release_waiters(barrier);
+        scheduler::decide(this);
+    } else {
+        scheduler::block(this, pc, Wait::Barrier(barrier), 0);
+    }
+    log::sync(this, RecordKind::BarrierLeave, pc, barrier, 0);
+    if last { SERIAL_THREAD } else { 0 }
+}
+
+fn release_waiters(barrier: usize) {
+    for &number in live_threads() {
+        if thread(number).wait.get() == Wait::Barrier(barrier) {
+            thread(number).wait.set(Wait::Nothing);
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn destroy(barrier: usize, _pc: u64) -> c_int {
+    let library = real!("pthread_barrier_destroy", fn(usize) -> c_int);
+    if ready().is_some() && controlled() {
+        objects::at(barrier).reset();
+    }
+    // SAFETY: the program's own call.
+    unsafe { library(barrier) }
+}
+
+entry! {
+    pthread_barrier_init, "rcx" => init;
+    pthread_barrier_wait, "rsi" => wait;
+    pthread_barrier_destroy, "rsi" => destroy;
+}

@@ -1,0 +1,233 @@
+//! Condition variables.
+
+use crate::{
+    entry::entry,
+    log,
+    mutex::{self, ready},
+    objects,
+    real::real,
+    scheduler,
+    state::{Thread, Wait, controlled, header, live_threads, thread, unrecorded},
+    threads, time,
+};
+use core::ffi::c_int;
+use unsnarl_trace::raw::{LockType, RecordKind};
+
+/// How a wait ended: the value of a [`RecordKind::Wake`].
+const SIGNALLED: u64 = 0;
+const TIMED_OUT: u64 = 1;
+const SPURIOUS: u64 = 2;
+
+/// A wait with this chance in 16 ends by itself, when that was asked for.
+const SPURIOUS_IN_16: u64 = 1;
+
+/// Waits in controlled mode; false when the time was over.
+pub fn wait_until(this: &Thread, condition: usize, lock: usize, deadline: u64, pc: u64) -> bool {
+    scheduler::decide(this);
+    threads::act_on_cancel(this);
+    log::sync(this, RecordKind::Wait, pc, condition, 0);
+    let depth = objects::at(lock).depth.get();
+    mutex::release(this, lock, pc);
+    let spurious = header().spurious_wakeups != 0 && scheduler::random() % 16 < SPURIOUS_IN_16;
+    let wish = match spurious {
+        true => Wait::Lock(lock),
+        false => Wait::Condition {
+            condition,
+            mutex: lock,
+        },
+    };
+    let in_time = scheduler::block(this, pc, wish, deadline);
+    mutex::take(this, lock, pc, LockType::Mutex);
+    objects::at(lock).depth.set(depth.max(1));
+    let how = match (spurious, in_time) {
+        (true, _) => SPURIOUS,
+        (false, true) => SIGNALLED,
+        (false, false) => TIMED_OUT,
+    };
+    log::sync(this, RecordKind::Wake, pc, condition, how);
+    threads::act_on_cancel(this);
+    in_time
+}
+
+/// Wakes one waiter or all; returns how many.
+pub fn wake(condition: usize, all: bool) -> u64 {
+    let waits = |number: u16| matches!(thread(number).wait.get(), Wait::Condition { condition: on, .. } if on == condition);
+    let waiters = || {
+        live_threads()
+            .iter()
+            .copied()
+            .filter(|&number| waits(number))
+    };
+    let count = waiters().count();
+    if count == 0 {
+        return 0;
+    }
+    if all {
+        waiters().for_each(to_mutex);
+        return count as u64;
+    }
+    let number_of = |i: usize| waiters().nth(i).unwrap_or(0);
+    to_mutex(number_of(scheduler::pick(count, number_of)));
+    1
+}
+
+/// A woken waiter waits for its mutex, without a time limit any more.
+fn to_mutex(number: u16) {
+    let woken = thread(number);
+    if let Wait::Condition { mutex, .. } = woken.wait.get() {
+        woken.wait.set(Wait::Lock(mutex));
+        woken.deadline.set(0);
+    }
+}
+
+/// Logs the release and the return around a wait that the library does itself.
+fn free_wait(
+    this: Option<&Thread>,
+    condition: usize,
+    lock: usize,
+    pc: u64,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some(this) = this else { return call() };
+    log::sync(this, RecordKind::Wait, pc, condition, 0);
+    log::sync(this, RecordKind::Unlock, pc, lock, 0);
+    let result = unrecorded(this, call);
+    log::push(
+        this,
+        RecordKind::Lock,
+        0,
+        LockType::Mutex as u32,
+        pc,
+        lock as u64,
+        0,
+    );
+    let how = if result == 0 { SIGNALLED } else { TIMED_OUT };
+    log::sync(this, RecordKind::Wake, pc, condition, how);
+    result
+}
+
+pub unsafe extern "C-unwind" fn wait(condition: usize, lock: usize, pc: u64) -> c_int {
+    let library = real!("pthread_cond_wait" @ c"GLIBC_2.3.2", fn(usize, usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            wait_until(this, condition, lock, 0, pc);
+            0
+        }
+        // SAFETY: the program's own call.
+        this => free_wait(this, condition, lock, pc, || unsafe {
+            library(condition, lock)
+        }),
+    }
+}
+
+fn status(in_time: bool) -> c_int {
+    if in_time { 0 } else { libc::ETIMEDOUT }
+}
+
+pub unsafe extern "C-unwind" fn timed_wait(
+    condition: usize,
+    lock: usize,
+    until: *const libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "pthread_cond_timedwait" @ c"GLIBC_2.3.2",
+        fn(usize, usize, *const libc::timespec) -> c_int
+    );
+    match ready() {
+        Some(this) if controlled() => {
+            // SAFETY: the program's own argument.
+            let deadline = unsafe { time::deadline(until) };
+            status(wait_until(this, condition, lock, deadline, pc))
+        }
+        this => free_wait(this, condition, lock, pc, || {
+            // SAFETY: the program's own call.
+            unsafe { library(condition, lock, until) }
+        }),
+    }
+}
+
+unsafe extern "C-unwind" fn clock_wait(
+    condition: usize,
+    lock: usize,
+    clock: c_int,
+    until: *const libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "pthread_cond_clockwait",
+        fn(usize, usize, c_int, *const libc::timespec) -> c_int
+    );
+    match ready() {
+        Some(this) if controlled() => {
+            // SAFETY: the program's own argument. All virtual clocks show the same time.
+            let deadline = unsafe { time::deadline(until) };
+            status(wait_until(this, condition, lock, deadline, pc))
+        }
+        this => free_wait(this, condition, lock, pc, || {
+            // SAFETY: the program's own call.
+            unsafe { library(condition, lock, clock, until) }
+        }),
+    }
+}
+
+/// Signal or broadcast in controlled mode.
+pub fn notify(this: &Thread, condition: usize, all: bool, pc: u64) {
+    scheduler::decide(this);
+    let woken = wake(condition, all);
+    let kind = if all {
+        RecordKind::Broadcast
+    } else {
+        RecordKind::Signal
+    };
+    log::sync(this, kind, pc, condition, woken);
+}
+
+pub unsafe extern "C-unwind" fn signal(condition: usize, pc: u64) -> c_int {
+    let library = real!("pthread_cond_signal" @ c"GLIBC_2.3.2", fn(usize) -> c_int);
+    let this = ready();
+    match this {
+        Some(this) if controlled() => {
+            notify(this, condition, false, pc);
+            return 0;
+        }
+        Some(this) => log::sync(this, RecordKind::Signal, pc, condition, 1),
+        None => {}
+    }
+    // SAFETY: the program's own call.
+    unsafe { library(condition) }
+}
+
+pub unsafe extern "C-unwind" fn broadcast(condition: usize, pc: u64) -> c_int {
+    let library = real!("pthread_cond_broadcast" @ c"GLIBC_2.3.2", fn(usize) -> c_int);
+    let this = ready();
+    match this {
+        Some(this) if controlled() => {
+            notify(this, condition, true, pc);
+            return 0;
+        }
+        Some(this) => log::sync(this, RecordKind::Broadcast, pc, condition, 1),
+        None => {}
+    }
+    // SAFETY: the program's own call.
+    unsafe { library(condition) }
+}
+
+pub unsafe extern "C-unwind" fn destroy(condition: usize, _pc: u64) -> c_int {
+    let library = real!("pthread_cond_destroy" @ c"GLIBC_2.3.2", fn(usize) -> c_int);
+    if ready().is_some() && controlled() {
+        // The library's own object was never used, and it would wait for waiters that it never had.
+        return 0;
+    }
+    // SAFETY: the program's own call.
+    unsafe { library(condition) }
+}
+
+entry! {
+    pthread_cond_wait, "rdx" => wait;
+    pthread_cond_timedwait, "rcx" => timed_wait;
+    pthread_cond_clockwait, "r8" => clock_wait;
+    pthread_cond_signal, "rsi" => signal;
+    pthread_cond_broadcast, "rsi" => broadcast;
+    pthread_cond_destroy, "rsi" => destroy;
+}

@@ -1,0 +1,279 @@
+//! The end of a run: assertion, abort, fatal signal, deadlock, exit.
+
+use crate::{
+    log,
+    real::real,
+    state::{Mode, SHARED, Thread, Wait, header, live_threads, recording, this_thread, thread},
+};
+use core::{
+    ffi::{CStr, c_char, c_int, c_void},
+    sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+use unsnarl_trace::raw::{End, RecordKind};
+
+/// Exit status of a process that the runtime itself ends.
+const ENDED_BY_RUNTIME: c_int = 86;
+
+/// Says how the run ended, unless that was said before. Returns whether this call did.
+pub fn conclude(end: End) -> bool {
+    let unsaid = End::Running as u32;
+    header()
+        .end
+        .compare_exchange(unsaid, end as u32, AcqRel, Acquire)
+        .is_ok()
+}
+
+/// Ends the process at once: the log says why.
+pub fn end_now(end: End) -> ! {
+    conclude(end);
+    // SAFETY: ends the process without running any more of the program.
+    unsafe { libc::syscall(libc::SYS_exit_group, ENDED_BY_RUNTIME) };
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+/// Ends the process because it cannot be served.
+pub fn unsupported(why: &CStr) -> ! {
+    write_message(&[why.to_bytes()]);
+    end_now(End::Unsupported)
+}
+
+/// Nobody can go on and no time-out will help: notes where each thread stands and ends the process.
+pub fn deadlock() -> ! {
+    if conclude(End::Deadlock) {
+        for &number in live_threads() {
+            note_blocked(thread(number));
+        }
+    }
+    end_now(End::Deadlock)
+}
+
+fn note_blocked(blocked: &Thread) {
+    let (waits_for, object) = blocked.wait.get().raw();
+    let pc = blocked.wait_pc.get();
+    if let Wait::Condition { .. } | Wait::Lock(_) | Wait::SharedLock(_) = blocked.wait.get() {
+        log::resolve(blocked);
+    }
+    log::push(
+        blocked,
+        RecordKind::Blocked,
+        0,
+        waits_for as u32,
+        pc,
+        object as u64,
+        0,
+    );
+    // SAFETY: every thread has a row in the log.
+    let row = unsafe { &*blocked.row.get() };
+    row.waits_for.store(waits_for as u32, Relaxed);
+    row.wait_object.store(object as u64, Relaxed);
+    row.wait_pc.store(pc, Release);
+}
+
+/// Writes the parts, separated by NUL, into the header's message; what does not fit is cut.
+pub fn write_message(parts: &[&[u8]]) {
+    let header = SHARED.header.get();
+    // SAFETY: the header is mapped; only the thread that concludes the run writes its message.
+    let message = unsafe { &mut (*header).message };
+    let mut used = 0;
+    for (i, part) in parts.iter().enumerate() {
+        let separator: &[u8] = if i == 0 { b"" } else { b"\0" };
+        for byte in separator.iter().chain(*part) {
+            if let Some(place) = message.get_mut(used) {
+                *place = *byte;
+                used += 1;
+            }
+        }
+    }
+    self::header().message_len.store(used as u32, Release);
+}
+
+fn note_failure(this: &Thread, end: End, pc: u64, address: u64) {
+    let header = header();
+    header
+        .fail_thread
+        .store(u32::from(this.number.get()), Relaxed);
+    header.fail_pc.store(pc, Relaxed);
+    header.fail_addr.store(address, Relaxed);
+    log::push(this, RecordKind::Failure, 0, 0, pc, address, end as u64);
+}
+
+/// # Safety
+/// `text` is null or NUL-terminated.
+unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
+    if text.is_null() {
+        return b"";
+    }
+    // SAFETY: the caller's.
+    unsafe { CStr::from_ptr(text) }.to_bytes()
+}
+
+unsafe extern "C-unwind" fn assert_fail(
+    expression: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+    pc: u64,
+) -> ! {
+    if let Some(this) = recording() {
+        log::resolve(this);
+        if conclude(End::Assert) {
+            // SAFETY: the C library's contract: the three are C strings.
+            let parts = unsafe { [bytes(expression), bytes(file), bytes(function)] };
+            write_message(&parts);
+            header().fail_line.store(line, Relaxed);
+            note_failure(this, End::Assert, pc, 0);
+        }
+        this.inside.set(this.inside.get() + 1);
+    }
+    let fail = real!(
+        "__assert_fail",
+        fn(*const c_char, *const c_char, u32, *const c_char) -> c_int
+    );
+    // SAFETY: the program's own call. It does not return.
+    unsafe {
+        fail(expression, file, line, function);
+        libc::_exit(ENDED_BY_RUNTIME)
+    }
+}
+
+unsafe extern "C-unwind" fn on_abort(pc: u64) -> ! {
+    if let Some(this) = recording() {
+        log::resolve(this);
+        let exception = uncaught_exception();
+        let end = if exception.is_some() {
+            End::Terminate
+        } else {
+            End::Abort
+        };
+        if conclude(end) {
+            header().signal.store(libc::SIGABRT as u32, Relaxed);
+            write_message(&[exception.unwrap_or(b"")]);
+            note_failure(this, end, pc, 0);
+        }
+        this.inside.set(this.inside.get() + 1);
+    }
+    let abort = real!("abort", fn() -> c_int);
+    // SAFETY: ends the process.
+    unsafe {
+        abort();
+        libc::_exit(ENDED_BY_RUNTIME)
+    }
+}
+
+/// Mangled name of the type of the C++ exception that nobody caught, if that is why the program aborts.
+fn uncaught_exception() -> Option<&'static [u8]> {
+    // SAFETY: looks a symbol up; a C++ program has it, and it may be called at any time. A
+    // `std::type_info` begins with its vtable, then the name.
+    unsafe {
+        let name = c"__cxa_current_exception_type".as_ptr();
+        let found = libc::dlsym(libc::RTLD_DEFAULT, name);
+        if found.is_null() {
+            return None;
+        }
+        let current: unsafe extern "C" fn() -> *const *const c_char = core::mem::transmute(found);
+        let type_info = current();
+        (!type_info.is_null()).then(|| bytes(*type_info.add(1)))
+    }
+}
+
+/// A block was freed twice: the C library would abort here, if it noticed.
+pub fn double_free(this: &Thread, pc: u64, address: usize) -> ! {
+    if conclude(End::DoubleFree) {
+        note_failure(this, End::DoubleFree, pc, address as u64);
+    }
+    this.inside.set(this.inside.get() + 1);
+    let abort = real!("abort", fn() -> c_int);
+    // SAFETY: ends the process.
+    unsafe {
+        abort();
+        libc::_exit(ENDED_BY_RUNTIME)
+    }
+}
+
+/// Stays to the end of `exit`: registered first, called last.
+pub unsafe extern "C" fn on_exit(status: c_int, _: *mut c_void) {
+    finish(status);
+}
+
+/// The process ends with this status: nothing is recorded any more.
+pub fn finish(status: c_int) {
+    if SHARED.mode.get() == Mode::Off || !is_our_process() {
+        return;
+    }
+    if let Some(this) = recording() {
+        log::resolve(this);
+    }
+    header().exit_code.store(status as u32, Relaxed);
+    conclude(End::Exited);
+}
+
+/// False in a child that shares the log with the process that was started.
+pub fn is_our_process() -> bool {
+    // SAFETY: no arguments.
+    header().pid.load(Relaxed) == unsafe { libc::getpid() } as u32
+}
+
+const FATAL: [c_int; 5] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGABRT,
+];
+
+/// Catches fatal signals, on a stack of their own.
+pub fn catch_signals() {
+    for signal in FATAL {
+        // SAFETY: a valid handler for a valid signal.
+        unsafe {
+            let mut action: libc::sigaction = core::mem::zeroed();
+            action.sa_sigaction = on_signal as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+            libc::sigaction(signal, &action, core::ptr::null_mut());
+        }
+    }
+}
+
+unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes valid pointers.
+    let (address, code, pc) = unsafe {
+        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let pc = registers.get(libc::REG_RIP as usize).copied().unwrap_or(0);
+        ((*info).si_addr() as u64, (*info).si_code, pc as u64)
+    };
+    let sent = code <= 0;
+    if conclude(End::Signal) {
+        header().signal.store(signal as u32, Relaxed);
+        if let Some(this) = this_thread() {
+            note_signal(this, pc, if sent { 0 } else { address });
+        }
+    }
+    if sent || signal == libc::SIGABRT {
+        // SAFETY: the default action is back; a signal that was sent does not come again by itself.
+        unsafe { libc::raise(signal) };
+    }
+}
+
+fn note_signal(this: &Thread, pc: u64, address: u64) {
+    let on_behalf = this.access_pc.load(Relaxed);
+    // A fault in memory that an announced write is about to touch is that write: it has no value.
+    if log::pending_on_page(this, address) {
+        log::forget_pending(this);
+    } else {
+        log::resolve(this);
+    }
+    // `pc` is the faulting instruction; records hold the address after a call, one byte on is inside it.
+    note_failure(
+        this,
+        End::Signal,
+        if on_behalf != 0 { on_behalf } else { pc + 1 },
+        address,
+    );
+}
+
+crate::entry::entry! {
+    __assert_fail, "r8" => assert_fail;
+    abort, "rdi" => on_abort;
+}

@@ -1,0 +1,322 @@
+//! The heap. In controlled mode it is made the same in every repetition: new blocks are zero, freed
+//! ones are filled with a pattern and kept for a while, so that a use after free is seen as such
+//! rather than meeting a neighbour's data, and a second free is noticed.
+
+use crate::{
+    entry::entry,
+    failure, log, memory, scheduler,
+    state::{Thread, controlled, recording, unrecorded},
+};
+use core::{
+    cell::Cell,
+    ffi::{c_int, c_void},
+    ptr::null_mut,
+};
+use unsnarl_trace::raw::RecordKind;
+
+unsafe extern "C" {
+    fn __libc_malloc(bytes: usize) -> *mut c_void;
+    fn __libc_calloc(count: usize, bytes: usize) -> *mut c_void;
+    fn __libc_realloc(block: *mut c_void, bytes: usize) -> *mut c_void;
+    fn __libc_memalign(alignment: usize, bytes: usize) -> *mut c_void;
+    fn __libc_free(block: *mut c_void);
+    fn malloc_usable_size(block: *mut c_void) -> usize;
+}
+
+/// Freed memory is filled with this: as a pointer it cannot be followed.
+const FREED: c_int = 0xdb;
+/// Most of a freed block that is filled.
+const FILLED: usize = 64 << 10;
+/// Larger blocks go back at once.
+const KEPT_UP_TO: usize = 1 << 20;
+/// Freed blocks that are kept.
+const KEPT: usize = 4096;
+
+/// Freed blocks, oldest first: a ring, and a hash set of the same addresses.
+struct Quarantine {
+    ring: [Cell<usize>; KEPT],
+    next: Cell<usize>,
+    set: [Cell<usize>; 4 * KEPT],
+}
+
+// SAFETY: used in controlled mode only, by the thread that has the turn.
+unsafe impl Sync for Quarantine {}
+
+static QUARANTINE: Quarantine = Quarantine {
+    ring: [const { Cell::new(0) }; KEPT],
+    next: Cell::new(0),
+    set: [const { Cell::new(0) }; 4 * KEPT],
+};
+
+impl Quarantine {
+    /// Places where `block` may stand, from its own on.
+    fn places(&self, block: usize) -> impl Iterator<Item = &Cell<usize>> {
+        let first = block.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 50;
+        let (before, after) = self.set.split_at_checked(first).unwrap_or((&self.set, &[]));
+        after.iter().chain(before)
+    }
+
+    fn holds(&self, block: usize) -> bool {
+        let probes = self.places(block).take_while(|place| place.get() != 0);
+        probes.into_iter().any(|place| place.get() == block)
+    }
+
+    /// Keeps `block`; returns the one that has to go for it, or 0.
+    fn keep(&self, block: usize) -> usize {
+        let Some(oldest) = self.ring.get(self.next.get()) else {
+            return block;
+        };
+        self.next.set((self.next.get() + 1) % KEPT);
+        let evicted = oldest.replace(block);
+        if evicted != 0 {
+            self.forget(evicted);
+        }
+        if let Some(place) = self.places(block).find(|place| place.get() <= GONE) {
+            place.set(block);
+        }
+        evicted
+    }
+
+    fn forget(&self, block: usize) {
+        if let Some(place) = self.places(block).find(|place| place.get() == block) {
+            place.set(GONE);
+        }
+    }
+}
+
+/// Marks a place whose block has left the set: searches go on behind it.
+const GONE: usize = 1;
+
+/// The calling thread and where the program allocates: for `new` and `delete` the place noted there.
+fn ready(pc: u64) -> Option<(&'static Thread, u64)> {
+    let this = recording()?;
+    log::resolve(this);
+    let noted = this.alloc_pc.replace(0);
+    Some((this, if noted != 0 { noted } else { pc }))
+}
+
+fn note_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) {
+    if !block.is_null() {
+        log::sync(this, RecordKind::Alloc, pc, block as usize, bytes as u64);
+    }
+}
+
+/// `malloc`, for other functions that return a new block.
+pub fn allocate(bytes: usize, pc: u64) -> *mut c_void {
+    let Some((this, pc)) = ready(pc) else {
+        // SAFETY: plain allocation.
+        return unsafe { __libc_malloc(bytes) };
+    };
+    // SAFETY: plain allocation.
+    let block = unrecorded(this, || unsafe {
+        if controlled() {
+            __libc_calloc(1, bytes)
+        } else {
+            __libc_malloc(bytes)
+        }
+    });
+    note_block(this, block, bytes, pc);
+    block
+}
+
+unsafe extern "C" fn on_malloc(bytes: usize, pc: u64) -> *mut c_void {
+    allocate(bytes, pc)
+}
+
+unsafe extern "C" fn on_calloc(count: usize, bytes: usize, pc: u64) -> *mut c_void {
+    // SAFETY: plain allocation.
+    let block = unsafe { __libc_calloc(count, bytes) };
+    if let Some((this, pc)) = ready(pc) {
+        note_block(this, block, count.saturating_mul(bytes), pc);
+    }
+    block
+}
+
+unsafe extern "C" fn on_memalign(alignment: usize, bytes: usize, pc: u64) -> *mut c_void {
+    // SAFETY: plain allocation.
+    let block = unsafe { __libc_memalign(alignment, bytes) };
+    if let Some((this, pc)) = ready(pc) {
+        if controlled() && !block.is_null() {
+            // SAFETY: a fresh block of this size.
+            unsafe { memory::fill(block.cast(), 0, bytes) };
+        }
+        note_block(this, block, bytes, pc);
+    }
+    block
+}
+
+unsafe extern "C" fn on_posix_memalign(
+    place: *mut *mut c_void,
+    alignment: usize,
+    bytes: usize,
+    pc: u64,
+) -> c_int {
+    if !alignment.is_power_of_two() || alignment < size_of::<usize>() {
+        return libc::EINVAL;
+    }
+    // SAFETY: plain allocation.
+    let block = unsafe { on_memalign(alignment, bytes, pc) };
+    if block.is_null() {
+        return libc::ENOMEM;
+    }
+    // SAFETY: the program's own argument.
+    unsafe { *place = block };
+    0
+}
+
+/// Gives a block back, by way of the quarantine.
+///
+/// # Safety
+/// As `free`.
+unsafe fn give_back(this: &Thread, block: *mut c_void, pc: u64) {
+    if QUARANTINE.holds(block as usize) {
+        failure::double_free(this, pc, block as usize);
+    }
+    log::sync(this, RecordKind::Free, pc, block as usize, 0);
+    // SAFETY: a block of the library that is not free.
+    unsafe {
+        let bytes = malloc_usable_size(block);
+        let goes = if bytes > KEPT_UP_TO {
+            block as usize
+        } else {
+            memory::fill(block.cast(), FREED, bytes.min(FILLED));
+            QUARANTINE.keep(block as usize)
+        };
+        unrecorded(this, || __libc_free(goes as *mut c_void));
+    }
+}
+
+unsafe extern "C" fn on_free(block: *mut c_void, pc: u64) {
+    if block.is_null() {
+        return;
+    }
+    match ready(pc) {
+        Some((this, pc)) if controlled() => {
+            scheduler::before_access(this, true);
+            // SAFETY: the program's own call.
+            unsafe { give_back(this, block, pc) };
+        }
+        this => {
+            if let Some((this, pc)) = this {
+                log::sync(this, RecordKind::Free, pc, block as usize, 0);
+            }
+            // SAFETY: the program's own call.
+            unsafe { __libc_free(block) };
+        }
+    }
+}
+
+unsafe extern "C" fn on_realloc(block: *mut c_void, bytes: usize, pc: u64) -> *mut c_void {
+    let Some((this, pc)) = ready(pc) else {
+        // SAFETY: the program's own call.
+        return unsafe { __libc_realloc(block, bytes) };
+    };
+    if block.is_null() {
+        return allocate(bytes, pc);
+    }
+    // SAFETY: the program's own call.
+    unsafe {
+        if controlled() {
+            return move_block(this, block, bytes, pc);
+        }
+        log::sync(this, RecordKind::Free, pc, block as usize, 0);
+        let new = unrecorded(this, || __libc_realloc(block, bytes));
+        note_block(this, new, bytes, pc);
+        new
+    }
+}
+
+/// `realloc` that always moves: whether the library could have grown the block in place differs from
+/// run to run.
+///
+/// # Safety
+/// As `realloc` with a block that is not null.
+unsafe fn move_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) -> *mut c_void {
+    scheduler::before_access(this, true);
+    if QUARANTINE.holds(block as usize) {
+        failure::double_free(this, pc, block as usize);
+    }
+    if bytes == 0 {
+        // SAFETY: the caller's.
+        unsafe { give_back(this, block, pc) };
+        return null_mut();
+    }
+    let new = allocate(bytes, pc);
+    if !new.is_null() {
+        // SAFETY: two blocks of at least these sizes.
+        unsafe {
+            let kept = malloc_usable_size(block).min(bytes);
+            memory::copy_up(new.cast(), block.cast(), kept);
+            give_back(this, block, pc);
+        }
+    }
+    new
+}
+
+/// Notes where the program calls `new` or `delete`, for the `malloc` or `free` inside it.
+unsafe extern "C" fn note_site(pc: u64) {
+    if let Some(this) = recording() {
+        this.alloc_pc.set(pc);
+    }
+}
+
+/// Defines an operator `new` or `delete` that notes its call site and goes on to the library's.
+/// Exceptions pass as if it were not there: no frame of ours is on the stack.
+macro_rules! operators {
+    ($($name:ident, $finder:ident;)*) => {$(
+        extern "C" fn $finder() -> usize {
+            static SLOT: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+            const NAME: &core::ffi::CStr =
+                match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => c"",
+                };
+            crate::real::find(&SLOT, NAME, None)
+        }
+
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case, reason = "mangled C++ name")]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "mov rdi, qword ptr [rsp + 24]",
+                "call {note}",
+                "call {find}",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "jmp rax",
+                note = sym note_site,
+                find = sym $finder,
+            )
+        }
+    )*};
+}
+
+operators! {
+    _Znwm, find_new;
+    _Znam, find_new_array;
+    _ZnwmRKSt9nothrow_t, find_new_nothrow;
+    _ZnamRKSt9nothrow_t, find_new_array_nothrow;
+    _ZnwmSt11align_val_t, find_new_aligned;
+    _ZnamSt11align_val_t, find_new_array_aligned;
+    _ZdlPv, find_delete;
+    _ZdaPv, find_delete_array;
+    _ZdlPvm, find_delete_sized;
+    _ZdaPvm, find_delete_array_sized;
+    _ZdlPvSt11align_val_t, find_delete_aligned;
+    _ZdlPvmSt11align_val_t, find_delete_sized_aligned;
+}
+
+entry! {
+    malloc, "rsi" => on_malloc;
+    calloc, "rdx" => on_calloc;
+    realloc, "rdx" => on_realloc;
+    free, "rsi" => on_free;
+    memalign, "rdx" => on_memalign;
+    aligned_alloc, "rdx" => on_memalign;
+    posix_memalign, "rcx" => on_posix_memalign;
+}

@@ -1,0 +1,117 @@
+//! Appending to the raw log.
+
+use crate::{
+    failure,
+    state::{SHARED, Thread, controlled, header},
+};
+use core::sync::atomic::{
+    Ordering::{Acquire, Relaxed, Release},
+    compiler_fence,
+};
+use unsnarl_trace::raw::{End, Record, RecordKind, flag};
+
+/// Appends a record for `this`. It is complete, and survives a crash, when this returns.
+#[inline(always)]
+pub fn push(
+    this: &Thread,
+    kind: RecordKind,
+    flags: u8,
+    size: u32,
+    pc: u64,
+    addr: u64,
+    value: u64,
+) -> *mut Record {
+    let header = header();
+    let index = if controlled() {
+        header.records.load(Relaxed)
+    } else {
+        header.records.fetch_add(1, Acquire)
+    };
+    if index >= SHARED.records_cap.get() {
+        failure::end_now(End::LogFull);
+    }
+    let thread = this.number.get();
+    // SAFETY: `index` is within the capacity that the recorder mapped; the place is this thread's alone.
+    let place = unsafe { SHARED.records.get().add(index as usize) };
+    // The kind makes the record valid: it is written last.
+    // SAFETY: as above.
+    unsafe {
+        place.write(Record {
+            kind: 0,
+            flags,
+            thread,
+            size,
+            pc,
+            addr,
+            value,
+        });
+        compiler_fence(Release);
+        (&raw mut (*place).kind).write_volatile(kind as u8);
+    }
+    if controlled() {
+        header.records.store(index + 1, Release);
+    }
+    place
+}
+
+/// A record of a synchronization operation.
+#[inline(always)]
+pub fn sync(this: &Thread, kind: RecordKind, pc: u64, object: usize, value: u64) {
+    push(this, kind, 0, 0, pc, object as u64, value);
+}
+
+/// Fills in the values of the writes that were announced and have been executed since.
+#[inline(always)]
+pub fn resolve(this: &Thread) {
+    let count = this.pending_count.get();
+    if count == 0 {
+        return;
+    }
+    this.pending_count.set(0);
+    let first = this.pending.get();
+    for i in 0..count as usize {
+        // SAFETY: the records were pushed by this thread; the program has just written to `addr`.
+        unsafe {
+            let record = &mut *first.add(i);
+            record.value = sample(record.addr as *const u8, record.size);
+            record.flags = record.flags & !flag::PENDING | flag::VALUE;
+        }
+    }
+}
+
+/// Whether an announced write goes to the page of `address`.
+pub fn pending_on_page(this: &Thread, address: u64) -> bool {
+    if this.pending_count.get() == 0 || address == 0 {
+        return false;
+    }
+    // SAFETY: pending records were pushed by this thread.
+    let target = unsafe { (*this.pending.get()).addr };
+    target >> 12 == address >> 12
+}
+
+/// Gives up on announced writes: they faulted, or their memory is gone.
+pub fn forget_pending(this: &Thread) {
+    this.pending_count.set(0);
+}
+
+/// The low eight bytes of the program's memory at `addr`.
+///
+/// # Safety
+/// `size` bytes at `addr` must be readable, or the fault must be the program's own (`access_pc` is set).
+#[inline(always)]
+pub unsafe fn sample(addr: *const u8, size: u32) -> u64 {
+    // SAFETY: the caller's.
+    unsafe {
+        match size {
+            1 => addr.read_volatile() as u64,
+            2 => addr.cast::<u16>().read_unaligned() as u64,
+            4 => addr.cast::<u32>().read_unaligned() as u64,
+            8 | 16 => addr.cast::<u64>().read_unaligned(),
+            3 | 5 | 6 | 7 => {
+                let byte = |i: u32| (addr.add(i as usize).read_volatile() as u64) << (8 * i);
+                (0..size).fold(0, |value, i| value | byte(i))
+            }
+            _ => 0,
+        }
+    }
+}

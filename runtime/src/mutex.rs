@@ -1,0 +1,330 @@
+//! Mutexes and spinlocks.
+
+use crate::{
+    entry::entry,
+    log,
+    objects::{self, Object},
+    real::real,
+    scheduler,
+    state::{Thread, Wait, controlled, recording, unrecorded},
+    time,
+};
+use core::ffi::c_int;
+use unsnarl_trace::raw::{LockType, RecordKind};
+
+/// Offset of the kind in glibc's `pthread_mutex_t` on x86-64.
+const KIND_OFFSET: usize = 16;
+const RECURSIVE: c_int = 1;
+const ERROR_CHECK: c_int = 2;
+
+/// What kind of mutex; spinlocks have none.
+///
+/// # Safety
+/// `mutex` points to a `pthread_mutex_t`.
+unsafe fn kind(mutex: usize) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { ((mutex + KIND_OFFSET) as *const c_int).read_volatile() & 3 }
+}
+
+fn me(this: &Thread) -> u32 {
+    u32::from(this.number.get()) + 1
+}
+
+/// Makes `this` the owner and logs it.
+pub fn take(this: &Thread, lock: usize, pc: u64, of: LockType) {
+    let object = objects::at(lock);
+    object.owner.set(me(this));
+    object.depth.set(1);
+    log::push(this, RecordKind::Lock, 0, of as u32, pc, lock as u64, 0);
+}
+
+/// Logs that the thread has to wait, if it has to.
+fn note_wait(this: &Thread, object: &Object, lock: usize, pc: u64) {
+    if !object.is_free_for_writing() {
+        log::sync(this, RecordKind::LockWait, pc, lock, 0);
+    }
+}
+
+/// Waits for the lock and takes it; false when the time is over.
+pub fn acquire(this: &Thread, lock: usize, deadline: u64, pc: u64, of: LockType) -> bool {
+    scheduler::decide(this);
+    note_wait(this, objects::at(lock), lock, pc);
+    while !objects::at(lock).is_free_for_writing() {
+        if !scheduler::block(this, pc, Wait::Lock(lock), deadline) {
+            log::sync(this, RecordKind::TryFailed, pc, lock, 0);
+            return false;
+        }
+    }
+    take(this, lock, pc, of);
+    true
+}
+
+/// Gives the lock back and logs it.
+pub fn release(this: &Thread, lock: usize, pc: u64) {
+    let object = objects::at(lock);
+    object.owner.set(0);
+    object.depth.set(0);
+    log::sync(this, RecordKind::Unlock, pc, lock, 0);
+}
+
+/// The answer without waiting, where the kind of mutex has one.
+fn relock(this: &Thread, lock: usize, kind: c_int) -> Option<c_int> {
+    let object = objects::at(lock);
+    if object.owner.get() != me(this) {
+        return None;
+    }
+    match kind {
+        RECURSIVE => {
+            object.depth.set(object.depth.get() + 1);
+            Some(0)
+        }
+        ERROR_CHECK => Some(libc::EDEADLK),
+        _ => None,
+    }
+}
+
+unsafe fn lock_until(this: &Thread, mutex: usize, deadline: u64, pc: u64) -> c_int {
+    // SAFETY: the program's own mutex.
+    if let Some(answer) = relock(this, mutex, unsafe { kind(mutex) }) {
+        return answer;
+    }
+    match acquire(this, mutex, deadline, pc, LockType::Mutex) {
+        true => 0,
+        false => libc::ETIMEDOUT,
+    }
+}
+
+/// The calling thread, ready for a synchronization step: announced writes are filled in.
+pub fn ready() -> Option<&'static Thread> {
+    let this = recording()?;
+    log::resolve(this);
+    Some(this)
+}
+
+/// Calls the library's lock function and logs whether it got the lock.
+fn free_lock(
+    this: Option<&Thread>,
+    lock: usize,
+    pc: u64,
+    of: LockType,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some(this) = this else { return call() };
+    let result = unrecorded(this, call);
+    let kind = if result == 0 {
+        RecordKind::Lock
+    } else {
+        RecordKind::TryFailed
+    };
+    log::push(this, kind, 0, of as u32, pc, lock as u64, 0);
+    result
+}
+
+pub unsafe extern "C-unwind" fn lock(mutex: usize, pc: u64) -> c_int {
+    let library = real!("pthread_mutex_lock", fn(usize) -> c_int);
+    match ready() {
+        // SAFETY: the program's own call.
+        Some(this) if controlled() => unsafe { lock_until(this, mutex, 0, pc) },
+        // SAFETY: the program's own call.
+        this => free_lock(this, mutex, pc, LockType::Mutex, || unsafe {
+            library(mutex)
+        }),
+    }
+}
+
+pub unsafe extern "C-unwind" fn timed_lock(
+    mutex: usize,
+    until: *const libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "pthread_mutex_timedlock",
+        fn(usize, *const libc::timespec) -> c_int
+    );
+    match ready() {
+        // SAFETY: the program's own call.
+        Some(this) if controlled() => unsafe { lock_until(this, mutex, time::deadline(until), pc) },
+        // SAFETY: the program's own call.
+        this => free_lock(this, mutex, pc, LockType::Mutex, || unsafe {
+            library(mutex, until)
+        }),
+    }
+}
+
+unsafe extern "C-unwind" fn clock_lock(
+    mutex: usize,
+    clock: c_int,
+    until: *const libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "pthread_mutex_clocklock",
+        fn(usize, c_int, *const libc::timespec) -> c_int
+    );
+    match ready() {
+        // SAFETY: the program's own call.
+        Some(this) if controlled() => unsafe { lock_until(this, mutex, time::deadline(until), pc) },
+        this => free_lock(this, mutex, pc, LockType::Mutex, || {
+            // SAFETY: the program's own call.
+            unsafe { library(mutex, clock, until) }
+        }),
+    }
+}
+
+/// One attempt; `busy` is what the program is told when it fails.
+pub fn attempt(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
+    scheduler::count_idle(this);
+    if !objects::at(lock).is_free_for_writing() {
+        log::sync(this, RecordKind::TryFailed, pc, lock, 0);
+        return false;
+    }
+    this.idle.set(0);
+    take(this, lock, pc, of);
+    true
+}
+
+pub unsafe extern "C-unwind" fn try_lock(mutex: usize, pc: u64) -> c_int {
+    let library = real!("pthread_mutex_trylock", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            // SAFETY: the program's own mutex.
+            if unsafe { kind(mutex) } == RECURSIVE
+                && let Some(answer) = relock(this, mutex, RECURSIVE)
+            {
+                return answer;
+            }
+            if attempt(this, mutex, pc, LockType::Mutex) {
+                0
+            } else {
+                libc::EBUSY
+            }
+        }
+        // SAFETY: the program's own call.
+        this => free_lock(this, mutex, pc, LockType::Mutex, || unsafe {
+            library(mutex)
+        }),
+    }
+}
+
+pub unsafe extern "C-unwind" fn unlock(mutex: usize, pc: u64) -> c_int {
+    let library = real!("pthread_mutex_unlock", fn(usize) -> c_int);
+    match ready() {
+        // SAFETY: the program's own mutex.
+        Some(this) if controlled() => unlock_as(this, mutex, unsafe { kind(mutex) }, pc),
+        this => {
+            if let Some(this) = this {
+                log::sync(this, RecordKind::Unlock, pc, mutex, 0);
+            }
+            // SAFETY: the program's own call.
+            unsafe { library(mutex) }
+        }
+    }
+}
+
+fn unlock_as(this: &Thread, mutex: usize, kind: c_int, pc: u64) -> c_int {
+    scheduler::decide(this);
+    let object = objects::at(mutex);
+    let owns = object.owner.get() == me(this);
+    if !owns && matches!(kind, RECURSIVE | ERROR_CHECK) {
+        return libc::EPERM;
+    }
+    if owns && object.depth.get() > 1 {
+        object.depth.set(object.depth.get() - 1);
+        return 0;
+    }
+    release(this, mutex, pc);
+    0
+}
+
+unsafe extern "C-unwind" fn init(mutex: usize, attributes: usize, _pc: u64) -> c_int {
+    let library = real!("pthread_mutex_init", fn(usize, usize) -> c_int);
+    if ready().is_some() && controlled() {
+        objects::at(mutex).reset();
+    }
+    // SAFETY: the program's own call; it writes the kind that `kind` reads.
+    unsafe { library(mutex, attributes) }
+}
+
+pub unsafe extern "C-unwind" fn destroy(mutex: usize, _pc: u64) -> c_int {
+    let library = real!("pthread_mutex_destroy", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            scheduler::decide(this);
+            if objects::at(mutex).owner.get() != 0 {
+                return libc::EBUSY;
+            }
+            objects::at(mutex).reset();
+            0
+        }
+        // SAFETY: the program's own call.
+        _ => unsafe { library(mutex) },
+    }
+}
+
+unsafe extern "C-unwind" fn spin_init(lock: usize, shared: c_int, _pc: u64) -> c_int {
+    let library = real!("pthread_spin_init", fn(usize, c_int) -> c_int);
+    if ready().is_some() && controlled() {
+        objects::at(lock).reset();
+    }
+    // SAFETY: the program's own call.
+    unsafe { library(lock, shared) }
+}
+
+unsafe extern "C-unwind" fn spin_lock(lock: usize, pc: u64) -> c_int {
+    let library = real!("pthread_spin_lock", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            acquire(this, lock, 0, pc, LockType::Spin);
+            0
+        }
+        // SAFETY: the program's own call.
+        this => free_lock(this, lock, pc, LockType::Spin, || unsafe { library(lock) }),
+    }
+}
+
+unsafe extern "C-unwind" fn spin_try_lock(lock: usize, pc: u64) -> c_int {
+    let library = real!("pthread_spin_trylock", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            if attempt(this, lock, pc, LockType::Spin) {
+                0
+            } else {
+                libc::EBUSY
+            }
+        }
+        // SAFETY: the program's own call.
+        this => free_lock(this, lock, pc, LockType::Spin, || unsafe { library(lock) }),
+    }
+}
+
+unsafe extern "C-unwind" fn spin_unlock(lock: usize, pc: u64) -> c_int {
+    let library = real!("pthread_spin_unlock", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            scheduler::decide(this);
+            release(this, lock, pc);
+            0
+        }
+        this => {
+            if let Some(this) = this {
+                log::sync(this, RecordKind::Unlock, pc, lock, 0);
+            }
+            // SAFETY: the program's own call.
+            unsafe { library(lock) }
+        }
+    }
+}
+
+entry! {
+    pthread_mutex_lock, "rsi" => lock;
+    pthread_mutex_timedlock, "rdx" => timed_lock;
+    pthread_mutex_clocklock, "rcx" => clock_lock;
+    pthread_mutex_trylock, "rsi" => try_lock;
+    pthread_mutex_unlock, "rsi" => unlock;
+    pthread_mutex_init, "rdx" => init;
+    pthread_mutex_destroy, "rsi" => destroy;
+    pthread_spin_init, "rdx" => spin_init;
+    pthread_spin_lock, "rsi" => spin_lock;
+    pthread_spin_trylock, "rsi" => spin_try_lock;
+    pthread_spin_unlock, "rsi" => spin_unlock;
+}

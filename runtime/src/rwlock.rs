@@ -1,0 +1,234 @@
+//! Reader-writer locks.
+
+use crate::{
+    entry::entry,
+    log,
+    mutex::{self, ready},
+    objects,
+    real::real,
+    scheduler,
+    state::{Thread, Wait, controlled, unrecorded},
+    time,
+};
+use core::ffi::c_int;
+use unsnarl_trace::raw::{LockType, RecordKind};
+
+/// Takes the lock shared, waiting at most until `deadline` when that is not 0.
+fn acquire_shared(this: &Thread, lock: usize, deadline: u64, pc: u64) -> bool {
+    scheduler::decide(this);
+    if objects::at(lock).owner.get() != 0 {
+        log::sync(this, RecordKind::LockWait, pc, lock, 0);
+    }
+    while objects::at(lock).owner.get() != 0 {
+        if !scheduler::block(this, pc, Wait::SharedLock(lock), deadline) {
+            log::sync(this, RecordKind::TryFailed, pc, lock, 0);
+            return false;
+        }
+    }
+    take_shared(this, lock, pc);
+    true
+}
+
+fn take_shared(this: &Thread, lock: usize, pc: u64) {
+    let object = objects::at(lock);
+    object.readers.set(object.readers.get() + 1);
+    log::push(
+        this,
+        RecordKind::SharedLock,
+        0,
+        LockType::ReadWrite as u32,
+        pc,
+        lock as u64,
+        0,
+    );
+}
+
+fn free_lock(
+    this: Option<&Thread>,
+    lock: usize,
+    kind: RecordKind,
+    pc: u64,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some(this) = this else { return call() };
+    let result = unrecorded(this, call);
+    let kind = if result == 0 {
+        kind
+    } else {
+        RecordKind::TryFailed
+    };
+    log::push(
+        this,
+        kind,
+        0,
+        LockType::ReadWrite as u32,
+        pc,
+        lock as u64,
+        0,
+    );
+    result
+}
+
+fn status(taken: bool, otherwise: c_int) -> c_int {
+    if taken { 0 } else { otherwise }
+}
+
+unsafe extern "C-unwind" fn read_lock(lock: usize, pc: u64) -> c_int {
+    let library = real!("pthread_rwlock_rdlock", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => status(acquire_shared(this, lock, 0, pc), libc::ETIMEDOUT),
+        // SAFETY: the program's own call.
+        this => free_lock(this, lock, RecordKind::SharedLock, pc, || unsafe {
+            library(lock)
+        }),
+    }
+}
+
+unsafe extern "C-unwind" fn timed_read_lock(
+    lock: usize,
+    until: *const libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "pthread_rwlock_timedrdlock",
+        fn(usize, *const libc::timespec) -> c_int
+    );
+    match ready() {
+        Some(this) if controlled() => {
+            // SAFETY: the program's own argument.
+            let deadline = unsafe { time::deadline(until) };
+            status(acquire_shared(this, lock, deadline, pc), libc::ETIMEDOUT)
+        }
+        this => free_lock(this, lock, RecordKind::SharedLock, pc, || {
+            // SAFETY: the program's own call.
+            unsafe { library(lock, until) }
+        }),
+    }
+}
+
+unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
+    let library = real!("pthread_rwlock_tryrdlock", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            scheduler::count_idle(this);
+            if objects::at(lock).owner.get() != 0 {
+                log::sync(this, RecordKind::TryFailed, pc, lock, 0);
+                return libc::EBUSY;
+            }
+            take_shared(this, lock, pc);
+            0
+        }
+        // SAFETY: the program's own call.
+        this => free_lock(this, lock, RecordKind::SharedLock, pc, || unsafe {
+            library(lock)
+        }),
+    }
+}
+
+unsafe extern "C-unwind" fn write_lock(lock: usize, pc: u64) -> c_int {
+    let library = real!("pthread_rwlock_wrlock", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            let taken = mutex::acquire(this, lock, 0, pc, LockType::ReadWrite);
+            status(taken, libc::ETIMEDOUT)
+        }
+        // SAFETY: the program's own call.
+        this => free_lock(this, lock, RecordKind::Lock, pc, || unsafe {
+            library(lock)
+        }),
+    }
+}
+
+unsafe extern "C-unwind" fn timed_write_lock(
+    lock: usize,
+    until: *const libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "pthread_rwlock_timedwrlock",
+        fn(usize, *const libc::timespec) -> c_int
+    );
+    match ready() {
+        Some(this) if controlled() => {
+            // SAFETY: the program's own argument.
+            let deadline = unsafe { time::deadline(until) };
+            let taken = mutex::acquire(this, lock, deadline, pc, LockType::ReadWrite);
+            status(taken, libc::ETIMEDOUT)
+        }
+        this => free_lock(this, lock, RecordKind::Lock, pc, || {
+            // SAFETY: the program's own call.
+            unsafe { library(lock, until) }
+        }),
+    }
+}
+
+unsafe extern "C-unwind" fn try_write_lock(lock: usize, pc: u64) -> c_int {
+    let library = real!("pthread_rwlock_trywrlock", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => status(
+            mutex::attempt(this, lock, pc, LockType::ReadWrite),
+            libc::EBUSY,
+        ),
+        // SAFETY: the program's own call.
+        this => free_lock(this, lock, RecordKind::Lock, pc, || unsafe {
+            library(lock)
+        }),
+    }
+}
+
+/// Releases what the thread holds: the write lock if it owns it, else one shared hold.
+fn release(this: &Thread, lock: usize, pc: u64) {
+    let object = objects::at(lock);
+    if object.owner.get() != 0 {
+        mutex::release(this, lock, pc);
+        return;
+    }
+    object.readers.set(object.readers.get().saturating_sub(1));
+    log::sync(this, RecordKind::SharedUnlock, pc, lock, 0);
+}
+
+unsafe extern "C-unwind" fn unlock(lock: usize, pc: u64) -> c_int {
+    let library = real!("pthread_rwlock_unlock", fn(usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            scheduler::decide(this);
+            release(this, lock, pc);
+            return 0;
+        }
+        // Which of the two it was is for the reader to tell from the lock before it.
+        Some(this) => log::sync(this, RecordKind::Unlock, pc, lock, 0),
+        None => {}
+    }
+    // SAFETY: the program's own call.
+    unsafe { library(lock) }
+}
+
+unsafe extern "C-unwind" fn init(lock: usize, attributes: usize, _pc: u64) -> c_int {
+    let library = real!("pthread_rwlock_init", fn(usize, usize) -> c_int);
+    if ready().is_some() && controlled() {
+        objects::at(lock).reset();
+    }
+    // SAFETY: the program's own call.
+    unsafe { library(lock, attributes) }
+}
+
+unsafe extern "C-unwind" fn destroy(lock: usize, _pc: u64) -> c_int {
+    let library = real!("pthread_rwlock_destroy", fn(usize) -> c_int);
+    if ready().is_some() && controlled() {
+        objects::at(lock).reset();
+    }
+    // SAFETY: the program's own call.
+    unsafe { library(lock) }
+}
+
+entry! {
+    pthread_rwlock_rdlock, "rsi" => read_lock;
+    pthread_rwlock_timedrdlock, "rdx" => timed_read_lock;
+    pthread_rwlock_tryrdlock, "rsi" => try_read_lock;
+    pthread_rwlock_wrlock, "rsi" => write_lock;
+    pthread_rwlock_timedwrlock, "rdx" => timed_write_lock;
+    pthread_rwlock_trywrlock, "rsi" => try_write_lock;
+    pthread_rwlock_unlock, "rsi" => unlock;
+    pthread_rwlock_init, "rdx" => init;
+    pthread_rwlock_destroy, "rsi" => destroy;
+}

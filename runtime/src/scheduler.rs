@@ -1,0 +1,387 @@
+//! Who runs next: decisions, the strategies that make them, and handing over the turn.
+
+use crate::{
+    failure, log, objects,
+    state::{SHARED, Thread, Wait, header, live_threads, thread},
+};
+use core::sync::atomic::{
+    AtomicU32,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+use unsnarl_trace::raw::{End, RawStrategy};
+
+/// Virtual nanoseconds that one decision takes.
+const TICK: u64 = 100;
+
+/// A point at which another thread may run before `this` goes on. Returns when `this` has the turn
+/// and what it waits for is granted.
+#[inline(always)]
+pub fn decide(this: &Thread) {
+    pass(this, false);
+}
+
+/// As [`decide`], preferring the others: the thread sleeps, spins or yields.
+pub fn give_way(this: &Thread) {
+    this.idle.set(0);
+    pass(this, true);
+}
+
+/// Waits until `wish` is granted, at most until the virtual time `deadline` when that is not 0.
+/// Returns whether it was granted.
+pub fn block(this: &Thread, pc: u64, wish: Wait, deadline: u64) -> bool {
+    this.idle.set(0);
+    this.wait.set(wish);
+    this.wait_pc.set(pc);
+    this.deadline.set(deadline);
+    this.timed_out.set(false);
+    pass(this, false);
+    this.wait.set(Wait::Nothing);
+    this.deadline.set(0);
+    !this.timed_out.get()
+}
+
+/// Before a plain or atomic access. A thread that only reads for long is spinning and has to yield.
+#[inline(always)]
+pub fn before_access(this: &Thread, changes: bool) {
+    if changes {
+        this.idle.set(0);
+        return pass(this, false);
+    }
+    count_idle(this);
+}
+
+/// Before a step that may have changed nothing: a read, an attempt that can fail.
+#[inline(always)]
+pub fn count_idle(this: &Thread) {
+    let idle = this.idle.get() + 1;
+    this.idle.set(idle);
+    let spins = idle > SHARED.spin_limit.get();
+    if spins {
+        this.idle.set(0);
+    }
+    pass(this, spins);
+}
+
+#[inline(always)]
+fn pass(this: &Thread, yields: bool) {
+    let ticks = SHARED.ticks.get() + 1;
+    SHARED.ticks.set(ticks);
+    SHARED.clock.set(SHARED.clock.get() + TICK);
+    if ticks > SHARED.max_steps.get() {
+        failure::end_now(End::StepLimit);
+    }
+    if SHARED.live_count.get() == 1 && this.wait.get() == Wait::Nothing && !this.ended.get() {
+        return;
+    }
+    choose_and_switch(this, yields);
+}
+
+fn choose_and_switch(this: &Thread, yields: bool) {
+    SHARED.steps.set(SHARED.steps.get() + 1);
+    header().steps.store(SHARED.steps.get(), Relaxed);
+    let Some(next) = next_thread(this, yields) else {
+        return;
+    };
+    note_choice(next);
+    if next != this.number.get() {
+        hand_over(this, next);
+    }
+}
+
+/// The thread to run; `None` when every thread has ended and the process is about to.
+fn next_thread(this: &Thread, yields: bool) -> Option<u16> {
+    if let Some(next) = replayed() {
+        return Some(next);
+    }
+    loop {
+        let chosen = match SHARED.strategy.get() {
+            RawStrategy::Random => random_choice(this, yields),
+            RawStrategy::Pct => highest_priority(this, yields),
+            RawStrategy::Sequential | RawStrategy::Replay => stay_or_next(this, yields),
+        };
+        if chosen.is_some() {
+            return chosen;
+        }
+        if SHARED.live_count.get() == 0 {
+            return None;
+        }
+        if !advance_clock() {
+            failure::deadlock();
+        }
+    }
+}
+
+/// The next choice of the schedule that is followed, if there is one and it can be followed.
+#[inline(always)]
+fn replayed() -> Option<u16> {
+    if SHARED.strategy.get() != RawStrategy::Replay {
+        return None;
+    }
+    let (header, at) = (header(), SHARED.replay_at.get());
+    if at >= header.replay_len {
+        return None;
+    }
+    SHARED.replay_at.set(at + 1);
+    // SAFETY: `at` is below the length that the recorder wrote.
+    let choice = unsafe { *SHARED.replay.get().add(at as usize) };
+    loop {
+        if u32::from(choice) < SHARED.thread_count.load(Relaxed) && enabled(thread(choice)) {
+            return Some(choice);
+        }
+        let nobody = !live_threads().iter().any(|&number| enabled(thread(number)));
+        if !nobody || !advance_clock() {
+            break;
+        }
+    }
+    if header.diverged.fetch_add(1, Relaxed) == 0 {
+        header.first_divergence.store(at + 1, Relaxed);
+    }
+    None
+}
+
+/// Appends to the choices made. Past the capacity only the count goes on, which tells the reader.
+#[inline(always)]
+fn note_choice(choice: u16) {
+    let header = header();
+    let at = header.decisions.load(Relaxed);
+    if at < header.decisions_cap {
+        // SAFETY: within the capacity that the recorder mapped.
+        unsafe { SHARED.decisions.get().add(at as usize).write(choice) };
+    }
+    header.decisions.store(at + 1, Release);
+}
+
+/// Whether `other` could go on now.
+#[inline(always)]
+fn enabled(other: &Thread) -> bool {
+    if !other.live.get() {
+        return false;
+    }
+    match other.wait.get() {
+        Wait::Nothing => true,
+        wait => grantable(other, wait),
+    }
+}
+
+fn grantable(other: &Thread, wait: Wait) -> bool {
+    let granted = match wait {
+        Wait::Nothing => true,
+        Wait::Lock(lock) => objects::at(lock).is_free_for_writing(),
+        Wait::SharedLock(lock) => objects::at(lock).owner.get() == 0,
+        Wait::Condition { .. } | Wait::Barrier(_) => false,
+        Wait::Join(number) => thread(number).ended.get(),
+        Wait::Semaphore(semaphore) => objects::at(semaphore).value.get() > 0,
+        Wait::Once(once) => objects::at(once).owner.get() == 0,
+    };
+    granted || cancelled(other, wait) || times_out(other, wait)
+}
+
+/// A cancelled thread leaves the waits that are cancellation points.
+fn cancelled(other: &Thread, wait: Wait) -> bool {
+    if !other.cancelled.get() {
+        return false;
+    }
+    match wait {
+        Wait::Condition { mutex, .. } => {
+            other.wait.set(Wait::Lock(mutex));
+            grantable(other, Wait::Lock(mutex))
+        }
+        Wait::Join(_) | Wait::Semaphore(_) => true,
+        _ => false,
+    }
+}
+
+/// Ends a wait whose time has come. A waiter on a condition goes on to wait for its mutex.
+fn times_out(other: &Thread, wait: Wait) -> bool {
+    if other.deadline.get() == 0 || SHARED.clock.get() < other.deadline.get() {
+        return false;
+    }
+    other.timed_out.set(true);
+    other.deadline.set(0);
+    if let Wait::Condition { mutex, .. } = wait {
+        other.wait.set(Wait::Lock(mutex));
+        return grantable(other, Wait::Lock(mutex));
+    }
+    other.wait.set(Wait::Nothing);
+    true
+}
+
+/// Nobody can go on: lets time pass until the first timed wait ends. False when there is none.
+fn advance_clock() -> bool {
+    let deadlines = live_threads()
+        .iter()
+        .map(|&number| thread(number).deadline.get());
+    match deadlines.filter(|&deadline| deadline != 0).min() {
+        Some(deadline) => {
+            SHARED.clock.set(SHARED.clock.get().max(deadline));
+            true
+        }
+        None => false,
+    }
+}
+
+/// Goes on with the same thread while it can, else with the next one in the order of creation.
+fn stay_or_next(this: &Thread, yields: bool) -> Option<u16> {
+    let number = this.number.get();
+    if !yields && enabled(this) {
+        return Some(number);
+    }
+    let live = live_threads();
+    let after = live.iter().filter(|&&other| other > number);
+    let before = live.iter().filter(|&&other| other <= number);
+    after
+        .chain(before)
+        .copied()
+        .find(|&other| enabled(thread(other)))
+}
+
+/// One of the enabled threads, each as likely as the others.
+fn random_choice(this: &Thread, yields: bool) -> Option<u16> {
+    let number = this.number.get();
+    let stays = SHARED.switch_one_in.get();
+    if stays > 1 && !yields && enabled(this) && random() % u64::from(stays) != 0 {
+        return Some(number);
+    }
+    let live = live_threads();
+    let count = live.iter().filter(|&&other| enabled(thread(other))).count();
+    let skip_this = yields && count > 1;
+    let candidates = live
+        .iter()
+        .copied()
+        .filter(|&other| enabled(thread(other)) && !(skip_this && other == number));
+    let count = if skip_this && enabled(this) {
+        count - 1
+    } else {
+        count
+    };
+    if count == 0 {
+        return None;
+    }
+    let mut candidates = candidates;
+    candidates.nth((random() % count as u64) as usize)
+}
+
+/// PCT: the enabled thread with the highest priority, after lowering the running one at change points.
+fn highest_priority(this: &Thread, yields: bool) -> Option<u16> {
+    let step = SHARED.steps.get();
+    for i in 0..SHARED.change_count.get() {
+        if SHARED
+            .change_points
+            .get(i)
+            .is_some_and(|point| point.get() == step)
+        {
+            this.priority.set(i as i64 + 1);
+        }
+    }
+    if yields {
+        SHARED.lowest.set(SHARED.lowest.get() - 1);
+        this.priority.set(SHARED.lowest.get());
+    }
+    let enabled = live_threads()
+        .iter()
+        .copied()
+        .filter(|&other| enabled(thread(other)));
+    enabled.max_by_key(|&other| thread(other).priority.get())
+}
+
+/// The priority of a new thread: random, above every change point's.
+pub fn initial_priority() -> i64 {
+    raw_depth() + 1 + (random() >> 34) as i64
+}
+
+fn raw_depth() -> i64 {
+    i64::from(header().depth)
+}
+
+/// Draws PCT's change points: depth - 1 of the expected steps.
+pub fn draw_change_points() {
+    let header = header();
+    let wanted = header.depth.saturating_sub(1) as usize;
+    let count = wanted.min(SHARED.change_points.len());
+    for point in SHARED.change_points.iter().take(count) {
+        point.set(1 + random() % header.expected_steps.max(1));
+    }
+    SHARED.change_count.set(count);
+}
+
+/// The next number of the seeded sequence (xorshift64*).
+pub fn random() -> u64 {
+    let mut x = SHARED.random.get();
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    SHARED.random.set(x);
+    x.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+}
+
+/// One of `count` candidates that a choice other than "who runs" has (which waiter a signal wakes);
+/// `number_of` names the thread of a candidate.
+pub fn pick(count: usize, number_of: impl Fn(usize) -> u16) -> usize {
+    if count <= 1 {
+        return 0;
+    }
+    let picked = replayed_pick(count, &number_of).unwrap_or_else(|| match SHARED.strategy.get() {
+        RawStrategy::Random | RawStrategy::Pct => (random() % count as u64) as usize,
+        RawStrategy::Sequential | RawStrategy::Replay => 0,
+    });
+    note_choice(number_of(picked));
+    picked
+}
+
+fn replayed_pick(count: usize, number_of: &impl Fn(usize) -> u16) -> Option<usize> {
+    let (header, at) = (header(), SHARED.replay_at.get());
+    if SHARED.strategy.get() != RawStrategy::Replay || at >= header.replay_len {
+        return None;
+    }
+    SHARED.replay_at.set(at + 1);
+    // SAFETY: `at` is below the length that the recorder wrote.
+    let choice = unsafe { *SHARED.replay.get().add(at as usize) };
+    let found = (0..count).find(|&i| number_of(i) == choice);
+    if found.is_none() && header.diverged.fetch_add(1, Relaxed) == 0 {
+        header.first_divergence.store(at + 1, Relaxed);
+    }
+    found
+}
+
+fn hand_over(this: &Thread, next: u16) {
+    debug_assert!(this.pending_count.get() == 0 || this.ended.get());
+    log::resolve(this);
+    let switches = &header().switches;
+    switches.store(switches.load(Relaxed) + 1, Relaxed);
+    let ended = this.ended.get();
+    SHARED.current.set(next);
+    wake(&thread(next).turn);
+    if !ended {
+        wait_for_turn(this);
+    }
+}
+
+/// Blocks until some thread hands over to this one.
+pub fn wait_for_turn(this: &Thread) {
+    while this.turn.swap(0, AcqRel) == 0 {
+        // SAFETY: the futex word lives for ever.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                &raw const this.turn,
+                libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                0,
+                core::ptr::null::<libc::timespec>(),
+            );
+        }
+    }
+    core::sync::atomic::fence(Acquire);
+}
+
+fn wake(turn: &AtomicU32) {
+    turn.store(1, Release);
+    // SAFETY: the futex word lives for ever.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            turn,
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            1,
+        );
+    }
+}

@@ -1,0 +1,252 @@
+//! Start of the runtime: finds the log that the recorder made and sets everything up.
+
+use crate::{
+    failure, objects,
+    real::real,
+    scheduler,
+    state::{Mode, SHARED, Thread, set_this_thread, thread},
+    threads,
+};
+use core::{
+    ffi::{c_char, c_int, c_void},
+    ptr::null_mut,
+    sync::atomic::Ordering::{AcqRel, Acquire, Relaxed},
+};
+use unsnarl_trace::raw::{self, End, RawMode, RawStrategy};
+
+/// Called by the constructor of every instrumented object; the first call starts the runtime.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tsan_init() {
+    if SHARED.header.get().is_null() {
+        start();
+    }
+}
+
+fn start() {
+    let Some(header) = map_log() else { return };
+    SHARED.header.set(header);
+    // SAFETY: the log was checked; the recorder reads it only after the process has ended.
+    let header = unsafe { &*header };
+    set_up_log(header);
+    set_up_strategy(header);
+    objects::set_up();
+    threads::set_up();
+    let controlled = header.mode == RawMode::Controlled as u32;
+    header.end.store(End::Running as u32, Relaxed);
+    // SAFETY: a handler with the right signature; it runs last because it is registered first.
+    unsafe { on_exit(failure::on_exit, null_mut()) };
+    failure::catch_signals();
+    note_modules();
+    if controlled {
+        pin_to_one_core();
+    }
+    SHARED.mode.set(if controlled {
+        Mode::Controlled
+    } else {
+        Mode::Free
+    });
+}
+
+unsafe extern "C" {
+    fn on_exit(handler: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+    static __libc_stack_end: *const c_void;
+}
+
+/// Maps the log whose descriptor the environment names, if it is one and nobody has claimed it.
+fn map_log() -> Option<*mut raw::Header> {
+    let descriptor = log_descriptor()?;
+    // SAFETY: maps a file that the recorder made for this; checked before anything is written.
+    unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        if libc::fstat(descriptor, &mut status) != 0
+            || (status.st_size as usize) < raw::HEADER_BYTES
+        {
+            return None;
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let bytes = status.st_size as usize;
+        let map = libc::mmap(
+            null_mut(),
+            bytes,
+            protection,
+            libc::MAP_SHARED,
+            descriptor,
+            0,
+        );
+        if map == libc::MAP_FAILED {
+            return None;
+        }
+        let header = map.cast::<raw::Header>();
+        if !claim(&*header, bytes) {
+            libc::munmap(map, bytes);
+            return None;
+        }
+        libc::close(descriptor);
+        // Children of the program are not recorded: they must not find the variable.
+        libc::unsetenv(raw::FD_VARIABLE.as_ptr());
+        Some(header)
+    }
+}
+
+fn log_descriptor() -> Option<c_int> {
+    // SAFETY: the environment is set up before constructors run.
+    let text: *const c_char = unsafe { libc::getenv(raw::FD_VARIABLE.as_ptr()) };
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: an environment variable is a C string.
+    Some(unsafe { libc::atoi(text) })
+}
+
+fn claim(header: &raw::Header, bytes: usize) -> bool {
+    // SAFETY: no arguments.
+    let pid = unsafe { libc::getpid() } as u32;
+    header.magic == raw::MAGIC
+        && header.version == raw::VERSION
+        && header.log_bytes <= bytes as u64
+        && header.pid.compare_exchange(0, pid, AcqRel, Acquire).is_ok()
+}
+
+fn set_up_log(header: &raw::Header) {
+    let base = SHARED.header.get() as usize;
+    SHARED
+        .records
+        .set((base + header.records_at as usize) as *mut raw::Record);
+    SHARED.records_cap.set(header.records_cap);
+    SHARED
+        .decisions
+        .set((base + header.decisions_at as usize) as *mut u16);
+    SHARED
+        .replay
+        .set((base + header.replay_at as usize) as *const u16);
+    SHARED.clock.set(header.start_time);
+    SHARED.spin_limit.set(header.spin_limit);
+    SHARED.max_steps.set(header.max_steps);
+    SHARED.switch_one_in.set(header.switch_one_in);
+    SHARED.record_calls.set(header.record_calls != 0);
+}
+
+fn set_up_strategy(header: &raw::Header) {
+    let strategy = [RawStrategy::Random, RawStrategy::Pct, RawStrategy::Replay]
+        .into_iter()
+        .find(|strategy| *strategy as u32 == header.strategy)
+        .unwrap_or(RawStrategy::Sequential);
+    SHARED.strategy.set(strategy);
+    SHARED
+        .random
+        .set(header.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    for _ in 0..8 {
+        scheduler::random();
+    }
+    if strategy == RawStrategy::Pct {
+        scheduler::draw_change_points();
+    }
+}
+
+/// One core for all threads: handing over is then a switch on that core, never a wake-up elsewhere.
+fn pin_to_one_core() {
+    // SAFETY: a valid set of processors.
+    unsafe {
+        let mut set: libc::cpu_set_t = core::mem::zeroed();
+        libc::CPU_SET(libc::sched_getcpu().max(0) as usize, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+    }
+}
+
+/// Makes the calling thread number 0.
+pub fn adopt_main(main: &'static Thread, row: &mut raw::Thread) {
+    // SAFETY: set by the loader before the program starts.
+    let high = unsafe { __libc_stack_end } as u64;
+    row.stack_high = high;
+    row.stack_low = high.saturating_sub(stack_limit());
+    // SAFETY: no arguments.
+    main.handle.set(unsafe { libc::pthread_self() });
+    main.live.set(true);
+    main.priority.set(scheduler::initial_priority());
+    set_this_thread(thread(0));
+}
+
+fn stack_limit() -> u64 {
+    const MOST: u64 = 64 << 20;
+    // SAFETY: a valid place for the limit.
+    unsafe {
+        let mut limit: libc::rlimit = core::mem::zeroed();
+        match libc::getrlimit(libc::RLIMIT_STACK, &mut limit) {
+            0 => limit.rlim_cur.min(MOST),
+            _ => MOST,
+        }
+    }
+}
+
+/// Writes down what is loaded where, so that addresses can be named later.
+pub fn note_modules() {
+    let header = crate::state::header();
+    header.modules.store(0, Relaxed);
+    // SAFETY: the callback matches; it writes within the table.
+    unsafe { libc::dl_iterate_phdr(Some(note_module), null_mut()) };
+}
+
+unsafe extern "C" fn note_module(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+    let header = crate::state::header();
+    let index = header.modules.load(Relaxed) as usize;
+    if index >= raw::MAX_MODULES {
+        return 1;
+    }
+    // SAFETY: the loader passes a valid description; the table has MAX_MODULES places.
+    unsafe {
+        let base = SHARED.header.get() as usize + header.modules_at as usize;
+        let module = &mut *(base as *mut raw::Module).add(index);
+        let (start, end) = extent(&*info);
+        module.bias = (*info).dlpi_addr;
+        (module.start, module.end) = (start, end);
+        copy_path(&mut module.path, (*info).dlpi_name);
+    }
+    header.modules.store(index as u32 + 1, Relaxed);
+    0
+}
+
+/// # Safety
+/// `info` is as the loader passes it.
+unsafe fn extent(info: &libc::dl_phdr_info) -> (u64, u64) {
+    let (mut start, mut end) = (u64::MAX, 0);
+    for i in 0..usize::from(info.dlpi_phnum) {
+        // SAFETY: the caller's.
+        let segment = unsafe { &*info.dlpi_phdr.add(i) };
+        if segment.p_type == libc::PT_LOAD {
+            let first = info.dlpi_addr + segment.p_vaddr;
+            start = start.min(first);
+            end = end.max(first + segment.p_memsz);
+        }
+    }
+    (start, end)
+}
+
+/// # Safety
+/// `name` is null or NUL-terminated.
+unsafe fn copy_path(path: &mut [u8; 232], name: *const c_char) {
+    path.fill(0);
+    if name.is_null() {
+        return;
+    }
+    let last = path.len() - 1;
+    for (i, place) in path.iter_mut().take(last).enumerate() {
+        // SAFETY: the caller's; stops at the NUL.
+        let byte = unsafe { *name.add(i) } as u8;
+        if byte == 0 {
+            break;
+        }
+        *place = byte;
+    }
+}
+
+/// Modules that came later (`dlopen`) are in the table once the run ends.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
+    let open = real!("dlopen", fn(*const c_char, c_int) -> *mut c_void);
+    // SAFETY: the program's own call.
+    let library = unsafe { open(file, flags) };
+    if SHARED.mode.get() != Mode::Off {
+        note_modules();
+    }
+    library
+}

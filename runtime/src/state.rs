@@ -1,0 +1,253 @@
+//! What the runtime knows: one [`Shared`] for the process, one [`Thread`] per thread.
+//!
+//! Everything is in `Cell`s: in controlled mode only the thread with the turn touches them; in free
+//! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
+
+use core::{
+    arch::{asm, global_asm},
+    cell::Cell,
+    ptr::null_mut,
+    sync::atomic::{AtomicU32, AtomicU64},
+};
+use unsnarl_trace::raw;
+
+/// How the process is being run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Not recorded: every call goes straight to the library.
+    Off,
+    /// One thread at a time.
+    Controlled,
+    /// Recorded without control.
+    Free,
+}
+
+/// What a thread waits for. A thread that waits is enabled once its wish can be granted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    Nothing,
+    Lock(usize),
+    SharedLock(usize),
+    Condition { condition: usize, mutex: usize },
+    Join(u16),
+    Semaphore(usize),
+    Barrier(usize),
+    Once(usize),
+}
+
+impl Wait {
+    /// Kind and object as the log names them.
+    pub fn raw(self) -> (raw::WaitsFor, usize) {
+        match self {
+            Wait::Nothing => (raw::WaitsFor::Nothing, 0),
+            Wait::Lock(object) => (raw::WaitsFor::Lock, object),
+            Wait::SharedLock(object) => (raw::WaitsFor::SharedLock, object),
+            Wait::Condition { condition, .. } => (raw::WaitsFor::Condition, condition),
+            Wait::Join(thread) => (raw::WaitsFor::Join, thread as usize),
+            Wait::Semaphore(object) => (raw::WaitsFor::Semaphore, object),
+            Wait::Barrier(object) => (raw::WaitsFor::Barrier, object),
+            Wait::Once(object) => (raw::WaitsFor::Once, object),
+        }
+    }
+}
+
+/// A thread of the program.
+pub struct Thread {
+    /// Place in the order of creation.
+    pub number: Cell<u16>,
+    /// Futex: 1 when the turn was given to this thread.
+    pub turn: AtomicU32,
+    /// Can be chosen: created, not ended.
+    pub live: Cell<bool>,
+    pub ended: Cell<bool>,
+    pub joined: Cell<bool>,
+    /// Above zero while the runtime itself calls the library: such calls are not recorded.
+    pub inside: Cell<u32>,
+    /// First of the records whose values are filled in at the next event, and how many.
+    pub pending: Cell<*mut raw::Record>,
+    pub pending_count: Cell<u32>,
+    pub wait: Cell<Wait>,
+    /// Virtual time at which the wait ends by itself; 0 when it does not.
+    pub deadline: Cell<u64>,
+    pub timed_out: Cell<bool>,
+    /// Where it waits, for the report of a deadlock.
+    pub wait_pc: Cell<u64>,
+    /// PCT: higher runs first.
+    pub priority: Cell<i64>,
+    /// Reads and failed attempts since the last step that changed something.
+    pub idle: Cell<u32>,
+    /// While the runtime reads the program's memory: on whose behalf. A fault then is the program's.
+    pub access_pc: AtomicU64,
+    /// Call site of the operator `new` or `delete` that is about to call `malloc` or `free`.
+    pub alloc_pc: Cell<u64>,
+    pub handle: Cell<libc::pthread_t>,
+    pub kernel_id: Cell<i32>,
+    pub start: Cell<usize>,
+    pub argument: Cell<usize>,
+    pub children: Cell<u32>,
+    pub cancelled: Cell<bool>,
+    /// Rounds of thread-specific destructors that have run.
+    pub rounds: Cell<u32>,
+    /// Its row in the log.
+    pub row: Cell<*mut raw::Thread>,
+}
+
+/// What all threads share.
+pub struct Shared {
+    pub mode: Cell<Mode>,
+    pub header: Cell<*mut raw::Header>,
+    pub records: Cell<*mut raw::Record>,
+    pub records_cap: Cell<u64>,
+    pub decisions: Cell<*mut u16>,
+    pub replay: Cell<*const u16>,
+    pub replay_at: Cell<u64>,
+    pub strategy: Cell<raw::RawStrategy>,
+    pub threads: Cell<*const Thread>,
+    pub thread_count: AtomicU32,
+    /// Numbers of the live threads, ascending, and how many.
+    pub live: Cell<*mut u16>,
+    pub live_count: Cell<usize>,
+    /// Thread that has the turn.
+    pub current: Cell<u16>,
+    pub random: Cell<u64>,
+    /// Virtual time in nanoseconds since the epoch.
+    pub clock: Cell<u64>,
+    /// Decision points passed, alone or not: the guard against endless runs.
+    pub ticks: Cell<u64>,
+    pub steps: Cell<u64>,
+    pub spin_limit: Cell<u32>,
+    pub max_steps: Cell<u64>,
+    pub switch_one_in: Cell<u32>,
+    pub record_calls: Cell<bool>,
+    pub change_points: [Cell<u64>; raw::MAX_CHANGE_POINTS],
+    pub change_count: Cell<usize>,
+    /// PCT: what the last thread that yielded was lowered to.
+    pub lowest: Cell<i64>,
+    pub exit_key: Cell<libc::pthread_key_t>,
+}
+
+// SAFETY: see the module's text: the turn is the lock.
+unsafe impl Sync for Shared {}
+
+pub static SHARED: Shared = Shared {
+    mode: Cell::new(Mode::Off),
+    header: Cell::new(null_mut()),
+    records: Cell::new(null_mut()),
+    records_cap: Cell::new(0),
+    decisions: Cell::new(null_mut()),
+    replay: Cell::new(core::ptr::null()),
+    replay_at: Cell::new(0),
+    strategy: Cell::new(raw::RawStrategy::Sequential),
+    threads: Cell::new(core::ptr::null()),
+    thread_count: AtomicU32::new(0),
+    live: Cell::new(null_mut()),
+    live_count: Cell::new(0),
+    current: Cell::new(0),
+    random: Cell::new(1),
+    clock: Cell::new(0),
+    ticks: Cell::new(0),
+    steps: Cell::new(0),
+    spin_limit: Cell::new(0),
+    max_steps: Cell::new(0),
+    switch_one_in: Cell::new(0),
+    record_calls: Cell::new(false),
+    change_points: [const { Cell::new(0) }; raw::MAX_CHANGE_POINTS],
+    change_count: Cell::new(0),
+    lowest: Cell::new(0),
+    exit_key: Cell::new(0),
+};
+
+// One thread-local word: `#[thread_local]` is not to be had without std, and a library call would be
+// slow on a path that every access takes.
+global_asm!(
+    ".pushsection .tbss,\"awT\",@nobits",
+    ".balign 8",
+    ".type unsnarl_this_thread,@object",
+    ".size unsnarl_this_thread,8",
+    "unsnarl_this_thread:",
+    ".zero 8",
+    ".popsection",
+);
+
+/// The calling thread, unless the runtime does not know it.
+#[inline(always)]
+pub fn this_thread() -> Option<&'static Thread> {
+    let thread: *const Thread;
+    // SAFETY: reads the thread-local word above, which is null or points to a `Thread` that lives for ever.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + unsnarl_this_thread@GOTTPOFF]",
+            "mov {0}, qword ptr fs:[{0}]",
+            out(reg) thread,
+            options(nostack, preserves_flags, readonly),
+        );
+        thread.as_ref()
+    }
+}
+
+/// Makes `thread` the calling thread; null for none.
+pub fn set_this_thread(thread: *const Thread) {
+    // SAFETY: writes the thread-local word above.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + unsnarl_this_thread@GOTTPOFF]",
+            "mov qword ptr fs:[{0}], {1}",
+            out(reg) _,
+            in(reg) thread,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// The thread with this number. The number must come from the table.
+#[inline(always)]
+pub fn thread(number: u16) -> &'static Thread {
+    // SAFETY: the table has room for every number that is given out and is never unmapped.
+    unsafe { &*SHARED.threads.get().add(number as usize) }
+}
+
+/// Numbers of the live threads, ascending.
+#[inline(always)]
+pub fn live_threads() -> &'static [u16] {
+    // SAFETY: `live` has room for every thread; the slice is read before the set changes.
+    unsafe { core::slice::from_raw_parts(SHARED.live.get(), SHARED.live_count.get()) }
+}
+
+/// The log's header. Only when the mode is not `Off`.
+#[inline(always)]
+pub fn header() -> &'static raw::Header {
+    // SAFETY: set at the start to a mapping that is never unmapped.
+    unsafe { &*SHARED.header.get() }
+}
+
+/// In controlled mode.
+#[inline(always)]
+pub fn controlled() -> bool {
+    matches!(SHARED.mode.get(), Mode::Controlled)
+}
+
+/// The calling thread if what it does now is to be recorded. In controlled mode a thread without the
+/// turn (a signal handler, the last steps of an ended thread) is not recorded.
+#[inline(always)]
+pub fn recording() -> Option<&'static Thread> {
+    if matches!(SHARED.mode.get(), Mode::Off) {
+        return None;
+    }
+    let this = this_thread()?;
+    if this.inside.get() != 0
+        || this.ended.get()
+        || (controlled() && SHARED.current.get() != this.number.get())
+    {
+        return None;
+    }
+    Some(this)
+}
+
+/// Runs `call` as the runtime's own: what it calls is not recorded.
+#[inline(always)]
+pub fn unrecorded<T>(this: &Thread, call: impl FnOnce() -> T) -> T {
+    this.inside.set(this.inside.get() + 1);
+    let result = call();
+    this.inside.set(this.inside.get() - 1);
+    result
+}

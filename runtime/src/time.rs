@@ -1,0 +1,218 @@
+//! Time. In controlled mode the program sees a virtual clock that decisions advance; sleeping is
+//! giving way: on a busy machine any other thread may get that far meanwhile.
+
+use crate::{
+    entry::entry,
+    log,
+    mutex::ready,
+    real::real,
+    scheduler,
+    state::{SHARED, Thread, controlled},
+    threads,
+};
+use core::ffi::c_int;
+use unsnarl_trace::raw::RecordKind;
+
+const SECOND: u64 = 1_000_000_000;
+/// Virtual nanoseconds that looking at the clock takes: a loop that waits for a time comes to an end.
+const LOOK: u64 = 1_000;
+
+/// The point in virtual time that `until` names; 1 (long past) for null or before the epoch. All
+/// virtual clocks show the same time.
+///
+/// # Safety
+/// `until` is null or points to a `timespec`.
+pub unsafe fn deadline(until: *const libc::timespec) -> u64 {
+    // SAFETY: the caller's.
+    match unsafe { until.as_ref() } {
+        Some(until) => nanoseconds(until).max(1),
+        None => 1,
+    }
+}
+
+fn nanoseconds(time: &libc::timespec) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(SECOND).saturating_add(rest)
+}
+
+fn timespec(nanoseconds: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (nanoseconds / SECOND) as i64,
+        tv_nsec: (nanoseconds % SECOND) as i64,
+    }
+}
+
+/// Sleeps for a span of virtual time.
+pub fn sleep_for(this: &Thread, span: u64, pc: u64) {
+    log::sync(this, RecordKind::Yield, pc, 0, 0);
+    let wakes_at = SHARED.clock.get().saturating_add(span);
+    scheduler::give_way(this);
+    SHARED.clock.set(SHARED.clock.get().max(wakes_at));
+    threads::act_on_cancel(this);
+}
+
+pub unsafe extern "C-unwind" fn yield_now(pc: u64) -> c_int {
+    match ready() {
+        Some(this) if controlled() => {
+            log::sync(this, RecordKind::Yield, pc, 0, 0);
+            scheduler::give_way(this);
+            0
+        }
+        // SAFETY: no arguments.
+        _ => unsafe { libc::syscall(libc::SYS_sched_yield) as c_int },
+    }
+}
+
+unsafe extern "C-unwind" fn on_sleep(seconds: u32, pc: u64) -> u32 {
+    let library = real!("sleep", fn(u32) -> u32);
+    match ready() {
+        Some(this) if controlled() => {
+            sleep_for(this, u64::from(seconds) * SECOND, pc);
+            0
+        }
+        // SAFETY: the program's own call.
+        _ => unsafe { library(seconds) },
+    }
+}
+
+unsafe extern "C-unwind" fn on_usleep(microseconds: u32, pc: u64) -> c_int {
+    let library = real!("usleep", fn(u32) -> c_int);
+    match ready() {
+        Some(this) if controlled() => {
+            sleep_for(this, u64::from(microseconds) * 1_000, pc);
+            0
+        }
+        // SAFETY: the program's own call.
+        _ => unsafe { library(microseconds) },
+    }
+}
+
+pub unsafe extern "C-unwind" fn on_nanosleep(
+    span: *const libc::timespec,
+    rest: *mut libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "nanosleep",
+        fn(*const libc::timespec, *mut libc::timespec) -> c_int
+    );
+    match ready() {
+        Some(this) if controlled() && !span.is_null() => {
+            // SAFETY: the program's own argument.
+            sleep_for(this, nanoseconds(unsafe { &*span }), pc);
+            0
+        }
+        // SAFETY: the program's own call.
+        _ => unsafe { library(span, rest) },
+    }
+}
+
+unsafe extern "C-unwind" fn on_clock_nanosleep(
+    clock: c_int,
+    flags: c_int,
+    span: *const libc::timespec,
+    rest: *mut libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "clock_nanosleep",
+        fn(c_int, c_int, *const libc::timespec, *mut libc::timespec) -> c_int
+    );
+    match ready() {
+        Some(this) if controlled() && !span.is_null() => {
+            // SAFETY: the program's own argument.
+            let span = nanoseconds(unsafe { &*span });
+            let absolute = flags & libc::TIMER_ABSTIME != 0;
+            let now = SHARED.clock.get();
+            sleep_for(
+                this,
+                if absolute {
+                    span.saturating_sub(now)
+                } else {
+                    span
+                },
+                pc,
+            );
+            0
+        }
+        // SAFETY: the program's own call.
+        _ => unsafe { library(clock, flags, span, rest) },
+    }
+}
+
+/// Looks at the virtual clock; a thread that does only that is spinning.
+fn look(this: &Thread) -> u64 {
+    scheduler::count_idle(this);
+    SHARED.clock.set(SHARED.clock.get() + LOOK);
+    SHARED.clock.get()
+}
+
+unsafe extern "C-unwind" fn on_clock_gettime(
+    clock: c_int,
+    time: *mut libc::timespec,
+    _pc: u64,
+) -> c_int {
+    let library = real!("clock_gettime", fn(c_int, *mut libc::timespec) -> c_int);
+    match ready() {
+        Some(this) if controlled() && !time.is_null() => {
+            let now = look(this);
+            // SAFETY: the program's own argument.
+            unsafe { *time = timespec(now) };
+            0
+        }
+        // SAFETY: the program's own call.
+        _ => unsafe { library(clock, time) },
+    }
+}
+
+unsafe extern "C-unwind" fn on_gettimeofday(
+    time: *mut libc::timeval,
+    zone: usize,
+    _pc: u64,
+) -> c_int {
+    let library = real!("gettimeofday", fn(*mut libc::timeval, usize) -> c_int);
+    match ready() {
+        Some(this) if controlled() && !time.is_null() => {
+            let now = timespec(look(this));
+            // SAFETY: the program's own argument.
+            unsafe {
+                *time = libc::timeval {
+                    tv_sec: now.tv_sec,
+                    tv_usec: now.tv_nsec / 1_000,
+                };
+            }
+            0
+        }
+        // SAFETY: the program's own call.
+        _ => unsafe { library(time, zone) },
+    }
+}
+
+unsafe extern "C-unwind" fn on_time(time: *mut i64, _pc: u64) -> i64 {
+    let library = real!("time", fn(*mut i64) -> i64);
+    match ready() {
+        Some(this) if controlled() => {
+            let seconds = timespec(look(this)).tv_sec;
+            if !time.is_null() {
+                // SAFETY: the program's own argument.
+                unsafe { *time = seconds };
+            }
+            seconds
+        }
+        // SAFETY: the program's own call.
+        _ => unsafe { library(time) },
+    }
+}
+
+entry! {
+    sched_yield, "rdi" => yield_now;
+    pthread_yield, "rdi" => yield_now;
+    sleep, "rsi" => on_sleep;
+    usleep, "rsi" => on_usleep;
+    nanosleep, "rdx" => on_nanosleep;
+    clock_nanosleep, "r8" => on_clock_nanosleep;
+    clock_gettime, "rdx" => on_clock_gettime;
+    gettimeofday, "rdx" => on_gettimeofday;
+    time, "rsi" => on_time;
+}
