@@ -1,1 +1,24 @@
-//! Helpers of the end-to-end tests.
+//! What the end-to-end tests and the benchmarks share: the built `unsnarl`, the programs with their
+//! expected explanations, the pages about bug classes, and a working folder for each test.
+//!
+//! Nothing here looks inside another crate's work: programs are compiled, recorded and explained by
+//! the command line, as a user does it.
+
+pub mod binary;
+pub mod expect;
+pub mod page;
+pub mod program;
+pub mod workspace;
+
+pub use expect::Expectation;
+pub use page::Page;
+pub use program::{Compiler, Program};
+pub use workspace::{Finished, Workspace};
+
+use std::path::{Path, PathBuf};
+
+/// The project's folder.
+pub fn project() -> PathBuf {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_folder.parent().unwrap_or(crate_folder).to_path_buf()
+}

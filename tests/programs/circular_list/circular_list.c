@@ -68,14 +68,14 @@ static void *rotate(void *arg)
 static void fill(struct ring *ring)
 {
     for (int i = 0; i < JOBS; i++) {
-        struct job *job = calloc(1, sizeof *job);
-        job->number = i;
-        job->prev = ring->tail;
+        struct job *added = calloc(1, sizeof *added);
+        added->number = i;
+        added->prev = ring->tail;
         if (ring->tail)
-            ring->tail->next = job;
+            ring->tail->next = added;
         else
-            ring->head = job;
-        ring->tail = job;
+            ring->head = added;
+        ring->tail = added;
     }
 }
 

@@ -12,10 +12,9 @@
 // expect interference: pthread_mutex_lock(&fifo->lock);
 // expect interference: while (fifo->queued == 0 && !fifo->finished)
 // expect interference: pthread_cond_wait(&fifo->changed, &fifo->lock);
-// expect interference: if (fifo->queued == 0) {
-// expect interference: int block = fifo->blocks[--fifo->queued];
-// expect interference: pthread_mutex_unlock(&fifo->lock); /* nothing left */
-// expect interference: pthread_mutex_unlock(&fifo->lock); /* work to do */
+// expect interference: bool found = fifo->queued > 0;
+// expect interference: *block = fifo->blocks[--fifo->queued];
+// expect interference: pthread_mutex_unlock(&fifo->lock);
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -63,20 +62,24 @@ static void compress(int block)
     pthread_mutex_unlock(&output_lock);
 }
 
+static bool next_block(int *block)
+{
+    pthread_mutex_lock(&fifo->lock);
+    while (fifo->queued == 0 && !fifo->finished)
+        pthread_cond_wait(&fifo->changed, &fifo->lock);
+    bool found = fifo->queued > 0;
+    if (found)
+        *block = fifo->blocks[--fifo->queued];
+    pthread_mutex_unlock(&fifo->lock);
+    return found;
+}
+
 static void *consume(void *arg)
 {
-    for (;;) {
-        pthread_mutex_lock(&fifo->lock);
-        while (fifo->queued == 0 && !fifo->finished)
-            pthread_cond_wait(&fifo->changed, &fifo->lock);
-        if (fifo->queued == 0) {
-            pthread_mutex_unlock(&fifo->lock); /* nothing left */
-            return arg;
-        }
-        int block = fifo->blocks[--fifo->queued];
-        pthread_mutex_unlock(&fifo->lock); /* work to do */
+    int block;
+    while (next_block(&block))
         compress(block);
-    }
+    return arg;
 }
 
 static void *write_out(void *arg)
@@ -90,14 +93,14 @@ static void *write_out(void *arg)
     return arg;
 }
 
-static void produce(void)
+static void produce(struct queue *queue)
 {
-    pthread_mutex_lock(&fifo->lock);
+    pthread_mutex_lock(&queue->lock);
     for (int i = 0; i < BLOCKS; i++)
-        fifo->blocks[fifo->queued++] = i;
-    fifo->finished = true;
-    pthread_cond_broadcast(&fifo->changed);
-    pthread_mutex_unlock(&fifo->lock);
+        queue->blocks[queue->queued++] = i;
+    queue->finished = true;
+    pthread_cond_broadcast(&queue->changed);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 int main(void)
@@ -107,7 +110,7 @@ int main(void)
     fifo = queue_new();
     pthread_create(&consumer, NULL, consume, NULL);
     pthread_create(&writer, NULL, write_out, NULL);
-    produce();
+    produce(fifo);
 
     pthread_join(writer, NULL);
     struct queue *old = fifo;

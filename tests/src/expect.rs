@@ -1,0 +1,180 @@
+//! What a program's explanation has to be, as the program itself says it.
+//!
+//! The header comment of a program names the class of its bug and quotes the lines that are to blame,
+//! so that the expectation stays true when lines move:
+//!
+//! ```text
+//! // expect kind: atomicity-violation
+//! // expect cause 1: long available = account.balance;
+//! // expect cause 2: account.balance = available - amount;
+//! // expect interference: account.balance += amount;
+//! ```
+//!
+//! `cause 1`, `cause 2` and `interference` are *parts*. A part may quote several lines of which one is
+//! enough: most bugs show in more than one way. An explanation is right when its class is one of the
+//! kinds, each part has a line among the sites that it blames (the causes and what came in between),
+//! and it blames no other line.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+use unsnarl_core::{BugKind, Explanation, Role};
+
+/// What is expected of a program.
+#[derive(Debug, Default)]
+pub struct Expectation {
+    /// Any of these classes is right; empty when no failure is expected.
+    pub kinds: Vec<BugKind>,
+    /// Lines by part.
+    pub parts: BTreeMap<String, BTreeSet<u32>>,
+}
+
+impl Expectation {
+    /// Reads the expectations in `header`, whose quotations are looked up in `source`.
+    pub fn parse(header: &str, source: &str) -> Result<Expectation> {
+        let mut expectation = Expectation::default();
+        let mut stated = false;
+        for line in header.lines() {
+            let Some(text) = stripped(line) else { continue };
+            expectation
+                .add(text, source)
+                .with_context(|| format!("expectation `{text}`"))?;
+            stated = true;
+        }
+        ensure!(stated, "nothing is expected");
+        Ok(expectation)
+    }
+
+    fn add(&mut self, text: &str, source: &str) -> Result<()> {
+        if text == "no failure" {
+            return Ok(());
+        }
+        let (part, value) = text.split_once(": ").context("no colon")?;
+        if part == "kind" {
+            for word in value.split_whitespace() {
+                self.kinds.push(kind(word)?);
+            }
+            return Ok(());
+        }
+        let named = part.starts_with("cause") || part.starts_with("interference");
+        ensure!(
+            named,
+            "`{part}` is neither `kind`, `cause` nor `interference`"
+        );
+        self.parts
+            .entry(part.to_owned())
+            .or_default()
+            .insert(line_of(value, source)?);
+        Ok(())
+    }
+
+    /// What is wrong with `explanation`, in words; `Ok` when nothing is.
+    pub fn check(&self, explanation: &Explanation, file: &Path) -> Result<()> {
+        ensure!(
+            self.kinds.contains(&explanation.kind),
+            "its kind is {:?}, expected one of {:?}",
+            explanation.kind,
+            self.kinds
+        );
+        let blamed = blamed_lines(explanation, file)?;
+        for (part, lines) in &self.parts {
+            ensure!(
+                lines.iter().any(|line| blamed.contains(line)),
+                "it names none of the lines {lines:?} ({part}), but {blamed:?}"
+            );
+        }
+        let right: BTreeSet<u32> = self.parts.values().flatten().copied().collect();
+        let wrong: Vec<_> = blamed.difference(&right).collect();
+        ensure!(
+            self.parts.is_empty() || wrong.is_empty(),
+            "it blames the lines {wrong:?}"
+        );
+        Ok(())
+    }
+
+    /// Place of the first right one among `explanations`, from 1.
+    pub fn rank(&self, explanations: &[Explanation], file: &Path) -> Option<usize> {
+        let right = |explanation| self.check(explanation, file).is_ok();
+        explanations.iter().position(right).map(|index| index + 1)
+    }
+}
+
+/// The expectation in a comment line of a program or a page.
+fn stripped(line: &str) -> Option<&str> {
+    let text = line.trim().trim_end_matches("-->").trim_end();
+    let text = text
+        .strip_prefix("//")
+        .or_else(|| text.strip_prefix("<!--"))?;
+    text.trim_start().strip_prefix("expect ")
+}
+
+fn kind(word: &str) -> Result<BugKind> {
+    serde_json::from_value(serde_json::Value::from(word))
+        .with_context(|| format!("`{word}` is not a class of bugs"))
+}
+
+/// Number of the only line that holds `quotation`, comment lines aside.
+fn line_of(quotation: &str, source: &str) -> Result<u32> {
+    let mut found = (1u32..)
+        .zip(source.lines())
+        .filter(|(_, line)| !line.trim_start().starts_with("//") && line.contains(quotation))
+        .map(|(number, _)| number);
+    let Some(number) = found.next() else {
+        bail!("no line holds the quotation")
+    };
+    ensure!(
+        found.next().is_none(),
+        "more than one line holds the quotation"
+    );
+    Ok(number)
+}
+
+/// Lines of the sites that an explanation calls the cause or what came in between.
+fn blamed_lines(explanation: &Explanation, file: &Path) -> Result<BTreeSet<u32>> {
+    let mut lines = BTreeSet::new();
+    for site in &explanation.sites {
+        if !matches!(site.role, Role::Cause | Role::Interference) {
+            continue;
+        }
+        let same = Path::new(&site.place.file).file_name() == file.file_name();
+        ensure!(
+            same,
+            "it blames a line of another file: {}:{}",
+            site.place.file,
+            site.place.line
+        );
+        lines.insert(site.place.line);
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "// expect kind: deadlock data-race\n// expect cause 1: a++;\n// expect cause 1: b++;\nint a, b;\na++;\nb++;\nb--; a--;\n";
+
+    #[test]
+    fn quotations_become_lines() {
+        let expectation = Expectation::parse(SOURCE, SOURCE).unwrap();
+        assert_eq!(expectation.kinds, [BugKind::Deadlock, BugKind::DataRace]);
+        let lines: Vec<_> = expectation.parts["cause 1"].iter().copied().collect();
+        assert_eq!(lines, [5, 6]);
+    }
+
+    #[test]
+    fn wrong_headers_are_refused() {
+        for header in [
+            "no comment",
+            "// expect cause: c++;",
+            "// expect cause: a",
+            "// expect kind: bad-luck",
+            "// expect reason: a++;",
+            "// expect kind",
+        ] {
+            assert!(Expectation::parse(header, SOURCE).is_err(), "{header}");
+        }
+    }
+}

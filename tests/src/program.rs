@@ -1,0 +1,155 @@
+//! The programs under `tests/programs`, each with a known bug or with none.
+
+use crate::{Expectation, Finished, Workspace};
+use anyhow::{Context, Result, ensure};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A compiler that programs are tested with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compiler {
+    /// gcc and g++.
+    Gcc,
+    /// clang and clang++, the newest that is installed.
+    Clang,
+    /// clang-14 and clang++-14.
+    Clang14,
+}
+
+impl Compiler {
+    /// Commands that it can have, for C and for C++.
+    fn candidates(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Compiler::Gcc => &[("gcc", "g++")],
+            Compiler::Clang => &[("clang-19", "clang++-19"), ("clang", "clang++")],
+            Compiler::Clang14 => &[("clang-14", "clang++-14")],
+        }
+    }
+
+    /// The command for C or C++; `None` when it is not installed.
+    pub fn command(self, cpp: bool) -> Option<&'static str> {
+        let names = self
+            .candidates()
+            .iter()
+            .map(|(c, cxx)| if cpp { *cxx } else { *c });
+        let mut names = names.filter(|name| is_installed(name));
+        names.next()
+    }
+}
+
+fn is_installed(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+/// One program.
+#[derive(Debug)]
+pub struct Program {
+    /// Name of its folder.
+    pub name: String,
+    /// Its source file.
+    pub source: PathBuf,
+    /// What its explanation has to be.
+    pub expectation: Expectation,
+}
+
+impl Program {
+    /// The program of this name.
+    pub fn open(name: &str) -> Result<Program> {
+        let folder = programs_folder().join(name);
+        let source = ["c", "cpp"]
+            .map(|extension| folder.join(name).with_extension(extension))
+            .into_iter()
+            .find(|path| path.is_file())
+            .with_context(|| format!("{} holds no {name}.c or {name}.cpp", folder.display()))?;
+        let text = fs::read_to_string(&source)?;
+        let expectation =
+            Expectation::parse(&text, &text).with_context(|| source.display().to_string())?;
+        Ok(Program {
+            name: name.to_owned(),
+            source,
+            expectation,
+        })
+    }
+
+    /// Names of all programs, sorted.
+    pub fn names() -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(programs_folder())? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Written in C++.
+    pub fn is_cpp(&self) -> bool {
+        self.source
+            .extension()
+            .is_some_and(|extension| extension == "cpp")
+    }
+
+    /// Copies the source into `workspace` and compiles it there for recording; returns the command
+    /// that runs it.
+    pub fn compile(&self, workspace: &Workspace, compiler: Compiler) -> Result<String> {
+        let name = self
+            .source
+            .file_name()
+            .context("a source file has a name")?;
+        fs::copy(&self.source, workspace.path().join(name))?;
+        compile(workspace, Path::new(name), &self.name, compiler)?;
+        Ok(format!("./{}", self.name))
+    }
+}
+
+/// Compiles a source file for recording.
+pub fn compile(
+    workspace: &Workspace,
+    source: &Path,
+    to: &str,
+    compiler: Compiler,
+) -> Result<Finished> {
+    let cpp = source
+        .extension()
+        .is_some_and(|extension| extension == "cpp");
+    let command = compiler
+        .command(cpp)
+        .with_context(|| format!("{compiler:?} is missing"))?;
+    let source = source.to_string_lossy();
+    let (word, variable) = if cpp {
+        ("c++", "UNSNARL_CXX")
+    } else {
+        ("cc", "UNSNARL_CC")
+    };
+    let mut unsnarl = workspace.unsnarl_command(&[word, "-g", &source, "-o", to, "-pthread"])?;
+    unsnarl.env(variable, command);
+    let finished = Finished::of(unsnarl)?.exits(0)?;
+    ensure!(
+        workspace.path().join(to).is_file(),
+        "no {to} was made:\n{finished}"
+    );
+    Ok(finished)
+}
+
+fn programs_folder() -> PathBuf {
+    crate::project().join("tests/programs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_can_be_read() {
+        for name in Program::names().unwrap() {
+            let program = Program::open(&name).unwrap_or_else(|error| panic!("{error:#}"));
+            let lines = fs::read_to_string(&program.source).unwrap().lines().count();
+            assert!((40..=150).contains(&lines), "{name} has {lines} lines");
+        }
+    }
+}

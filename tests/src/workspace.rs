@@ -1,0 +1,211 @@
+//! A folder of its own for a test, in which `unsnarl` and other commands run.
+
+use crate::binary;
+use anyhow::{Context, Result, ensure};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use unsnarl_core::Explanation;
+
+/// Where runs land unless `--out` says otherwise.
+pub const RUNS: &str = ".unsnarl/runs";
+
+/// A temporary folder; it vanishes with the value.
+pub struct Workspace {
+    folder: tempfile::TempDir,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// The command, for messages.
+    pub command: String,
+    /// Exit status; `None` when a signal ended it.
+    pub status: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Workspace {
+    /// A new, empty folder.
+    pub fn new() -> Result<Workspace> {
+        let folder = tempfile::Builder::new().prefix("unsnarl-e2e-").tempdir()?;
+        Ok(Workspace { folder })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file, with the folders above it.
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let path = self.path().join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+
+    /// `unsnarl` in this folder, not started yet.
+    pub fn unsnarl_command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Command> {
+        let mut command = Command::new(binary::unsnarl()?);
+        command.args(arguments);
+        self.prepare(&mut command);
+        Ok(command)
+    }
+
+    /// Runs `unsnarl` with these arguments to its end.
+    pub fn unsnarl<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Finished> {
+        Finished::of(self.unsnarl_command(arguments)?)
+    }
+
+    /// Runs any command to its end.
+    pub fn run<S: AsRef<OsStr>>(&self, program: &str, arguments: &[S]) -> Result<Finished> {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        self.prepare(&mut command);
+        Finished::of(command)
+    }
+
+    /// The same surroundings for every command: this folder, no colours, no variables of cargo's.
+    fn prepare(&self, command: &mut Command) {
+        command
+            .current_dir(self.path())
+            .env("NO_COLOR", "1")
+            .env("LC_ALL", "C.UTF-8");
+        for variable in [
+            "MAKEFLAGS",
+            "MAKELEVEL",
+            "CFLAGS",
+            "CXXFLAGS",
+            "LDFLAGS",
+            "CC",
+            "CXX",
+        ] {
+            command.env_remove(variable);
+        }
+    }
+
+    /// `unsnarl explain --format json`, and its explanations in the order of their ranks.
+    pub fn explain(&self) -> Result<(Finished, Vec<Explanation>)> {
+        let finished = self.unsnarl(&["explain", "--format", "json"])?;
+        let explanations = finished.explanations()?;
+        Ok((finished, explanations))
+    }
+
+    /// Names of the run files, sorted.
+    pub fn runs(&self) -> Result<Vec<String>> {
+        let folder = self.path().join(RUNS);
+        if !folder.exists() {
+            return Ok(Vec::new());
+        }
+        let names = fs::read_dir(&folder)?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect::<Result<Vec<String>>>()?;
+        let mut runs: Vec<String> = names
+            .into_iter()
+            .filter(|name| name.ends_with(".arrow"))
+            .collect();
+        runs.sort();
+        Ok(runs)
+    }
+
+    /// Names of the run files with this outcome, sorted.
+    pub fn runs_that(&self, outcome: &str) -> Result<Vec<String>> {
+        let mut runs = self.runs()?;
+        runs.retain(|name| name.starts_with(&format!("{outcome}-")));
+        Ok(runs)
+    }
+
+    /// Path of a run file, relative to the folder.
+    pub fn run_path(&self, name: &str) -> String {
+        format!("{RUNS}/{name}")
+    }
+}
+
+impl Finished {
+    /// Runs a command to its end.
+    pub fn of(mut command: Command) -> Result<Finished> {
+        let words: Vec<_> = std::iter::once(command.get_program())
+            .chain(command.get_args())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let text = words.join(" ");
+        let output = command
+            .output()
+            .with_context(|| format!("cannot start {text}"))?;
+        Ok(Finished {
+            command: text,
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// The command must have ended with this status.
+    pub fn exits(self, status: i32) -> Result<Finished> {
+        ensure!(
+            self.status == Some(status),
+            "expected exit status {status}:\n{self}"
+        );
+        Ok(self)
+    }
+
+    /// Its messages must hold all of these texts, whatever the case of the letters.
+    pub fn says(self, texts: &[&str]) -> Result<Finished> {
+        let said = format!("{}{}", self.stdout, self.stderr).to_lowercase();
+        for text in texts {
+            ensure!(
+                said.contains(&text.to_lowercase()),
+                "expected `{text}` in:\n{self}"
+            );
+        }
+        Ok(self)
+    }
+
+    /// The explanations in the JSON on standard output.
+    pub fn explanations(&self) -> Result<Vec<Explanation>> {
+        let json: serde_json::Value = serde_json::from_str(&self.stdout)
+            .with_context(|| format!("no JSON on standard output:\n{self}"))?;
+        let list = json
+            .get("explanations")
+            .with_context(|| format!("no `explanations` in the JSON:\n{self}"))?;
+        Ok(serde_json::from_value(list.clone())?)
+    }
+}
+
+impl std::fmt::Display for Finished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "$ {}", self.command)?;
+        match self.status {
+            Some(status) => writeln!(f, "exit status {status}")?,
+            None => writeln!(f, "ended by a signal")?,
+        }
+        writeln!(
+            f,
+            "--- stdout\n{}--- stderr\n{}",
+            shortened(&self.stdout),
+            shortened(&self.stderr)
+        )
+    }
+}
+
+/// Enough of a long text to see what went wrong.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 6000;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!(
+            "{}\n... ({} bytes)\n",
+            text.get(..end).unwrap_or(""),
+            text.len()
+        ),
+        None => text.to_owned(),
+    }
+}
