@@ -1,0 +1,127 @@
+//! The same seed gives the same run, byte for byte, and a recorded run can be repeated at will.
+
+use anyhow::{Context, Result, ensure};
+use std::{collections::BTreeMap, fs, path::Path};
+use unsnarl_e2e::{Compiler, Program, Workspace};
+
+/// Programs of which the runs are compared: locks, atomics, heap, C++, a failure by signal.
+const COMPARED: [&str; 6] = [
+    "bank_account",
+    "c11_atomics",
+    "correct_cpp",
+    "correct_queue",
+    "publication",
+    "queue_pointer",
+];
+
+fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let entry = entry?;
+        files.insert(
+            entry.file_name().to_string_lossy().into_owned(),
+            fs::read(entry.path())?,
+        );
+    }
+    Ok(files)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_files() -> Result<()> {
+    for name in COMPARED {
+        for compiler in [Compiler::Gcc, Compiler::Clang] {
+            let workspace = Workspace::new()?;
+            let command = Program::open(name)?.compile(&workspace, compiler)?;
+            for out in ["one", "two"] {
+                let words = [
+                    "record", "-n", "25", "--seed", "7", "--out", out, "--", &command,
+                ];
+                workspace.unsnarl(&words)?;
+            }
+            let one = contents(&workspace.path().join("one"))?;
+            let two = contents(&workspace.path().join("two"))?;
+            let names =
+                |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+            ensure!(!one.is_empty(), "{name} {compiler:?}: nothing was recorded");
+            ensure!(
+                names(&one) == names(&two),
+                "{name} {compiler:?}: {one:?}\nand\n{two:?}",
+                one = names(&one),
+                two = names(&two)
+            );
+            ensure!(one == two, "{name} {compiler:?}: same names, other bytes");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn one_hundred_repetitions_are_one_run() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let command = Program::open("bank_account")?.compile(&workspace, Compiler::Gcc)?;
+    for _ in 0..100 {
+        workspace.unsnarl(&["record", "-n", "1", "--seed", "4", "--", &command])?;
+    }
+    let runs = workspace.runs()?;
+    ensure!(runs.len() == 1, "one seed, but different runs: {runs:?}");
+    Ok(())
+}
+
+#[test]
+fn other_seeds_give_other_runs() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let command = Program::open("bank_account")?.compile(&workspace, Compiler::Gcc)?;
+    for seed in 1..=10 {
+        workspace.unsnarl(&[
+            "record",
+            "-n",
+            "1",
+            "--seed",
+            &seed.to_string(),
+            "--",
+            &command,
+        ])?;
+    }
+    ensure!(
+        workspace.runs()?.len() > 3,
+        "ten seeds, but only the runs {:?}",
+        workspace.runs()?
+    );
+    Ok(())
+}
+
+#[test]
+fn a_failing_run_replays_one_hundred_times() -> Result<()> {
+    for name in [
+        "bank_account",
+        "c11_atomics",
+        "cpp_cache",
+        "lock_order",
+        "queue_pointer",
+    ] {
+        let workspace = Workspace::new()?;
+        let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let words = [
+            "record",
+            "-n",
+            "2000",
+            "--until-failing",
+            "1",
+            "--seed",
+            "1",
+            "--",
+            &command,
+        ];
+        workspace.unsnarl(&words)?.exits(1)?;
+        let runs = workspace.runs()?;
+        let failing = runs
+            .iter()
+            .find(|run| !run.starts_with("passed-"))
+            .context("no failing run")?;
+        workspace
+            .unsnarl(&["replay", &workspace.run_path(failing), "-n", "100"])?
+            .exits(0)
+            .with_context(|| name.to_owned())?;
+    }
+    Ok(())
+}

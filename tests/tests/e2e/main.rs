@@ -1,0 +1,8 @@
+//! End-to-end tests: real compilers, real programs, the command line as a user calls it.
+
+mod bad_input;
+mod build_systems;
+mod determinism;
+mod pages;
+mod programs;
+mod unusual;

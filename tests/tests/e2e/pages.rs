@@ -1,0 +1,94 @@
+//! The pages under `docs/bugs`: their programs fail as they say, are explained as they show, and do
+//! not fail after the change that they advise.
+
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use unsnarl_e2e::{Compiler, Page, Workspace, program::compile};
+
+/// Asks the test to write the explanations into the pages instead of comparing them.
+const UPDATE: &str = "UPDATE_EXPECT";
+
+macro_rules! pages {
+    ($($name:ident: $class:literal)*) => {
+        $(
+            #[test]
+            fn $name() -> Result<()> {
+                is_true($class)
+            }
+        )*
+
+        #[test]
+        fn none_is_left_out() {
+            assert_eq!(Page::classes().unwrap(), [$($class),*]);
+        }
+    };
+}
+
+pages! {
+    atomicity_violation: "atomicity-violation"
+    data_race: "data-race"
+    deadlock: "deadlock"
+    lost_wakeup: "lost-wakeup"
+    multi_variable_atomicity_violation: "multi-variable-atomicity-violation"
+    order_violation: "order-violation"
+    use_after_free: "use-after-free"
+}
+
+fn is_true(class: &str) -> Result<()> {
+    let page = Page::open(class)?;
+    is_explained_as_shown(&page).with_context(|| page.path.display().to_string())?;
+    heals(&page).with_context(|| format!("{}, after the change", page.path.display()))
+}
+
+fn is_explained_as_shown(page: &Page) -> Result<()> {
+    let workspace = Workspace::new()?;
+    let file = build(&workspace, &page.program)?;
+    workspace
+        .unsnarl(&[
+            "record",
+            "-n",
+            "2000",
+            "--until-failing",
+            "3",
+            "--seed",
+            "1",
+            "--",
+            "./program",
+        ])?
+        .exits(1)?;
+    let (finished, explanations) = workspace.explain()?;
+    let first = explanations
+        .first()
+        .with_context(|| format!("nothing explained:\n{finished}"))?;
+    page.expectation
+        .check(first, Path::new(file))
+        .with_context(|| finished.to_string())?;
+
+    let shown = workspace.unsnarl(&["explain"])?.exits(1)?.stdout;
+    if std::env::var_os(UPDATE).is_some() {
+        return page.show(&shown);
+    }
+    ensure!(
+        shown == page.shown(),
+        "unsnarl says\n{shown}\nbut the page shows\n{}",
+        page.shown()
+    );
+    Ok(())
+}
+
+fn heals(page: &Page) -> Result<()> {
+    let workspace = Workspace::new()?;
+    build(&workspace, &page.healed)?;
+    workspace
+        .unsnarl(&["record", "-n", "200", "--seed", "1", "--", "./program"])?
+        .exits(0)?;
+    workspace.unsnarl(&["explain"])?.exits(0)?;
+    Ok(())
+}
+
+fn build(workspace: &Workspace, program: &str) -> Result<&'static str> {
+    let file = "program.c";
+    workspace.write(file, program)?;
+    compile(workspace, Path::new(file), "program", Compiler::Gcc)?;
+    Ok(file)
+}

@@ -1,0 +1,129 @@
+//! Every program under `tests/programs` is compiled, recorded and explained; what is expected stands
+//! in its header comment.
+
+use anyhow::{Context, Result, ensure};
+use unsnarl_e2e::{Compiler, Program, Workspace};
+
+/// Schedules of a program in which it must fail at least once and pass at least once.
+const RUNS: &str = "2000";
+/// Schedules in which a program without a bug must not fail.
+const CORRECT_RUNS: &str = "300";
+
+macro_rules! programs {
+    ($($check:ident { $($name:ident)* })*) => {
+        $($(
+            mod $name {
+                use super::*;
+
+                #[test]
+                fn gcc() -> Result<()> {
+                    $check(stringify!($name), Compiler::Gcc)
+                }
+
+                #[test]
+                fn clang() -> Result<()> {
+                    $check(stringify!($name), Compiler::Clang)
+                }
+            }
+        )*)*
+
+        #[test]
+        fn none_is_left_out() {
+            let mut tested = vec![$($(stringify!($name)),*),*];
+            tested.sort_unstable();
+            assert_eq!(Program::names().unwrap(), tested);
+        }
+    };
+}
+
+programs! {
+    is_explained {
+        bank_account bounded_queue c11_atomics circular_list cpp_cache lock_order log_buffer
+        lost_counter lost_wakeup publication queue_pointer running_average string_buffer
+        use_before_init wrong_access_order
+    }
+    is_not_blamed { correct_atomics correct_bank correct_cpp correct_queue }
+    is_called_sequential { sequential_sum sequential_threads }
+}
+
+/// Fails in some schedules and passes in others, and the first explanation is the right one.
+fn is_explained(name: &str, compiler: Compiler) -> Result<()> {
+    let (workspace, program, command) = compiled(name, compiler)?;
+    let recorded = workspace
+        .unsnarl(&[
+            "record",
+            "-n",
+            RUNS,
+            "--until-failing",
+            "3",
+            "--seed",
+            "1",
+            "--",
+            &command,
+        ])?
+        .exits(1)?;
+    let passed = workspace.runs_that("passed")?.len();
+    ensure!(
+        passed > 0 && passed < workspace.runs()?.len(),
+        "{passed} runs passed:\n{recorded}"
+    );
+
+    let (finished, explanations) = workspace.explain()?;
+    let finished = finished.exits(1)?;
+    let first = explanations
+        .first()
+        .with_context(|| format!("no explanation:\n{finished}"))?;
+    let rank = program.expectation.rank(&explanations, &program.source);
+    program
+        .expectation
+        .check(first, &program.source)
+        .with_context(|| {
+            let rank = rank.map_or("none".to_owned(), |rank| rank.to_string());
+            let text = workspace.unsnarl(&["explain"]).map(|text| text.to_string());
+            format!(
+                "rank of the right explanation: {rank}\n{}",
+                text.unwrap_or_default()
+            )
+        })
+}
+
+/// Never fails, and nothing is explained.
+fn is_not_blamed(name: &str, compiler: Compiler) -> Result<()> {
+    let (workspace, _, command) = compiled(name, compiler)?;
+    workspace
+        .unsnarl(&["record", "-n", CORRECT_RUNS, "--seed", "1", "--", &command])?
+        .exits(0)?;
+    let (finished, explanations) = workspace.explain()?;
+    let finished = finished.exits(0)?;
+    ensure!(
+        explanations.is_empty(),
+        "something is explained:\n{finished}"
+    );
+    Ok(())
+}
+
+/// Fails always, and the explanation says that the schedule has nothing to do with it.
+fn is_called_sequential(name: &str, compiler: Compiler) -> Result<()> {
+    let (workspace, program, command) = compiled(name, compiler)?;
+    workspace
+        .unsnarl(&["record", "-n", "60", "--seed", "1", "--", &command])?
+        .exits(1)?;
+    let (finished, explanations) = workspace.explain()?;
+    let finished = finished.exits(1)?;
+    let [only] = explanations.as_slice() else {
+        anyhow::bail!("expected one explanation:\n{finished}");
+    };
+    program.expectation.check(only, &program.source)?;
+    workspace
+        .unsnarl(&["explain"])?
+        .exits(1)?
+        .says(&["does not depend on the schedule"])?;
+    Ok(())
+}
+
+fn compiled(name: &str, compiler: Compiler) -> Result<(Workspace, Program, String)> {
+    let program = Program::open(name)?;
+    let workspace = Workspace::new()?;
+    let command = program.compile(&workspace, compiler)?;
+    Ok((workspace, program, command))
+}

@@ -1,0 +1,222 @@
+//! Programs that do what makes recording hard: fork, exec, `_exit`, endless loops, a flood of output,
+//! signals, spinning, sleeping.
+
+use anyhow::{Context, Result, ensure};
+use std::{path::Path, time::Instant};
+use unsnarl_e2e::{Compiler, Finished, Workspace, program::compile};
+
+const HEAD: &str = "#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_int flag;
+static int shared;
+
+static void *helper(void *arg)
+{
+    shared++;
+    flag = 1;
+    return arg;
+}
+";
+
+/// Compiles a `main` with these statements.
+fn program(statements: &str) -> Result<Workspace> {
+    let workspace = Workspace::new()?;
+    let text = format!("{HEAD}\nint main(void)\n{{\n    pthread_t thread;\n{statements}\n}}\n");
+    workspace.write("odd.c", &text)?;
+    compile(&workspace, Path::new("odd.c"), "odd", Compiler::Gcc)?;
+    Ok(workspace)
+}
+
+fn record(workspace: &Workspace, options: &[&str]) -> Result<Finished> {
+    let mut words = vec!["record", "--seed", "1"];
+    words.extend(options);
+    words.extend(["--", "./odd"]);
+    workspace.unsnarl(&words)
+}
+
+#[test]
+fn a_program_that_forks() -> Result<()> {
+    let workspace = program(
+        "    pid_t child = fork();
+    if (child == 0)
+        _exit(5);
+    int status;
+    waitpid(child, &status, 0);
+    pthread_create(&thread, NULL, helper, NULL);
+    pthread_join(thread, NULL);
+    return WEXITSTATUS(status) == 5 && shared == 1 ? 0 : 1;",
+    )?;
+    record(&workspace, &["-n", "5"])?
+        .exits(0)?
+        .says(&["fork"])?;
+    ensure!(
+        !workspace.runs_that("passed")?.is_empty(),
+        "no run was kept"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_program_that_replaces_itself() -> Result<()> {
+    let workspace = program("    execlp(\"true\", \"true\", (char *)NULL);\n    return 1;")?;
+    record(&workspace, &["-n", "3"])?.says(&["exec"])?;
+    Ok(())
+}
+
+#[test]
+fn a_program_that_leaves_by_the_back_door() -> Result<()> {
+    let workspace = program("    pthread_create(&thread, NULL, helper, NULL);\n    _exit(3);")?;
+    record(&workspace, &["-n", "5"])?.exits(1)?;
+    let runs = workspace.runs()?;
+    ensure!(
+        runs.iter().all(|run| run.starts_with("failed-")),
+        "{runs:?}"
+    );
+    let (_, explanations) = workspace.explain()?;
+    let message = &explanations
+        .first()
+        .context("nothing is explained")?
+        .failure
+        .message;
+    ensure!(
+        message.contains('3'),
+        "the exit status is not named: {message}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_program_that_never_ends() -> Result<()> {
+    let workspace = program(
+        "    volatile unsigned n = 0;
+    for (;;)
+        n++;",
+    )?;
+    let begin = Instant::now();
+    record(&workspace, &["-n", "1", "--timeout", "1"])?
+        .exits(1)?
+        .says(&["timed out"])?;
+    ensure!(
+        begin.elapsed().as_secs() < 20,
+        "it took {:?}",
+        begin.elapsed()
+    );
+    ensure!(
+        !workspace.runs_that("timed-out")?.is_empty(),
+        "{:?}",
+        workspace.runs()?
+    );
+    Ok(())
+}
+
+#[test]
+fn a_program_that_waits_for_its_input() -> Result<()> {
+    let workspace = program("    char line[8];\n    return fgets(line, 8, stdin) ? 1 : 0;")?;
+    record(&workspace, &["-n", "2"])?.exits(0)?;
+    Ok(())
+}
+
+#[test]
+fn a_program_that_prints_a_gigabyte() -> Result<()> {
+    let workspace = program(
+        "    static char block[1 << 20];
+    memset(block, 'x', sizeof block);
+    for (int i = 0; i < 1024; i++)
+        if (write(1, block, sizeof block) < 0)
+            return 2;
+    return 0;",
+    )?;
+    let finished = record(&workspace, &["-n", "1"])?.exits(0)?;
+    ensure!(
+        finished.stdout.len() < 1 << 20,
+        "{} bytes came through",
+        finished.stdout.len()
+    );
+    Ok(())
+}
+
+#[test]
+fn a_program_that_spins_until_another_thread_is_ready() -> Result<()> {
+    let workspace = program(
+        "    pthread_create(&thread, NULL, helper, NULL);
+    while (!flag)
+        ;
+    pthread_join(thread, NULL);
+    return 0;",
+    )?;
+    record(&workspace, &["-n", "20"])?.exits(0)?;
+    Ok(())
+}
+
+#[test]
+fn a_program_that_sleeps_costs_no_time() -> Result<()> {
+    let workspace = program(
+        "    pthread_create(&thread, NULL, helper, NULL);
+    struct timespec hour = {3600, 0};
+    nanosleep(&hour, NULL);
+    sleep(3600);
+    usleep(500000);
+    pthread_join(thread, NULL);
+    return 0;",
+    )?;
+    let begin = Instant::now();
+    record(&workspace, &["-n", "10"])?.exits(0)?;
+    ensure!(
+        begin.elapsed().as_secs() < 20,
+        "it took {:?}",
+        begin.elapsed()
+    );
+    Ok(())
+}
+
+#[test]
+fn signals_abort_and_exit_status_are_told_apart() -> Result<()> {
+    for (statements, message) in [
+        (
+            "    int *nowhere = (int *)(long)shared;\n    return *nowhere;",
+            "segmentation fault",
+        ),
+        ("    abort();", "abort"),
+        ("    return 9;", "9"),
+        ("    exit(12);", "12"),
+        ("    assert(shared == 1);\n    return 0;", "shared == 1"),
+        ("    raise(8);\n    return 0;", "floating"),
+    ] {
+        let workspace = program(statements)?;
+        record(&workspace, &["-n", "2"])?.exits(1)?;
+        let (finished, explanations) = workspace.explain()?;
+        let first = explanations
+            .first()
+            .with_context(|| format!("nothing:\n{finished}"))?;
+        let said = first.failure.message.to_lowercase();
+        ensure!(
+            said.contains(message),
+            "expected `{message}`, but it says `{said}`"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn output_and_arguments_reach_the_program() -> Result<()> {
+    let workspace = Workspace::new()?;
+    workspace.write(
+        "odd.c",
+        "#include <string.h>\n#include <stdlib.h>\nint main(int n, char **v) { return n == 3 && \
+         !strcmp(v[1], \"-n\") && !strcmp(v[2], \"a b\") && getenv(\"HOME\") ? 0 : 1; }\n",
+    )?;
+    compile(&workspace, Path::new("odd.c"), "odd", Compiler::Clang)?;
+    workspace
+        .unsnarl(&["record", "-n", "2", "--", "./odd", "-n", "a b"])?
+        .exits(0)?;
+    Ok(())
+}
