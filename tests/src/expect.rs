@@ -11,9 +11,9 @@
 //! ```
 //!
 //! `cause 1`, `cause 2` and `interference` are *parts*. A part may quote several lines of which one is
-//! enough: most bugs show in more than one way. An explanation is right when its class is one of the
-//! kinds, each part has a line among the sites that it blames (the causes and what came in between),
-//! and it blames no other line.
+//! enough: most bugs show in more than one way. Lines of the part `also` may be blamed, but need not.
+//! An explanation is right when its class is one of the kinds, each part has a line among the sites
+//! that it blames (the causes and what came in between), and it blames no other line.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -21,6 +21,9 @@ use std::{
     path::Path,
 };
 use unsnarl_core::{BugKind, Explanation, Role};
+
+/// The part whose lines may be blamed, but need not.
+const ALSO: &str = "also";
 
 /// What is expected of a program.
 #[derive(Debug, Default)]
@@ -79,7 +82,7 @@ impl Expectation {
             self.kinds
         );
         let blamed = blamed_lines(explanation, file)?;
-        for (part, lines) in &self.parts {
+        for (part, lines) in self.parts.iter().filter(|(part, _)| *part != ALSO) {
             ensure!(
                 lines.iter().any(|line| blamed.contains(line)),
                 "it names none of the lines {lines:?} ({part}), but {blamed:?}"

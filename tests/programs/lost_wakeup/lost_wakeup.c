@@ -6,6 +6,8 @@
 // expect kind: lost-wakeup
 // expect cause: pthread_cond_wait(&server->became_ready, &server->lock);
 // expect interference: pthread_cond_signal(&server->became_ready);
+// expect also: bool ready = server->ready;
+// expect also: server->ready = true;
 
 #include <assert.h>
 #include <pthread.h>
