@@ -15,9 +15,9 @@ use unsnarl_trace::raw::RecordKind;
 /// What one of the threads at a barrier is told (`PTHREAD_BARRIER_SERIAL_THREAD`).
 const SERIAL_THREAD: c_int = -1;
 
-unsafe extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, _pc: u64) -> c_int {
+unsafe extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, pc: u64) -> c_int {
     let library = real!("pthread_barrier_init", fn(usize, usize, u32) -> c_int);
-    if ready().is_some() && controlled() {
+    if ready(pc).is_some() && controlled() {
         objects::at(barrier).reset();
         objects::at(barrier).value.set(i64::from(count));
     }
@@ -27,7 +27,7 @@ unsafe extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, 
 
 unsafe extern "C-unwind" fn wait(barrier: usize, pc: u64) -> c_int {
     let library = real!("pthread_barrier_wait", fn(usize) -> c_int);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => arrive(this, barrier, pc),
         Some(this) => {
             log::sync(this, RecordKind::BarrierArrive, pc, barrier, 0);
@@ -66,9 +66,9 @@ fn release_waiters(barrier: usize) {
     }
 }
 
-unsafe extern "C-unwind" fn destroy(barrier: usize, _pc: u64) -> c_int {
+unsafe extern "C-unwind" fn destroy(barrier: usize, pc: u64) -> c_int {
     let library = real!("pthread_barrier_destroy", fn(usize) -> c_int);
-    if ready().is_some() && controlled() {
+    if ready(pc).is_some() && controlled() {
         objects::at(barrier).reset();
     }
     // SAFETY: the program's own call.

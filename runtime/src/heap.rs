@@ -4,7 +4,7 @@
 
 use crate::{
     entry::entry,
-    failure, log, memory, scheduler,
+    failure, log, memory, modules, scheduler,
     state::{Thread, controlled, recording, unrecorded},
 };
 use core::{
@@ -90,6 +90,9 @@ const GONE: usize = 1;
 /// The calling thread and where the program allocates: for `new` and `delete` the place noted there.
 fn ready(pc: u64) -> Option<(&'static Thread, u64)> {
     let this = recording()?;
+    if modules::is_system(pc) {
+        return None;
+    }
     log::resolve(this);
     let noted = this.alloc_pc.replace(0);
     Some((this, if noted != 0 { noted } else { pc }))
@@ -192,7 +195,9 @@ unsafe extern "C" fn on_free(block: *mut c_void, pc: u64) {
     }
     match ready(pc) {
         Some((this, pc)) if controlled() => {
-            scheduler::before_access(this, true);
+            if !modules::is_cpp_library(pc) {
+                scheduler::before_access(this, true);
+            }
             // SAFETY: the program's own call.
             unsafe { give_back(this, block, pc) };
         }

@@ -45,6 +45,8 @@ mod log;
 #[cfg(feature = "interpose")]
 mod memory;
 #[cfg(feature = "interpose")]
+mod modules;
+#[cfg(feature = "interpose")]
 mod mutex;
 #[cfg(feature = "interpose")]
 mod objects;
@@ -77,7 +79,11 @@ fn on_panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { libc::_exit(98) }
 }
 
-/// Named by the precompiled `core`, never called: nothing unwinds through Rust code here.
+/// What the unwinder asks at a frame of ours when the program's exception, `pthread_exit` or
+/// cancellation passes it: always "go on". No frame here has anything to clean up.
 #[cfg(all(feature = "interpose", not(test)))]
 #[unsafe(no_mangle)]
-extern "C" fn rust_eh_personality() {}
+extern "C" fn rust_eh_personality() -> core::ffi::c_int {
+    const URC_CONTINUE_UNWIND: core::ffi::c_int = 8;
+    URC_CONTINUE_UNWIND
+}

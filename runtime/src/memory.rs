@@ -6,7 +6,7 @@
 use crate::{
     access,
     entry::entry,
-    log, scheduler,
+    log, modules, scheduler,
     state::{Thread, controlled, recording},
 };
 use core::{
@@ -90,11 +90,15 @@ unsafe fn length_up_to(text: *const u8, most: usize) -> usize {
     bytes
 }
 
-/// The calling thread, ready for an operation on memory.
-fn ready(changes: bool) -> Option<&'static Thread> {
+/// The calling thread, ready for an operation on memory. No other thread may run while the C++ library
+/// is inside one of its functions: it may hold locks of its own.
+fn ready(changes: bool, pc: u64) -> Option<&'static Thread> {
     let this = recording()?;
+    if modules::is_system(pc) {
+        return None;
+    }
     log::resolve(this);
-    if controlled() {
+    if controlled() && !modules::is_cpp_library(pc) {
         scheduler::before_access(this, changes);
     }
     Some(this)
@@ -119,7 +123,7 @@ fn writes(this: Option<&Thread>, to: *const u8, bytes: usize, pc: u64) {
 }
 
 unsafe extern "C" fn on_memcpy(to: *mut u8, from: *const u8, bytes: usize, pc: u64) -> *mut u8 {
-    let this = ready(true);
+    let this = ready(true, pc);
     // SAFETY: the program's own call.
     unsafe {
         reads(this, from, bytes, pc);
@@ -130,14 +134,14 @@ unsafe extern "C" fn on_memcpy(to: *mut u8, from: *const u8, bytes: usize, pc: u
 }
 
 unsafe extern "C" fn on_memset(to: *mut u8, byte: c_int, bytes: usize, pc: u64) -> *mut u8 {
-    writes(ready(true), to, bytes, pc);
+    writes(ready(true, pc), to, bytes, pc);
     // SAFETY: the program's own call.
     unsafe { fill(to, byte, bytes) };
     to
 }
 
 unsafe extern "C" fn on_memcmp(a: *const u8, b: *const u8, bytes: usize, pc: u64) -> c_int {
-    let this = ready(false);
+    let this = ready(false, pc);
     // SAFETY: the program's own call.
     unsafe {
         let same = (0..bytes)
@@ -155,7 +159,7 @@ unsafe extern "C" fn on_memcmp(a: *const u8, b: *const u8, bytes: usize, pc: u64
 }
 
 unsafe extern "C" fn on_strlen(text: *const u8, pc: u64) -> usize {
-    let this = ready(false);
+    let this = ready(false, pc);
     // SAFETY: the program's own call.
     unsafe {
         let bytes = length(text);
@@ -165,7 +169,7 @@ unsafe extern "C" fn on_strlen(text: *const u8, pc: u64) -> usize {
 }
 
 unsafe extern "C" fn on_strcpy(to: *mut u8, from: *const u8, pc: u64) -> *mut u8 {
-    let this = ready(true);
+    let this = ready(true, pc);
     // SAFETY: the program's own call.
     unsafe {
         let bytes = length(from) + 1;
@@ -177,7 +181,7 @@ unsafe extern "C" fn on_strcpy(to: *mut u8, from: *const u8, pc: u64) -> *mut u8
 }
 
 unsafe extern "C" fn on_strncpy(to: *mut u8, from: *const u8, most: usize, pc: u64) -> *mut u8 {
-    let this = ready(true);
+    let this = ready(true, pc);
     // SAFETY: the program's own call.
     unsafe {
         let bytes = length_up_to(from, most);
@@ -190,7 +194,7 @@ unsafe extern "C" fn on_strncpy(to: *mut u8, from: *const u8, most: usize, pc: u
 }
 
 unsafe extern "C" fn on_strcat(to: *mut u8, from: *const u8, pc: u64) -> *mut u8 {
-    let this = ready(true);
+    let this = ready(true, pc);
     // SAFETY: the program's own call.
     unsafe {
         let (at, bytes) = (length(to), length(from) + 1);
@@ -207,7 +211,7 @@ unsafe extern "C" fn on_strcat(to: *mut u8, from: *const u8, pc: u64) -> *mut u8
 /// # Safety
 /// As `strncmp`.
 unsafe fn compare(a: *const u8, b: *const u8, most: usize, pc: u64) -> c_int {
-    let this = ready(false);
+    let this = ready(false, pc);
     let mut at = 0;
     // SAFETY: the caller's.
     unsafe {
@@ -237,7 +241,7 @@ unsafe extern "C" fn on_strncmp(a: *const u8, b: *const u8, most: usize, pc: u64
 }
 
 unsafe extern "C-unwind" fn on_strdup(text: *const u8, pc: u64) -> *mut u8 {
-    let this = ready(true);
+    let this = ready(true, pc);
     // SAFETY: the program's own call.
     unsafe {
         let bytes = length(text) + 1;
@@ -253,7 +257,7 @@ unsafe extern "C-unwind" fn on_strdup(text: *const u8, pc: u64) -> *mut u8 {
 
 /// Where `byte` first stands, the NUL included.
 unsafe extern "C" fn on_strchr(text: *const c_char, byte: c_int, pc: u64) -> *const c_char {
-    let this = ready(false);
+    let this = ready(false, pc);
     let text = text.cast::<u8>();
     let mut at = 0;
     // SAFETY: the program's own call.

@@ -2,7 +2,7 @@
 
 use crate::{
     entry::entry,
-    log,
+    log, modules,
     objects::{self, Object},
     real::real,
     scheduler,
@@ -94,9 +94,13 @@ unsafe fn lock_until(this: &Thread, mutex: usize, deadline: u64, pc: u64) -> c_i
     }
 }
 
-/// The calling thread, ready for a synchronization step: announced writes are filled in.
-pub fn ready() -> Option<&'static Thread> {
+/// The calling thread, ready for a synchronization step: announced writes are filled in. `None` when
+/// the call is not to be recorded, as one that the C library or the unwinder makes for itself.
+pub fn ready(pc: u64) -> Option<&'static Thread> {
     let this = recording()?;
+    if modules::is_system(pc) {
+        return None;
+    }
     log::resolve(this);
     Some(this)
 }
@@ -122,7 +126,7 @@ fn free_lock(
 
 pub unsafe extern "C-unwind" fn lock(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_lock", fn(usize) -> c_int);
-    match ready() {
+    match ready(pc) {
         // SAFETY: the program's own call.
         Some(this) if controlled() => unsafe { lock_until(this, mutex, 0, pc) },
         // SAFETY: the program's own call.
@@ -141,7 +145,7 @@ pub unsafe extern "C-unwind" fn timed_lock(
         "pthread_mutex_timedlock",
         fn(usize, *const libc::timespec) -> c_int
     );
-    match ready() {
+    match ready(pc) {
         // SAFETY: the program's own call.
         Some(this) if controlled() => unsafe { lock_until(this, mutex, time::deadline(until), pc) },
         // SAFETY: the program's own call.
@@ -161,7 +165,7 @@ unsafe extern "C-unwind" fn clock_lock(
         "pthread_mutex_clocklock",
         fn(usize, c_int, *const libc::timespec) -> c_int
     );
-    match ready() {
+    match ready(pc) {
         // SAFETY: the program's own call.
         Some(this) if controlled() => unsafe { lock_until(this, mutex, time::deadline(until), pc) },
         this => free_lock(this, mutex, pc, LockType::Mutex, || {
@@ -185,7 +189,7 @@ pub fn attempt(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
 
 pub unsafe extern "C-unwind" fn try_lock(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_trylock", fn(usize) -> c_int);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own mutex.
             if unsafe { kind(mutex) } == RECURSIVE
@@ -208,7 +212,7 @@ pub unsafe extern "C-unwind" fn try_lock(mutex: usize, pc: u64) -> c_int {
 
 pub unsafe extern "C-unwind" fn unlock(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_unlock", fn(usize) -> c_int);
-    match ready() {
+    match ready(pc) {
         // SAFETY: the program's own mutex.
         Some(this) if controlled() => unlock_as(this, mutex, unsafe { kind(mutex) }, pc),
         this => {
@@ -236,18 +240,18 @@ fn unlock_as(this: &Thread, mutex: usize, kind: c_int, pc: u64) -> c_int {
     0
 }
 
-unsafe extern "C-unwind" fn init(mutex: usize, attributes: usize, _pc: u64) -> c_int {
+unsafe extern "C-unwind" fn init(mutex: usize, attributes: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_init", fn(usize, usize) -> c_int);
-    if ready().is_some() && controlled() {
+    if ready(pc).is_some() && controlled() {
         objects::at(mutex).reset();
     }
     // SAFETY: the program's own call; it writes the kind that `kind` reads.
     unsafe { library(mutex, attributes) }
 }
 
-pub unsafe extern "C-unwind" fn destroy(mutex: usize, _pc: u64) -> c_int {
+pub unsafe extern "C-unwind" fn destroy(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_destroy", fn(usize) -> c_int);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => {
             scheduler::decide(this);
             if objects::at(mutex).owner.get() != 0 {
@@ -261,9 +265,9 @@ pub unsafe extern "C-unwind" fn destroy(mutex: usize, _pc: u64) -> c_int {
     }
 }
 
-unsafe extern "C-unwind" fn spin_init(lock: usize, shared: c_int, _pc: u64) -> c_int {
+unsafe extern "C-unwind" fn spin_init(lock: usize, shared: c_int, pc: u64) -> c_int {
     let library = real!("pthread_spin_init", fn(usize, c_int) -> c_int);
-    if ready().is_some() && controlled() {
+    if ready(pc).is_some() && controlled() {
         objects::at(lock).reset();
     }
     // SAFETY: the program's own call.
@@ -272,7 +276,7 @@ unsafe extern "C-unwind" fn spin_init(lock: usize, shared: c_int, _pc: u64) -> c
 
 unsafe extern "C-unwind" fn spin_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_spin_lock", fn(usize) -> c_int);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => {
             acquire(this, lock, 0, pc, LockType::Spin);
             0
@@ -284,7 +288,7 @@ unsafe extern "C-unwind" fn spin_lock(lock: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn spin_try_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_spin_trylock", fn(usize) -> c_int);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => {
             if attempt(this, lock, pc, LockType::Spin) {
                 0
@@ -299,7 +303,7 @@ unsafe extern "C-unwind" fn spin_try_lock(lock: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn spin_unlock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_spin_unlock", fn(usize) -> c_int);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => {
             scheduler::decide(this);
             release(this, lock, pc);

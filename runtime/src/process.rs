@@ -23,9 +23,9 @@ unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
     }
 }
 
-unsafe extern "C-unwind" fn on_fork(_pc: u64) -> c_int {
+unsafe extern "C-unwind" fn on_fork(pc: u64) -> c_int {
     let library = real!("fork", fn() -> c_int);
-    let recorded = ready().is_some();
+    let recorded = ready(pc).is_some();
     // SAFETY: the program's own call.
     let child = unsafe { library() };
     if SHARED.mode.get() == Mode::Off {
@@ -42,11 +42,11 @@ unsafe extern "C-unwind" fn on_fork(_pc: u64) -> c_int {
 }
 
 /// Around an `exec`: when it works, the log ends here.
-fn replace_image(call: impl FnOnce() -> c_int) -> c_int {
+fn replace_image(pc: u64, call: impl FnOnce() -> c_int) -> c_int {
     if SHARED.mode.get() == Mode::Off || !failure::is_our_process() {
         return call();
     }
-    ready();
+    ready(pc);
     let said = failure::conclude(End::Exec);
     let result = call();
     if said {
@@ -65,23 +65,23 @@ unsafe extern "C-unwind" fn on_execve(
     path: *const c_char,
     arguments: Strings,
     environment: Strings,
-    _pc: u64,
+    pc: u64,
 ) -> c_int {
     let library = real!("execve", fn(*const c_char, Strings, Strings) -> c_int);
     // SAFETY: the program's own call.
-    replace_image(|| unsafe { library(path, arguments, environment) })
+    replace_image(pc, || unsafe { library(path, arguments, environment) })
 }
 
-unsafe extern "C-unwind" fn on_execv(path: *const c_char, arguments: Strings, _pc: u64) -> c_int {
+unsafe extern "C-unwind" fn on_execv(path: *const c_char, arguments: Strings, pc: u64) -> c_int {
     let library = real!("execv", fn(*const c_char, Strings) -> c_int);
     // SAFETY: the program's own call.
-    replace_image(|| unsafe { library(path, arguments) })
+    replace_image(pc, || unsafe { library(path, arguments) })
 }
 
-unsafe extern "C-unwind" fn on_execvp(file: *const c_char, arguments: Strings, _pc: u64) -> c_int {
+unsafe extern "C-unwind" fn on_execvp(file: *const c_char, arguments: Strings, pc: u64) -> c_int {
     let library = real!("execvp", fn(*const c_char, Strings) -> c_int);
     // SAFETY: the program's own call.
-    replace_image(|| unsafe { library(file, arguments) })
+    replace_image(pc, || unsafe { library(file, arguments) })
 }
 
 entry! {

@@ -239,7 +239,7 @@ fn stay_or_next(this: &Thread, yields: bool) -> Option<u16> {
 fn random_choice(this: &Thread, yields: bool) -> Option<u16> {
     let number = this.number.get();
     let stays = SHARED.switch_one_in.get();
-    if stays > 1 && !yields && enabled(this) && random() % u64::from(stays) != 0 {
+    if stays > 1 && !yields && enabled(this) && !random().is_multiple_of(u64::from(stays)) {
         return Some(number);
     }
     let live = live_threads();

@@ -1,7 +1,7 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    failure, objects,
+    failure, modules, objects,
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, set_this_thread, thread},
@@ -36,7 +36,7 @@ fn start() {
     // SAFETY: a handler with the right signature; it runs last because it is registered first.
     unsafe { on_exit(failure::on_exit, null_mut()) };
     failure::catch_signals();
-    note_modules();
+    modules::note();
     if controlled {
         pin_to_one_core();
     }
@@ -178,67 +178,6 @@ fn stack_limit() -> u64 {
     }
 }
 
-/// Writes down what is loaded where, so that addresses can be named later.
-pub fn note_modules() {
-    let header = crate::state::header();
-    header.modules.store(0, Relaxed);
-    // SAFETY: the callback matches; it writes within the table.
-    unsafe { libc::dl_iterate_phdr(Some(note_module), null_mut()) };
-}
-
-unsafe extern "C" fn note_module(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
-    let header = crate::state::header();
-    let index = header.modules.load(Relaxed) as usize;
-    if index >= raw::MAX_MODULES {
-        return 1;
-    }
-    // SAFETY: the loader passes a valid description; the table has MAX_MODULES places.
-    unsafe {
-        let base = SHARED.header.get() as usize + header.modules_at as usize;
-        let module = &mut *(base as *mut raw::Module).add(index);
-        let (start, end) = extent(&*info);
-        module.bias = (*info).dlpi_addr;
-        (module.start, module.end) = (start, end);
-        copy_path(&mut module.path, (*info).dlpi_name);
-    }
-    header.modules.store(index as u32 + 1, Relaxed);
-    0
-}
-
-/// # Safety
-/// `info` is as the loader passes it.
-unsafe fn extent(info: &libc::dl_phdr_info) -> (u64, u64) {
-    let (mut start, mut end) = (u64::MAX, 0);
-    for i in 0..usize::from(info.dlpi_phnum) {
-        // SAFETY: the caller's.
-        let segment = unsafe { &*info.dlpi_phdr.add(i) };
-        if segment.p_type == libc::PT_LOAD {
-            let first = info.dlpi_addr + segment.p_vaddr;
-            start = start.min(first);
-            end = end.max(first + segment.p_memsz);
-        }
-    }
-    (start, end)
-}
-
-/// # Safety
-/// `name` is null or NUL-terminated.
-unsafe fn copy_path(path: &mut [u8; 232], name: *const c_char) {
-    path.fill(0);
-    if name.is_null() {
-        return;
-    }
-    let last = path.len() - 1;
-    for (i, place) in path.iter_mut().take(last).enumerate() {
-        // SAFETY: the caller's; stops at the NUL.
-        let byte = unsafe { *name.add(i) } as u8;
-        if byte == 0 {
-            break;
-        }
-        *place = byte;
-    }
-}
-
 /// Modules that came later (`dlopen`) are in the table once the run ends.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
@@ -246,7 +185,7 @@ pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mu
     // SAFETY: the program's own call.
     let library = unsafe { open(file, flags) };
     if SHARED.mode.get() != Mode::Off {
-        note_modules();
+        modules::note();
     }
     library
 }

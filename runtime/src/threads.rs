@@ -258,7 +258,7 @@ pub unsafe fn create_as(
         u64::from(new.number.get()),
     );
     // SAFETY: as above.
-    let written = unsafe { *handle } as u64;
+    let written = unsafe { *handle };
     log::push(
         this,
         RecordKind::Write,

@@ -53,7 +53,7 @@ pub fn sleep_for(this: &Thread, span: u64, pc: u64) {
 }
 
 pub unsafe extern "C-unwind" fn yield_now(pc: u64) -> c_int {
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => {
             log::sync(this, RecordKind::Yield, pc, 0, 0);
             scheduler::give_way(this);
@@ -66,7 +66,7 @@ pub unsafe extern "C-unwind" fn yield_now(pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn on_sleep(seconds: u32, pc: u64) -> u32 {
     let library = real!("sleep", fn(u32) -> u32);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => {
             sleep_for(this, u64::from(seconds) * SECOND, pc);
             0
@@ -78,7 +78,7 @@ unsafe extern "C-unwind" fn on_sleep(seconds: u32, pc: u64) -> u32 {
 
 unsafe extern "C-unwind" fn on_usleep(microseconds: u32, pc: u64) -> c_int {
     let library = real!("usleep", fn(u32) -> c_int);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => {
             sleep_for(this, u64::from(microseconds) * 1_000, pc);
             0
@@ -97,7 +97,7 @@ pub unsafe extern "C-unwind" fn on_nanosleep(
         "nanosleep",
         fn(*const libc::timespec, *mut libc::timespec) -> c_int
     );
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() && !span.is_null() => {
             // SAFETY: the program's own argument.
             sleep_for(this, nanoseconds(unsafe { &*span }), pc);
@@ -119,7 +119,7 @@ unsafe extern "C-unwind" fn on_clock_nanosleep(
         "clock_nanosleep",
         fn(c_int, c_int, *const libc::timespec, *mut libc::timespec) -> c_int
     );
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() && !span.is_null() => {
             // SAFETY: the program's own argument.
             let span = nanoseconds(unsafe { &*span });
@@ -151,10 +151,10 @@ fn look(this: &Thread) -> u64 {
 unsafe extern "C-unwind" fn on_clock_gettime(
     clock: c_int,
     time: *mut libc::timespec,
-    _pc: u64,
+    pc: u64,
 ) -> c_int {
     let library = real!("clock_gettime", fn(c_int, *mut libc::timespec) -> c_int);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() && !time.is_null() => {
             let now = look(this);
             // SAFETY: the program's own argument.
@@ -169,10 +169,10 @@ unsafe extern "C-unwind" fn on_clock_gettime(
 unsafe extern "C-unwind" fn on_gettimeofday(
     time: *mut libc::timeval,
     zone: usize,
-    _pc: u64,
+    pc: u64,
 ) -> c_int {
     let library = real!("gettimeofday", fn(*mut libc::timeval, usize) -> c_int);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() && !time.is_null() => {
             let now = timespec(look(this));
             // SAFETY: the program's own argument.
@@ -189,9 +189,9 @@ unsafe extern "C-unwind" fn on_gettimeofday(
     }
 }
 
-unsafe extern "C-unwind" fn on_time(time: *mut i64, _pc: u64) -> i64 {
+unsafe extern "C-unwind" fn on_time(time: *mut i64, pc: u64) -> i64 {
     let library = real!("time", fn(*mut i64) -> i64);
-    match ready() {
+    match ready(pc) {
         Some(this) if controlled() => {
             let seconds = timespec(look(this)).tv_sec;
             if !time.is_null() {
