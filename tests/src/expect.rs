@@ -61,10 +61,11 @@ impl Expectation {
             }
             return Ok(());
         }
-        let named = part.starts_with("cause") || part.starts_with("interference");
+        let word = part.split(' ').next().unwrap_or_default();
+        let known = ["cause", "interference", ALSO].contains(&word);
         ensure!(
-            named,
-            "`{part}` is neither `kind`, `cause` nor `interference`"
+            known,
+            "`{part}` is none of `kind`, `cause`, `interference`, `{ALSO}`"
         );
         self.parts
             .entry(part.to_owned())
