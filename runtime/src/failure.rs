@@ -259,7 +259,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
 fn note_signal(this: &Thread, pc: u64, address: u64) {
     let on_behalf = this.access_pc.load(Relaxed);
     // A fault in memory that an announced write is about to touch is that write: it has no value.
-    if log::pending_on_page(this, address) {
+    if log::pending_on_page(this, address) || !log::pending_is_readable(this) {
         log::forget_pending(this);
     } else {
         log::resolve(this);

@@ -81,12 +81,44 @@ pub fn resolve(this: &Thread) {
 
 /// Whether an announced write goes to the page of `address`.
 pub fn pending_on_page(this: &Thread, address: u64) -> bool {
-    if this.pending_count.get() == 0 || address == 0 {
-        return false;
-    }
+    pending_address(this).is_some_and(|target| target >> 12 == address >> 12)
+}
+
+/// Whether the memory of the announced writes can be read, asked of the kernel: a fault here would be
+/// one in the handler of a fault.
+pub fn pending_is_readable(this: &Thread) -> bool {
+    let Some(target) = pending_address(this) else {
+        return true;
+    };
+    let mut byte = 0u8;
+    let to = libc::iovec {
+        iov_base: (&raw mut byte).cast(),
+        iov_len: 1,
+    };
+    let from = libc::iovec {
+        iov_base: target as *mut libc::c_void,
+        iov_len: 1,
+    };
+    // SAFETY: reads one byte of this process, or fails.
+    let read = unsafe {
+        let (process, none) = (libc::getpid(), 0usize);
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            process,
+            &to,
+            1usize,
+            &from,
+            1usize,
+            none,
+        )
+    };
+    read == 1
+}
+
+/// Where the first announced write goes.
+fn pending_address(this: &Thread) -> Option<u64> {
     // SAFETY: pending records were pushed by this thread.
-    let target = unsafe { (*this.pending.get()).addr };
-    target >> 12 == address >> 12
+    (this.pending_count.get() != 0).then(|| unsafe { (*this.pending.get()).addr })
 }
 
 /// Gives up on announced writes: they faulted, or their memory is gone.
