@@ -38,7 +38,7 @@ macro_rules! programs {
 
 programs! {
     is_explained {
-        bank_account bounded_queue c11_atomics circular_list cpp_cache lock_order log_buffer
+        bank_account bounded_queue c11_atomics circular_list cpp_cache cpp_listeners lock_order log_buffer
         lost_counter lost_wakeup publication queue_pointer running_average string_buffer
         use_before_init wrong_access_order
     }
