@@ -28,11 +28,10 @@ pub mod write;
 
 #[cfg(feature = "file")]
 pub use crate::{
-    meta::{
-        Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, SourceRow, ThreadRow,
-    },
+    meta::{Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, SourceRow, ThreadRow},
     model::{Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value},
-    read::ReadError,
+    read::{ReadError, read_run, read_run_bytes},
     run::{Events, Run},
     schedule::Schedule,
+    write::{WriteError, write_run},
 };

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 pub const FORMAT: u32 = 1;
 
 /// How a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Exit status 0.

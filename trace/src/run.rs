@@ -7,7 +7,7 @@ use crate::{
 use arrow_buffer::ScalarBuffer;
 
 /// One recorded run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Run {
     /// What it was a run of and how it ended.
     pub meta: RunMeta,
@@ -30,7 +30,7 @@ impl Run {
 }
 
 /// Event columns. All have the same length; row `i` is the `i`-th event of the run.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Events {
     pub(crate) seq: ScalarBuffer<u64>,
     pub(crate) thread: ScalarBuffer<u16>,
@@ -70,8 +70,11 @@ impl Events {
             _ => 0,
         };
         let known = |row: &Event| {
-            (if matches!(row.value, Some(Value::Bits(_))) { VALUE_KNOWN } else { 0 })
-                | (if row.old.is_some() { OLD_KNOWN } else { 0 })
+            (if matches!(row.value, Some(Value::Bits(_))) {
+                VALUE_KNOWN
+            } else {
+                0
+            }) | (if row.old.is_some() { OLD_KNOWN } else { 0 })
         };
         Events {
             seq: rows.iter().map(|row| row.seq).collect(),
@@ -120,7 +123,11 @@ impl Events {
             size: *self.size.get(i)?,
             flags: *self.flags.get(i)?,
             value,
-            old: if known & OLD_KNOWN != 0 { Some(*self.old.get(i)?) } else { None },
+            old: if known & OLD_KNOWN != 0 {
+                Some(*self.old.get(i)?)
+            } else {
+                None
+            },
             stack: StackId(*self.stack.get(i)?),
         })
     }
@@ -153,5 +160,30 @@ impl Events {
     /// The `value` column; 0 where none is known.
     pub fn values(&self) -> &[u64] {
         &self.value
+    }
+
+    /// The `seq` column.
+    pub fn sequence(&self) -> &[u64] {
+        &self.seq
+    }
+
+    /// The `size` column.
+    pub fn sizes(&self) -> &[u32] {
+        &self.size
+    }
+
+    /// The `flags` column: bits of [`flags`](crate::model::flags).
+    pub fn flags(&self) -> &[u16] {
+        &self.flags
+    }
+
+    /// The `pointee` column: [`LocationId`]s.
+    pub fn pointees(&self) -> &[u32] {
+        &self.pointee
+    }
+
+    /// The `stack` column: [`StackId`]s.
+    pub fn stacks(&self) -> &[u32] {
+        &self.stack
     }
 }

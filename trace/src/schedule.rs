@@ -17,7 +17,10 @@ pub struct Schedule {
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, run) in self.choices.chunk_by(|a, b| a == b).enumerate() {
-            let (gap, thread) = (if i == 0 { "" } else { " " }, run.first().copied().unwrap_or(0));
+            let (gap, thread) = (
+                if i == 0 { "" } else { " " },
+                run.first().copied().unwrap_or(0),
+            );
             match run.len() {
                 1 => write!(f, "{gap}{thread}")?,
                 n => write!(f, "{gap}{thread}*{n}")?,
@@ -62,7 +65,9 @@ impl Serialize for Schedule {
 
 impl<'de> Deserialize<'de> for Schedule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(de::Error::custom)
     }
 }
 

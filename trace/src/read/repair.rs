@@ -1,0 +1,113 @@
+//! References that lead nowhere, in a run that was read: cut, so that no user of a run has to check them.
+
+use crate::{
+    meta::{FrameRow, RunMeta},
+    model::{SiteId, StackId, ThreadId},
+    run::{Events, Run},
+};
+use arrow_buffer::ScalarBuffer;
+
+/// Sets every id that is in no table to "none" and says so in the run's damage.
+pub(super) fn repair(run: &mut Run) {
+    let mut cut = Cut::default();
+    let Run {
+        meta,
+        locations,
+        events,
+        ..
+    } = run;
+    columns(&mut cut, events, meta.frames.len(), locations.len());
+    threads(&mut cut, meta);
+    frames(&mut cut, meta);
+    failure(&mut cut, meta, events.len());
+    meta.locks
+        .retain(|lock| cut.within(lock.index(), locations.len()));
+    // A file that was cut off refers to what it lost; that is said already.
+    if cut.count > 0 && run.damage.is_empty() {
+        run.damage.push(format!(
+            "{} references in it lead nowhere and were left out",
+            cut.count
+        ));
+    }
+}
+
+/// Counts what is cut.
+#[derive(Default)]
+struct Cut {
+    count: usize,
+}
+
+impl Cut {
+    fn within(&mut self, id: usize, table: usize) -> bool {
+        let within = id < table;
+        self.count += usize::from(!within);
+        within
+    }
+
+    /// A site; 0 needs no table.
+    fn site(&mut self, site: SiteId, meta_sites: usize) -> SiteId {
+        if self.within(site.index(), meta_sites.max(1)) {
+            site
+        } else {
+            SiteId(0)
+        }
+    }
+
+    /// A column of ids; 0 needs no table.
+    fn column(&mut self, ids: &ScalarBuffer<u32>, table: usize) -> Option<ScalarBuffer<u32>> {
+        let lost = |id: u32| id != 0 && id as usize >= table;
+        let count = ids.iter().filter(|id| lost(**id)).count();
+        self.count += count;
+        let repaired = || {
+            ids.iter()
+                .map(|id| if lost(*id) { 0 } else { *id })
+                .collect()
+        };
+        (count > 0).then(repaired)
+    }
+}
+
+fn columns(cut: &mut Cut, events: &mut Events, frames: usize, locations: usize) {
+    if let Some(stack) = cut.column(&events.stack, frames) {
+        events.stack = stack;
+    }
+    if let Some(pointee) = cut.column(&events.pointee, locations) {
+        events.pointee = pointee;
+    }
+}
+
+fn threads(cut: &mut Cut, meta: &mut RunMeta) {
+    let sites = meta.sites.len();
+    for (id, row) in meta.threads.iter_mut().enumerate() {
+        // A parent stands before its children: following parents always ends.
+        row.parent = row.parent.filter(|parent| cut.within(parent.index(), id));
+        row.created_at = cut.site(row.created_at, sites);
+    }
+}
+
+fn frames(cut: &mut Cut, meta: &mut RunMeta) {
+    let sites = meta.sites.len();
+    for (id, FrameRow(caller, site)) in meta.frames.iter_mut().enumerate() {
+        // Callers stand before callees, and the root is its own.
+        if *caller != StackId(0) && !cut.within(caller.index(), id) {
+            *caller = StackId(0);
+        }
+        *site = cut.site(*site, sites);
+    }
+}
+
+fn failure(cut: &mut Cut, meta: &mut RunMeta, events: usize) {
+    let (threads, sites) = (meta.threads.len(), meta.sites.len());
+    if let Some(failure) = &mut meta.failure {
+        failure.thread = failure
+            .thread
+            .filter(|thread: &ThreadId| cut.within(thread.index(), threads));
+        failure.site = failure
+            .site
+            .map(|site| cut.site(site, sites))
+            .filter(|site| *site != SiteId(0));
+        failure.event = failure
+            .event
+            .filter(|event| cut.within(event.index(), events));
+    }
+}

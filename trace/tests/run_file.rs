@@ -1,0 +1,152 @@
+//! What is written is read again, and what is broken is said to be broken.
+
+mod common;
+
+use common::{bytes_of, runs};
+use proptest::{prelude::*, strategy::ValueTree};
+use unsnarl_trace::{Event, Events, ReadError, Run, RunMeta, read_run_bytes};
+
+proptest! {
+    #[test]
+    fn round_trip(run in runs()) {
+        prop_assert_eq!(read_run_bytes(bytes_of(&run)).unwrap(), run);
+    }
+
+    #[test]
+    fn equal_runs_give_equal_bytes(run in runs()) {
+        prop_assert_eq!(bytes_of(&run), bytes_of(&run.clone()));
+    }
+
+    /// Whatever is flipped: an answer, and one whose ids are in their tables.
+    #[test]
+    fn flipped_bytes(run in runs(), flips in proptest::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..6)) {
+        let mut bytes = bytes_of(&run);
+        for (place, bits) in flips {
+            *place.get_mut(&mut bytes) ^= bits;
+        }
+        if let Ok(read) = read_run_bytes(bytes) {
+            check_ids(&read);
+        }
+    }
+
+    #[test]
+    fn noise_is_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), magic: bool) {
+        if magic {
+            bytes.splice(..0, *b"ARROW1\0\0");
+        }
+        prop_assert!(read_run_bytes(bytes).is_err());
+    }
+}
+
+fn check_ids(run: &Run) {
+    assert_eq!(run.events.iter().count(), run.events.len());
+    for (_, event) in run.events.iter() {
+        assert!(event.thread.index() < run.meta.threads.len());
+        assert!(event.site.index() < run.meta.sites.len());
+        assert!(event.location.index() < run.locations.len());
+        assert!(event.stack.0 == 0 || event.stack.index() < run.meta.frames.len());
+    }
+}
+
+/// A run of more than two batches.
+fn long_run() -> Run {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let run = loop {
+        let run = runs().new_tree(&mut runner).unwrap().current();
+        if run.events.len() > 10 {
+            break run;
+        }
+    };
+    let rows: Vec<Event> = run.events.iter().map(|(_, event)| event).collect();
+    let rows: Vec<Event> = rows.into_iter().cycle().take(40_000).collect();
+    Run {
+        events: Events::from_rows(&rows),
+        ..run
+    }
+}
+
+#[test]
+fn many_batches() {
+    let run = long_run();
+    assert_eq!(read_run_bytes(bytes_of(&run)).unwrap(), run);
+}
+
+#[test]
+fn a_cut_file_keeps_its_whole_batches() {
+    let run = long_run();
+    let bytes = bytes_of(&run);
+    let read = read_run_bytes(bytes[..bytes.len() * 9 / 10].to_vec()).unwrap();
+    assert_eq!(read.events.len(), 32_768);
+    assert_eq!(read.meta, run.meta);
+    let told = format!(
+        "it is cut off at byte {}; the 32768 events before that are there",
+        bytes.len() * 9 / 10
+    );
+    assert_eq!(read.damage, [told]);
+    assert!(
+        run.events
+            .iter()
+            .zip(read.events.iter())
+            .all(|(whole, part)| whole == part)
+    );
+}
+
+#[test]
+fn every_truncation_of_a_small_file() {
+    let run = Run {
+        events: Events::from_rows(
+            &long_run()
+                .events
+                .get(Default::default())
+                .map_or(vec![], |e| vec![e]),
+        ),
+        ..long_run()
+    };
+    let bytes = bytes_of(&run);
+    let mut readable = 0;
+    for length in 0..bytes.len() {
+        match read_run_bytes(bytes[..length].to_vec()) {
+            Ok(read) => {
+                readable += 1;
+                assert!(
+                    !read.damage.is_empty(),
+                    "cut at {length} of {}",
+                    bytes.len()
+                );
+                check_ids(&read);
+                assert!(read.events == run.events || read.events.is_empty());
+                assert_eq!(read.meta.command, run.meta.command);
+            }
+            Err(ReadError::Damaged { why, .. }) => assert!(!why.is_empty()),
+            Err(ReadError::NotARun { .. }) => assert!(length < 8),
+            Err(other) => panic!("cut at {length}: {other}"),
+        }
+    }
+    assert!(readable > 1_000);
+}
+
+#[test]
+fn an_empty_run() {
+    let read = read_run_bytes(bytes_of(&Run::default())).unwrap();
+    assert!(read.events.is_empty() && read.damage.is_empty());
+    assert_eq!(read.meta.format, unsnarl_trace::meta::FORMAT);
+}
+
+#[test]
+fn ids_outside_of_the_tables_are_not_written() {
+    let rows: Vec<Event> = long_run()
+        .events
+        .iter()
+        .take(1)
+        .map(|(_, event)| event)
+        .collect();
+    let run = Run {
+        meta: RunMeta::default(),
+        events: Events::from_rows(&rows),
+        ..Run::default()
+    };
+    let error = unsnarl_trace::write_run(&run, &mut Vec::new())
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("the run cannot be stored: "), "{error}");
+}
