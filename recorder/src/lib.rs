@@ -1,1 +1,13 @@
 //! Compiler wrapper, launching, symbolizing and replay.
+//!
+//! * [`wrapper`] compiles and links programs so that they can be recorded; the runtime that it links
+//!   comes out of [`runtime_library`].
+//! * [`launch`] runs a program once with a raw log; [`assemble`] turns the log into a run.
+//! * [`record`] runs a program many times and keeps the runs; [`replay`] runs it again with the
+//!   schedule of a run and compares.
+//!
+//! This crate explains nothing and knows no editor.
+
+pub mod assemble;
+pub mod runtime_library;
+pub mod wrapper;

@@ -1,0 +1,276 @@
+//! DWARF type entries turned into layouts.
+
+use super::{
+    dwarf::{Entry, Reader, Units},
+    types::{Field, Holds, Type, TypeId, Types, is_opaque},
+};
+use gimli::{AttributeValue, UnitOffset};
+use rustc_hash::FxHashMap;
+
+/// Types within types deeper than this are not followed.
+const MAX_DEPTH: usize = 64;
+
+/// Builds layouts on demand and remembers them by entry.
+pub(super) struct TypeBuilder<'a> {
+    units: &'a Units,
+    known: FxHashMap<(usize, usize), TypeId>,
+    /// Entries of types that stand in namespace `std`.
+    in_std: &'a FxHashMap<(usize, usize), ()>,
+    pub types: Types,
+}
+
+impl<'a> TypeBuilder<'a> {
+    pub fn new(units: &'a Units, in_std: &'a FxHashMap<(usize, usize), ()>) -> TypeBuilder<'a> {
+        TypeBuilder {
+            units,
+            known: FxHashMap::default(),
+            in_std,
+            types: Types::default(),
+        }
+    }
+
+    /// The layout that this entry's `DW_AT_type` names.
+    pub fn type_of(&mut self, unit: usize, entry: &Entry) -> Option<TypeId> {
+        self.referred(unit, entry, MAX_DEPTH)
+    }
+
+    fn referred(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
+        let value = entry.attr_value(gimli::DW_AT_type)?;
+        let (unit, offset) = self.units.target(unit, value)?;
+        self.build(unit, offset, depth.checked_sub(1)?)
+    }
+
+    fn build(&mut self, unit: usize, offset: UnitOffset, depth: usize) -> Option<TypeId> {
+        if let Some(id) = self.known.get(&(unit, offset.0)) {
+            return Some(*id);
+        }
+        let entry = self.units.get(unit)?.entry(offset).ok()?;
+        let name = self.units.name(unit, &entry);
+        let in_std = self.in_std.contains_key(&(unit, offset.0));
+        let id = if is_opaque(&name, in_std) {
+            let size = self.byte_size(unit, &entry, depth);
+            self.leaf(size, Holds::Unknown)
+        } else {
+            self.by_tag(unit, &entry, depth)?
+        };
+        self.known.insert((unit, offset.0), id);
+        Some(id)
+    }
+
+    fn by_tag(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
+        Some(match entry.tag() {
+            gimli::DW_TAG_typedef
+            | gimli::DW_TAG_const_type
+            | gimli::DW_TAG_volatile_type
+            | gimli::DW_TAG_restrict_type
+            | gimli::DW_TAG_atomic_type => self.referred(unit, entry, depth)?,
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
+                self.structure(unit, entry, depth)
+            }
+            gimli::DW_TAG_union_type => self.union(unit, entry, depth),
+            gimli::DW_TAG_array_type => self.array(unit, entry, depth)?,
+            gimli::DW_TAG_pointer_type
+            | gimli::DW_TAG_reference_type
+            | gimli::DW_TAG_rvalue_reference_type => {
+                let size = byte_size(entry).unwrap_or(8);
+                self.leaf(size, Holds::Pointer)
+            }
+            gimli::DW_TAG_base_type | gimli::DW_TAG_enumeration_type => {
+                let size = byte_size(entry).unwrap_or(1);
+                self.leaf(size, Holds::Number)
+            }
+            gimli::DW_TAG_ptr_to_member_type => {
+                let size = byte_size(entry).unwrap_or(16);
+                self.leaf(size, Holds::Unknown)
+            }
+            _ => {
+                let size = byte_size(entry).unwrap_or(1);
+                self.leaf(size, Holds::Unknown)
+            }
+        })
+    }
+
+    fn leaf(&mut self, size: u64, holds: Holds) -> TypeId {
+        self.types.add(Type::Leaf { size, holds })
+    }
+
+    /// Size of a type that is not looked into: its own, or what a typedef stands for.
+    fn byte_size(&mut self, unit: usize, entry: &Entry, depth: usize) -> u64 {
+        if let Some(size) = byte_size(entry) {
+            return size;
+        }
+        let inner = self.referred(unit, entry, depth);
+        inner.map_or(1, |id| self.types.size(id))
+    }
+
+    fn children(&self, unit: usize, entry: &Entry) -> Vec<Entry> {
+        self.units.children(unit, entry)
+    }
+
+    fn structure(&mut self, unit: usize, entry: &Entry, depth: usize) -> TypeId {
+        let mut fields = Vec::new();
+        let mut bits: Option<BitFields> = None;
+        for child in self.children(unit, entry) {
+            if let Some(field) = bit_field(&child, &self.units.name(unit, &child)) {
+                match &mut bits {
+                    Some(group) if field.start <= group.end => group.join(field),
+                    _ => self.flush(&mut bits, Some(field), &mut fields),
+                }
+                continue;
+            }
+            fields.extend(self.member(unit, &child, depth));
+        }
+        self.flush(&mut bits, None, &mut fields);
+        fields.sort_by_key(|field| field.offset);
+        self.types.add(Type::Record {
+            size: byte_size(entry).unwrap_or(0),
+            fields,
+        })
+    }
+
+    /// Bit-fields that share bytes are one location: the machine reads and writes them together.
+    fn flush(
+        &mut self,
+        group: &mut Option<BitFields>,
+        next: Option<BitFields>,
+        to: &mut Vec<Field>,
+    ) {
+        if let Some(done) = std::mem::replace(group, next) {
+            let size = done.end.saturating_sub(done.start);
+            let kind = self.leaf(size, Holds::Number);
+            to.push(Field {
+                name: done.names.join("|"),
+                offset: done.start,
+                kind,
+            });
+        }
+    }
+
+    /// A data member or base class; `None` for static members, functions and what takes no space.
+    fn member(&mut self, unit: usize, child: &Entry, depth: usize) -> Option<Field> {
+        let is_base = child.tag() == gimli::DW_TAG_inheritance;
+        if !is_base && child.tag() != gimli::DW_TAG_member || is_static(child) {
+            return None;
+        }
+        let offset = match child.attr(gimli::DW_AT_data_member_location) {
+            None => 0,
+            Some(attribute) => attribute.udata_value()?,
+        };
+        let kind = self.referred(unit, child, depth)?;
+        let name = self.units.name(unit, child);
+        let name = if name.starts_with("_vptr") {
+            "_vptr".to_owned()
+        } else {
+            name
+        };
+        (self.types.leaves(kind) > 0).then_some(Field { name, offset, kind })
+    }
+
+    /// A union is seen through the arm that divides it most finely, so that no two parts overlap.
+    fn union(&mut self, unit: usize, entry: &Entry, depth: usize) -> TypeId {
+        let size = byte_size(entry).unwrap_or(0);
+        let arms: Vec<Field> = self
+            .children(unit, entry)
+            .iter()
+            .filter_map(|child| self.member(unit, child, depth))
+            .collect();
+        let finest = |arm: &&Field| self.types.leaves(arm.kind);
+        // Of equals the first: `max_by_key` takes the last.
+        match arms.iter().rev().max_by_key(finest) {
+            Some(arm) if self.types.leaves(arm.kind) > 1 => {
+                let arm = arm.clone();
+                self.types.add(Type::Record {
+                    size,
+                    fields: vec![arm],
+                })
+            }
+            _ => self.leaf(size, Holds::Unknown),
+        }
+    }
+
+    fn array(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
+        let element = self.referred(unit, entry, depth)?;
+        let mut counts: Vec<u64> = self
+            .children(unit, entry)
+            .iter()
+            .filter(|child| child.tag() == gimli::DW_TAG_subrange_type)
+            .map(element_count)
+            .collect();
+        let mut kind = element;
+        while let Some(count) = counts.pop() {
+            let stride = self.types.size(kind);
+            kind = self.types.add(Type::Array {
+                count,
+                stride,
+                element: kind,
+            });
+        }
+        Some(kind)
+    }
+}
+
+struct BitFields {
+    start: u64,
+    end: u64,
+    names: Vec<String>,
+}
+
+impl BitFields {
+    fn join(&mut self, other: BitFields) {
+        self.end = self.end.max(other.end);
+        self.names.extend(other.names);
+    }
+}
+
+/// The bytes of a bit-field.
+fn bit_field(entry: &Entry, name: &str) -> Option<BitFields> {
+    let bits = entry.attr(gimli::DW_AT_bit_size)?.udata_value()?;
+    let first = match entry.attr(gimli::DW_AT_data_bit_offset) {
+        Some(first) => first.udata_value()?,
+        None => old_bit_offset(entry, bits)?,
+    };
+    let end = first.checked_add(bits)?.div_ceil(8);
+    Some(BitFields {
+        start: first / 8,
+        end,
+        names: vec![name.to_owned()],
+    })
+}
+
+/// DWARF 3 counts a bit-field's offset from the most significant bit of its storage unit.
+fn old_bit_offset(entry: &Entry, bits: u64) -> Option<u64> {
+    let byte = entry
+        .attr(gimli::DW_AT_data_member_location)?
+        .udata_value()?;
+    let storage = byte_size(entry).unwrap_or(4).checked_mul(8)?;
+    let from_top = entry
+        .attr(gimli::DW_AT_bit_offset)
+        .and_then(|a| a.udata_value())
+        .unwrap_or(0);
+    let within = storage.checked_sub(from_top)?.checked_sub(bits)?;
+    byte.checked_mul(8)?.checked_add(within)
+}
+
+fn byte_size(entry: &Entry) -> Option<u64> {
+    entry.attr(gimli::DW_AT_byte_size)?.udata_value()
+}
+
+fn is_static(entry: &Entry) -> bool {
+    let set = |name| matches!(entry.attr_value(name), Some(AttributeValue::Flag(true)));
+    set(gimli::DW_AT_external) || set(gimli::DW_AT_declaration)
+}
+
+/// Elements of one dimension; 0 when the length is not in the debug info.
+fn element_count(range: &Entry) -> u64 {
+    let number = |name| {
+        range
+            .attr(name)
+            .and_then(gimli::Attribute::<Reader>::udata_value)
+    };
+    match number(gimli::DW_AT_count) {
+        Some(count) => count,
+        None => number(gimli::DW_AT_upper_bound)
+            .and_then(|last| last.checked_add(1))
+            .unwrap_or(0),
+    }
+}

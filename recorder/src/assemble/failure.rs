@@ -1,0 +1,248 @@
+//! How a run ended, in the words of a run file.
+
+use super::{Exit, Launch, names, program::Program, raw_log::RawLog, walk::Walk};
+use unsnarl_trace::{
+    Event, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId, raw::End,
+};
+
+/// How a run ended.
+pub(super) struct Ending {
+    pub outcome: Outcome,
+    /// What kind of failure, and one line for a person.
+    pub failure: Option<(FailureKind, String)>,
+    /// Why the record is not complete.
+    pub problem: Option<String>,
+}
+
+impl Ending {
+    fn failed(outcome: Outcome, kind: FailureKind, message: impl Into<String>) -> Ending {
+        Ending {
+            outcome,
+            failure: Some((kind, message.into())),
+            problem: None,
+        }
+    }
+
+    fn cut_short(problem: impl Into<String>) -> Ending {
+        Ending {
+            outcome: Outcome::CutShort,
+            failure: None,
+            problem: Some(problem.into()),
+        }
+    }
+
+    fn passed() -> Ending {
+        Ending {
+            outcome: Outcome::Passed,
+            failure: None,
+            problem: None,
+        }
+    }
+}
+
+/// How the run ended, by the log and by what the launcher saw.
+pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
+    use FailureKind as K;
+    let failed = |kind, message: String| Ending::failed(Outcome::Failed, kind, message);
+    let parts = log.message_parts();
+    let part = parts.first().map_or("", String::as_str);
+    match log.end() {
+        End::Assert => failed(K::Assert, format!("assertion `{part}` failed")),
+        End::Abort => failed(K::Abort, "abort was called".to_owned()),
+        End::Terminate if part.is_empty() => {
+            failed(K::Abort, "std::terminate was called".to_owned())
+        }
+        End::Terminate => failed(
+            K::Abort,
+            format!("uncaught exception of type `{}`", names::type_name(part)),
+        ),
+        End::Signal => failed(
+            K::Signal,
+            signal_message(log.signal(), Some(log.fail_addr())),
+        ),
+        End::DoubleFree => failed(K::DoubleFree, "a heap block was freed twice".to_owned()),
+        End::Deadlock => {
+            let message = "all threads wait for each other";
+            Ending::failed(Outcome::Deadlocked, K::Deadlock, message)
+        }
+        End::StepLimit => {
+            let message = format!("did not end within {} steps", log.steps());
+            Ending::failed(Outcome::TimedOut, K::Timeout, message)
+        }
+        End::Exited => exited(Exit::Code(log.exit_code().cast_signed()), launch),
+        End::Running => still_running(launch),
+        other => Ending::cut_short(why_cut_short(other, part, log)),
+    }
+}
+
+fn why_cut_short(end: End, part: &str, log: &RawLog<'_>) -> String {
+    match end {
+        End::NotStarted => {
+            "nothing was recorded: the program ended before the recorder in it started, or it was not built by `unsnarl cc`"
+                .to_owned()
+        }
+        End::LogFull => format!(
+            "the log is full after {} records: give the program less to do, or the log more room",
+            log.len()
+        ),
+        End::Exec => {
+            "the program replaced itself by another one (exec): only what ran before is recorded"
+                .to_owned()
+        }
+        End::TooManyThreads => {
+            format!("more than {} threads in one run cannot be recorded", unsnarl_trace::raw::MAX_THREADS)
+        }
+        _ => format!("the program did what the recorder cannot follow: {part}"),
+    }
+}
+
+/// The program ended by itself. What the launcher saw counts: handlers may run after the log closed.
+fn exited(logged: Exit, launch: &Launch) -> Ending {
+    let exit = if launch.exit == Exit::Unknown {
+        logged
+    } else {
+        launch.exit
+    };
+    match exit {
+        Exit::Code(0) | Exit::Unknown => Ending::passed(),
+        Exit::Code(code) => Ending::failed(
+            Outcome::Failed,
+            FailureKind::Exit,
+            format!("exit status {code}"),
+        ),
+        Exit::Signal(signal) => {
+            let message = signal_message(signal.unsigned_abs(), None);
+            Ending::failed(Outcome::Failed, FailureKind::Signal, message)
+        }
+    }
+}
+
+/// The log does not know of any end.
+fn still_running(launch: &Launch) -> Ending {
+    const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
+    if launch.timed_out {
+        let message = "did not end within the time allowed";
+        return Ending::failed(Outcome::TimedOut, FailureKind::Timeout, message);
+    }
+    match launch.exit {
+        _ if launch.killed => Ending::cut_short("the run was stopped from outside"),
+        Exit::Signal(signal) if FROM_OUTSIDE.contains(&signal) => Ending::cut_short(format!(
+            "the program was ended from outside: {}",
+            signal_message(signal.unsigned_abs(), None)
+        )),
+        Exit::Unknown => Ending::cut_short("the log ends before the program did"),
+        exit => Ending {
+            problem: Some("the program ended without the recorder noticing".to_owned()),
+            ..exited(exit, launch)
+        },
+    }
+}
+
+/// What a signal means to a person.
+fn signal_message(signal: u32, address: Option<u64>) -> String {
+    const PAGE: u64 = 4096;
+    let text = match signal {
+        1 => "hang-up",
+        2 => "interrupt",
+        3 => "quit",
+        4 => "illegal instruction",
+        5 => "trap",
+        6 => "aborted",
+        7 => "bus error",
+        8 => "arithmetic error, such as a division by zero",
+        9 => "killed",
+        11 if address.is_some_and(|address| address < PAGE) => {
+            "segmentation fault: access through a null pointer"
+        }
+        11 => "segmentation fault",
+        13 => "broken pipe",
+        15 => "terminated",
+        other => return format!("signal {other}"),
+    };
+    text.to_owned()
+}
+
+/// Puts the failure together with its place in the run; `rows` get the site of an assertion.
+pub(super) fn place(
+    (kind, message): (FailureKind, String),
+    log: &RawLog<'_>,
+    program: &Program,
+    walk: &mut Walk<'_>,
+    rows: &mut [Event],
+) -> Failure {
+    let event = event(kind, rows);
+    let row = event.and_then(|event| rows.get(event));
+    let mut thread = row.map(|row| row.thread);
+    let mut site = row.map(|row| row.site);
+    if kind == FailureKind::Assert {
+        let failed = log.fail_thread() as usize;
+        let (origin, _) = walk.origin(failed, log.fail_pc());
+        thread = u16::try_from(failed).ok().map(ThreadId);
+        site = Some(assertion_site(log, program, walk, origin));
+    }
+    if matches!(kind, FailureKind::Deadlock | FailureKind::Timeout) {
+        thread = None;
+    }
+    let failure_row = event.and_then(|event| rows.get_mut(event));
+    if let (Some(row), Some(site)) = (
+        failure_row.filter(|row| row.kind == EventKind::Failure),
+        site,
+    ) {
+        row.site = site;
+    }
+    Failure {
+        kind,
+        message,
+        thread,
+        site: site.filter(|site| *site != SiteId(0)),
+        event: event.map(|event| EventId(event as u32)),
+    }
+}
+
+/// The row of the failure, or what comes closest.
+fn event(kind: FailureKind, rows: &[Event]) -> Option<usize> {
+    let last = |wanted: &dyn Fn(&Event) -> bool| rows.iter().rposition(wanted);
+    if kind == FailureKind::Deadlock {
+        return rows.iter().position(|row| row.kind == EventKind::Blocked);
+    }
+    last(&|row| row.kind == EventKind::Failure)
+        .or_else(|| last(&|row| row.kind.is_access() && row.site != SiteId(0)))
+        .or_else(|| rows.len().checked_sub(1))
+}
+
+/// Where an assertion stands: its own file and line count, whatever the debug info says.
+fn assertion_site(
+    log: &RawLog<'_>,
+    program: &Program,
+    walk: &mut Walk<'_>,
+    origin: SiteId,
+) -> SiteId {
+    let parts = log.message_parts();
+    let given = names::path(parts.get(1).map_or("", String::as_str));
+    let is_same = |row: &SiteRow| row.file == given || row.file.ends_with(&format!("/{given}"));
+    let seen = walk
+        .sites
+        .rows
+        .get(origin.index())
+        .cloned()
+        .unwrap_or_default();
+    if given.is_empty() || is_same(&seen) && seen.line == log.fail_line() {
+        return origin;
+    }
+    let known = Some(&seen).filter(|row| is_same(row));
+    let file = known.or_else(|| walk.sites.rows.iter().find(|row| is_same(row)));
+    let file = file.map_or(given.clone(), |row| row.file.clone());
+    let function = match parts.get(2) {
+        Some(function) if seen.function.is_empty() => function.clone(),
+        _ => seen.function.clone(),
+    };
+    let line = log.fail_line();
+    let text = program.sources.line(&file, line);
+    walk.sites.id(&SiteRow {
+        file,
+        line,
+        column: 0,
+        function,
+        text,
+    })
+}

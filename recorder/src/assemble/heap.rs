@@ -1,0 +1,86 @@
+//! Blocks of the heap by address, live and freed.
+
+use super::places::RegionId;
+use std::collections::BTreeMap;
+
+/// A block; it stays known after `free` until its memory is given out again, so that a use after
+/// free has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    pub start: u64,
+    pub end: u64,
+    pub region: RegionId,
+}
+
+/// All known blocks.
+#[derive(Default)]
+pub(super) struct Heap {
+    blocks: BTreeMap<u64, Block>,
+    /// The block that was looked up last: accesses come in groups.
+    last: Option<Block>,
+}
+
+impl Heap {
+    /// A new block replaces those whose memory it takes.
+    pub fn insert(&mut self, start: u64, size: u64, region: RegionId) {
+        let end = start.saturating_add(size.max(1));
+        while let Some(old) = self.last_below(end).filter(|old| old.end > start) {
+            self.blocks.remove(&old.start);
+        }
+        self.last = None;
+        self.blocks.insert(start, Block { start, end, region });
+    }
+
+    /// The block that holds an address.
+    pub fn find(&mut self, address: u64) -> Option<Block> {
+        if let Some(block) = self.last.filter(|b| b.start <= address && address < b.end) {
+            return Some(block);
+        }
+        let block = self
+            .last_below(address.checked_add(1)?)
+            .filter(|b| address < b.end)?;
+        self.last = Some(block);
+        Some(block)
+    }
+
+    /// The block that ends at an address: where an end pointer points.
+    pub fn ending_at(&self, address: u64) -> Option<Block> {
+        self.last_below(address)
+            .filter(|block| block.end == address)
+    }
+
+    /// The last block that starts below an address.
+    fn last_below(&self, address: u64) -> Option<Block> {
+        self.blocks
+            .range(..address)
+            .next_back()
+            .map(|(_, block)| *block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The newest block that holds an address, unless a newer one took part of its memory.
+        #[test]
+        fn finds_as_a_naive_list_does(
+            blocks in proptest::collection::vec((0u64..60, 0u64..20), 0..20),
+            address in 0u64..100,
+        ) {
+            let mut heap = Heap::default();
+            let mut naive: Vec<Block> = Vec::new();
+            for (i, (start, size)) in blocks.iter().enumerate() {
+                let region = RegionId(i as u32);
+                heap.insert(*start, *size, region);
+                let end = start + (*size).max(1);
+                naive.retain(|old| old.end <= *start || end <= old.start);
+                naive.push(Block { start: *start, end, region });
+                let expected = naive.iter().find(|b| b.start <= address && address < b.end);
+                prop_assert_eq!(heap.find(address), expected.copied());
+            }
+        }
+    }
+}

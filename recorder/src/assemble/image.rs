@@ -1,0 +1,279 @@
+//! One file of machine code, the program or a shared library: its symbols, data objects, functions
+//! and unwind rules, all by the file's own addresses.
+
+use super::{
+    cfi::Cfi,
+    dwarf::{self, DebugInfo, FrameVariable, Function, Global, Reader},
+    globals::{self, Object},
+    types::Types,
+};
+use gimli::LittleEndian;
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::SystemTime,
+};
+
+/// Whose instrumentation runtime a program holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instrumented {
+    /// Built by `unsnarl cc`.
+    ByUnsnarl,
+    /// Linked with the compiler's own thread sanitizer.
+    ByLibtsan,
+    /// Not instrumented.
+    No,
+}
+
+/// A symbol with an address range.
+#[derive(Clone, Debug)]
+pub(super) struct Symbol {
+    pub start: u64,
+    pub size: u64,
+    pub name: String,
+}
+
+/// One file of machine code.
+pub(super) struct Image {
+    /// Full path, by which images are told apart.
+    pub path: String,
+    /// What a location's name begins with: empty for the program, `libfoo.so:` for a library.
+    pub prefix: String,
+    /// Last change of the file.
+    pub built: Option<SystemTime>,
+    pub has_debug_info: bool,
+    pub instrumented: Instrumented,
+    pub types: Types,
+    pub objects: Vec<Object>,
+    /// Ranges of `functions`, sorted.
+    ranges: Vec<(u64, u64, u32)>,
+    functions: Vec<Function>,
+    /// Function symbols, sorted.
+    code: Vec<Symbol>,
+    cfi: Cfi,
+    lines: Option<Mutex<addr2line::Context<Reader>>>,
+}
+
+/// One source position of an address; an address in inlined code has several.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SourceFrame {
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+    pub function: String,
+}
+
+impl Image {
+    /// Reads a file's bytes; `None` when they are not an ELF file that can be understood.
+    pub fn parse(bytes: &[u8], path: &Path, prefix: String) -> Option<Image> {
+        let file = object::File::parse(bytes).ok()?;
+        let dwarf = Arc::new(load_dwarf(&file)?);
+        let debug = dwarf::read(dwarf.clone());
+        let has_debug_info = !section_bytes(&file, ".debug_info").is_empty();
+        let lines = addr2line::Context::from_arc_dwarf(dwarf)
+            .ok()
+            .filter(|_| has_debug_info);
+        let code = symbols(&file, SymbolKind::Text);
+        let DebugInfo {
+            globals,
+            functions,
+            types,
+        } = debug;
+        let sizes: Vec<(Global, u64)> = globals
+            .into_iter()
+            .map(|global| (types.size(global.kind), global))
+            .map(swap)
+            .collect();
+        let objects = globals::objects(sizes, symbols(&file, SymbolKind::Data), sections(&file));
+        Some(Image {
+            path: path.to_string_lossy().into_owned(),
+            prefix,
+            built: std::fs::metadata(path)
+                .and_then(|data| data.modified())
+                .ok(),
+            has_debug_info,
+            instrumented: instrumented(&file),
+            types,
+            objects,
+            ranges: ranges(&functions),
+            functions,
+            code,
+            cfi: Cfi::read(&file),
+            lines: lines.map(Mutex::new),
+        })
+    }
+
+    /// The data object or code symbol at an address.
+    pub fn object(&self, address: u64) -> Option<(usize, &Object)> {
+        let after = self
+            .objects
+            .partition_point(|object| object.start <= address);
+        let index = after.checked_sub(1)?;
+        let object = self.objects.get(index)?;
+        (address < object.end).then_some((index, object))
+    }
+
+    /// The function whose machine code holds an address.
+    pub fn function(&self, address: u64) -> Option<(u32, &Function)> {
+        let after = self
+            .ranges
+            .partition_point(|(start, _, _)| *start <= address);
+        let (_, end, index) = self.ranges.get(after.checked_sub(1)?)?;
+        (address < *end).then(|| self.functions.get(*index as usize).map(|f| (*index, f)))?
+    }
+
+    /// The variables on the stack of a function.
+    pub fn variables(&self, function: u32) -> &[FrameVariable] {
+        self.functions
+            .get(function as usize)
+            .map_or(&[], |function| &function.variables)
+    }
+
+    /// The function symbol that holds an address, and the offset in it.
+    pub fn code_symbol(&self, address: u64) -> Option<(&Symbol, u64)> {
+        let after = self.code.partition_point(|symbol| symbol.start <= address);
+        let symbol = self.code.get(after.checked_sub(1)?)?;
+        let offset = address - symbol.start;
+        (offset < symbol.size).then_some((symbol, offset))
+    }
+
+    /// How to find the frame address at a place in the code.
+    pub fn cfa_rule(&self, address: u64) -> Option<super::cfi::CfaAt> {
+        self.cfi.rule(address)
+    }
+
+    /// The source positions of an address, innermost first.
+    pub fn source_frames(&self, address: u64) -> Vec<SourceFrame> {
+        let Some(lines) = &self.lines else {
+            return Vec::new();
+        };
+        let Ok(lines) = lines.lock() else {
+            return Vec::new();
+        };
+        let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            found.push(source_frame(&frame));
+        }
+        found
+    }
+}
+
+fn swap((size, global): (u64, Global)) -> (Global, u64) {
+    (global, size)
+}
+
+fn source_frame(frame: &addr2line::Frame<'_, Reader>) -> SourceFrame {
+    let name = frame.function.as_ref().and_then(|function| {
+        function
+            .raw_name()
+            .ok()
+            .map(|name| super::names::function(&name))
+    });
+    let location = frame.location.as_ref();
+    SourceFrame {
+        file: location
+            .and_then(|at| at.file)
+            .map(super::names::path)
+            .unwrap_or_default(),
+        line: location.and_then(|at| at.line).unwrap_or(0),
+        column: location.and_then(|at| at.column).unwrap_or(0),
+        function: name.unwrap_or_default(),
+    }
+}
+
+fn load_dwarf(file: &object::File<'_>) -> Option<gimli::Dwarf<Reader>> {
+    let load = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
+        Ok(Reader::new(section_bytes(file, id.name()), LittleEndian))
+    };
+    gimli::Dwarf::load(load).ok()
+}
+
+/// The bytes of a section, empty when it is missing.
+pub(super) fn section_bytes(file: &object::File<'_>, name: &str) -> Arc<[u8]> {
+    let data = file
+        .section_by_name(name)
+        .and_then(|section| section.uncompressed_data().ok());
+    data.map_or_else(|| Arc::from([].as_slice()), |data| Arc::from(&*data))
+}
+
+fn ranges(functions: &[Function]) -> Vec<(u64, u64, u32)> {
+    let mut ranges: Vec<(u64, u64, u32)> = functions
+        .iter()
+        .zip(0u32..)
+        .flat_map(|(function, i)| {
+            function
+                .ranges
+                .iter()
+                .map(move |range| (range.0, range.1, i))
+        })
+        .collect();
+    ranges.sort_unstable();
+    ranges.dedup_by_key(|range| range.0);
+    ranges
+}
+
+fn symbols(file: &object::File<'_>, kind: SymbolKind) -> Vec<Symbol> {
+    let all = file.symbols().chain(file.dynamic_symbols());
+    let wanted = all.filter(|symbol| symbol.kind() == kind && symbol.is_definition());
+    let mut symbols: Vec<Symbol> = wanted
+        .filter_map(|symbol| {
+            let name = super::names::function(symbol.name().ok()?);
+            Some(Symbol {
+                start: symbol.address(),
+                size: symbol.size(),
+                name,
+            })
+        })
+        .collect();
+    // Of several names for one address the shortest: `main` rather than `__main_alias`.
+    symbols.sort_by(|a, b| (a.start, a.name.len(), &a.name).cmp(&(b.start, b.name.len(), &b.name)));
+    symbols.dedup_by_key(|symbol| symbol.start);
+    symbols
+}
+
+fn sections(file: &object::File<'_>) -> Vec<Symbol> {
+    let section = |section: object::Section<'_, '_>| {
+        let name = section.name().ok()?.to_owned();
+        let is_loaded = section.address() != 0 && section.kind() != object::SectionKind::Tls;
+        let is_loaded = is_loaded && section.kind() != object::SectionKind::UninitializedTls;
+        is_loaded.then(|| Symbol {
+            start: section.address(),
+            size: section.size(),
+            name,
+        })
+    };
+    let mut sections: Vec<Symbol> = file.sections().filter_map(section).collect();
+    sections.sort_by_key(|section| section.start);
+    sections
+}
+
+fn instrumented(file: &object::File<'_>) -> Instrumented {
+    let (mut ours, mut theirs, mut calls) = (false, false, false);
+    for symbol in file.symbols().chain(file.dynamic_symbols()) {
+        let name = symbol.name().unwrap_or("");
+        ours |= name == MARK;
+        calls |= name == "__tsan_init" || name == "__tsan_func_entry";
+        theirs |= name.starts_with("__sanitizer_") || name.contains("6__tsan");
+    }
+    theirs |= calls && needs_libtsan(file);
+    match (ours, theirs, calls) {
+        (true, _, _) => Instrumented::ByUnsnarl,
+        (_, true, _) => Instrumented::ByLibtsan,
+        // Stripped of all but dynamic symbols: the runtime exports its callbacks.
+        (_, _, true) => Instrumented::ByUnsnarl,
+        _ => Instrumented::No,
+    }
+}
+
+/// Symbol by which a program built by `unsnarl cc` is known.
+const MARK: &str = "unsnarl_runtime_version";
+
+fn needs_libtsan(file: &object::File<'_>) -> bool {
+    file.section_by_name(".dynstr")
+        .and_then(|section| section.data().ok())
+        .is_some_and(|data| data.windows(8).any(|part| part == b"libtsan."))
+}

@@ -1,0 +1,373 @@
+//! Addresses to places: modules, heap, stacks, and whatever else there is.
+
+use super::{
+    calls::{Calls, EntryPoints},
+    clusters::Clusters,
+    heap::Heap,
+    modules::Modules,
+    places::{Place, RegionId, RegionName, Regions},
+    raw_log::LogThread,
+};
+use rustc_hash::FxHashMap;
+
+/// The range of a thread's stack.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StackRange {
+    pub low: u64,
+    pub high: u64,
+    /// The thread has had its first step: before that its stack belongs to somebody else.
+    pub has_begun: bool,
+}
+
+impl StackRange {
+    fn holds(&self, address: u64) -> bool {
+        self.has_begun && self.low <= address && address < self.high
+    }
+}
+
+/// A place, and how many bytes from there on belong to the same region.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub place: Place,
+    pub rest: u64,
+    pub own_stack: bool,
+}
+
+/// Who asks, and how the place is called if it turns out to be unknown memory.
+#[derive(Clone, Copy)]
+pub(super) struct Asker {
+    pub thread: u16,
+    /// Number of a label in [`Regions`].
+    pub label: u32,
+}
+
+/// Variable number of what is not a variable.
+const NO_VARIABLE: u32 = u32::MAX;
+
+type FrameKey = (u16, u32, u32, u32);
+
+/// The memory of the run at one moment.
+pub(super) struct Memory<'a> {
+    pub modules: Modules<'a>,
+    pub regions: Regions,
+    heap: Heap,
+    stacks: Vec<StackRange>,
+    by_object: FxHashMap<(u32, u64), RegionId>,
+    by_frame: FxHashMap<FrameKey, RegionId>,
+    by_stack: FxHashMap<u16, RegionId>,
+    /// Module memory does not move: found once, found for the run.
+    fixed: FxHashMap<u64, Found>,
+    mapped: Clusters,
+    environment: Clusters,
+    ordinals: FxHashMap<(&'static str, u32, u16), u32>,
+}
+
+/// Mappings further apart than this are not one.
+const MAPPING_REACH: u64 = 1 << 16;
+/// The kernel leaves a random gap between the argument vector and the strings above it.
+const ENVIRONMENT_REACH: u64 = 64;
+/// Above the first frame, the argument vector is at a fixed distance; what lies further is not.
+const ARGUMENTS: u64 = 512;
+
+impl<'a> Memory<'a> {
+    pub fn new(modules: Modules<'a>, regions: Regions, threads: &[LogThread]) -> Memory<'a> {
+        let range = |thread: &LogThread| StackRange {
+            low: thread.stack_low,
+            high: thread.stack_high,
+            has_begun: false,
+        };
+        let mut stacks: Vec<StackRange> = threads.iter().map(range).collect();
+        if let Some(main) = stacks.first_mut() {
+            main.has_begun = true;
+        }
+        Memory {
+            modules,
+            regions,
+            heap: Heap::default(),
+            stacks,
+            by_object: FxHashMap::default(),
+            by_frame: FxHashMap::default(),
+            by_stack: FxHashMap::default(),
+            fixed: FxHashMap::default(),
+            mapped: Clusters::new(MAPPING_REACH),
+            environment: Clusters::new(ENVIRONMENT_REACH),
+            ordinals: FxHashMap::default(),
+        }
+    }
+
+    /// The thread runs: its stack is its own.
+    pub fn begin(&mut self, thread: u16) {
+        if let Some(stack) = self.stacks.get_mut(usize::from(thread)) {
+            stack.has_begun = true;
+        }
+    }
+
+    /// A new heap block.
+    pub fn allocate(&mut self, by: Asker, start: u64, size: u64) -> Place {
+        let name = self.block_name("heap", by);
+        let region = self.regions.add(name, None);
+        self.heap.insert(start, size, region);
+        Place { region, offset: 0 }
+    }
+
+    fn block_name(&mut self, word: &'static str, by: Asker) -> RegionName {
+        let ordinal = next_ordinal(&mut self.ordinals, word, by);
+        RegionName::Block {
+            word,
+            label: by.label,
+            thread: by.thread,
+            ordinal,
+        }
+    }
+
+    /// The place of an address that is accessed.
+    pub fn place(
+        &mut self,
+        address: u64,
+        by: Asker,
+        threads: &[Calls],
+        entries: &EntryPoints,
+    ) -> Found {
+        if self.on_stack_of(by.thread, address) {
+            let found = self.on_stack(by, by.thread, address, threads, entries);
+            return Found {
+                own_stack: true,
+                ..found
+            };
+        }
+        self.known(address, by, threads, entries)
+            .unwrap_or_else(|| self.unknown(address, by))
+    }
+
+    /// The place that a value points to, if it looks like the address of something.
+    pub fn pointee(
+        &mut self,
+        value: u64,
+        by: Asker,
+        threads: &[Calls],
+        entries: &EntryPoints,
+    ) -> Option<Place> {
+        const LOWEST: u64 = 1 << 16;
+        if !(LOWEST..1 << 47).contains(&value) {
+            return None;
+        }
+        if let Some(found) = self.known(value, by, threads, entries) {
+            return Some(found.place);
+        }
+        if let Some(block) = self.heap.ending_at(value) {
+            let offset = value.wrapping_sub(block.start).cast_signed();
+            return Some(Place {
+                region: block.region,
+                offset,
+            });
+        }
+        // Where position-independent programs, libraries and mappings are put at random.
+        let is_random = matches!(value >> 40, 0x55 | 0x56 | 0x7e | 0x7f);
+        is_random.then(|| self.unknown(value, by).place)
+    }
+
+    fn known(
+        &mut self,
+        address: u64,
+        by: Asker,
+        threads: &[Calls],
+        entries: &EntryPoints,
+    ) -> Option<Found> {
+        if let Some(found) = self.fixed.get(&address) {
+            return Some(*found);
+        }
+        if let Some(block) = self.heap.find(address) {
+            let offset = address.wrapping_sub(block.start).cast_signed();
+            let place = Place {
+                region: block.region,
+                offset,
+            };
+            return Some(Found {
+                place,
+                rest: block.end - address,
+                own_stack: false,
+            });
+        }
+        if let Some(found) = self.in_module(address) {
+            self.fixed.insert(address, found);
+            return Some(found);
+        }
+        // The newest first: the stack of an ended thread is used again.
+        let owner = self.stacks.iter().rposition(|stack| stack.holds(address))?;
+        Some(self.on_stack(by, owner as u16, address, threads, entries))
+    }
+
+    fn in_module(&mut self, address: u64) -> Option<Found> {
+        if !self.modules.holds(address) {
+            return None;
+        }
+        let at = self.modules.locate(address)?;
+        let file_address = at.address;
+        let code = at.image.code_symbol(file_address).map(|(symbol, offset)| {
+            (
+                symbol.start,
+                symbol.name.clone(),
+                None,
+                offset,
+                symbol.size - offset,
+            )
+        });
+        let data = || {
+            let (_, object) = at.image.object(file_address)?;
+            let offset = file_address - object.base;
+            let name = object.name.clone();
+            Some((
+                object.base,
+                name,
+                object.kind,
+                offset,
+                object.end - file_address,
+            ))
+        };
+        let (base, name, kind, offset, rest) = code.or_else(data)?;
+        let offset = i64::try_from(offset).ok()?;
+        let regions = &mut self.regions;
+        let region = *self.by_object.entry((at.module, base)).or_insert_with(|| {
+            let name = RegionName::Text(format!("{}{name}", at.image.prefix));
+            regions.add(name, kind.map(|kind| (at.image.clone(), kind)))
+        });
+        Some(Found {
+            place: Place { region, offset },
+            rest,
+            own_stack: false,
+        })
+    }
+
+    fn on_stack_of(&self, thread: u16, address: u64) -> bool {
+        self.stacks
+            .get(usize::from(thread))
+            .is_some_and(|stack| stack.holds(address))
+    }
+
+    fn on_stack(
+        &mut self,
+        by: Asker,
+        owner: u16,
+        address: u64,
+        threads: &[Calls],
+        entries: &EntryPoints,
+    ) -> Found {
+        let calls = threads.get(usize::from(owner));
+        let high = self
+            .stacks
+            .get(usize::from(owner))
+            .map_or(0, |stack| stack.high);
+        let frame = calls.and_then(|calls| calls.frame_at(address));
+        let Some(frame) = frame else {
+            return self.beside_frames(by, owner, address, calls, high);
+        };
+        let entry = entries.get(frame.entry);
+        let into = address.wrapping_sub(frame.base).cast_signed();
+        let variable = entry.and_then(|entry| entry.variable(into));
+        let number = variable.map_or(NO_VARIABLE, |(number, _)| number);
+        let key = (owner, frame.entry, frame.occurrence, number);
+        let (regions, occurrence) = (&mut self.regions, frame.occurrence);
+        let region = *self.by_frame.entry(key).or_insert_with(|| {
+            let function = entry.map_or("?", |entry| entry.name.as_str());
+            let nth = if occurrence == 0 {
+                String::new()
+            } else {
+                format!("#{occurrence}")
+            };
+            let name = format!("{}:{function}{nth}", regions.thread_name(owner));
+            let kind =
+                variable.and_then(|(_, variable)| Some((entry?.image.clone()?, variable.kind)));
+            let field = variable.map_or(String::new(), |(_, v)| format!(".{}", v.name));
+            regions.add(RegionName::Text(name + &field), kind)
+        });
+        let (offset, rest) = match variable {
+            Some((_, variable)) => {
+                let offset = into.wrapping_sub(variable.offset);
+                (offset, variable.size.saturating_sub(offset.unsigned_abs()))
+            }
+            None => (address.wrapping_sub(frame.cfa).cast_signed(), 1 << 12),
+        };
+        Found {
+            place: Place { region, offset },
+            rest: rest.max(1),
+            own_stack: false,
+        }
+    }
+
+    /// Stack memory that is in no known frame: above the first one, or of a thread without any.
+    fn beside_frames(
+        &mut self,
+        by: Asker,
+        owner: u16,
+        address: u64,
+        calls: Option<&Calls>,
+        high: u64,
+    ) -> Found {
+        let anchor = calls.and_then(|calls| calls.anchor);
+        let is_main = owner == 0;
+        let is_far = anchor.is_none_or(|anchor| address >= anchor.saturating_add(ARGUMENTS));
+        if is_main && is_far {
+            let (regions, ordinals) = (&mut self.regions, &mut self.ordinals);
+            let place = self.environment.place(address, || {
+                let ordinal = next_ordinal(ordinals, "environment", by);
+                let (label, thread) = (by.label, by.thread);
+                regions.add(
+                    RegionName::Block {
+                        word: "environment",
+                        label,
+                        thread,
+                        ordinal,
+                    },
+                    None,
+                )
+            });
+            return Found {
+                place,
+                rest: ENVIRONMENT_REACH,
+                own_stack: false,
+            };
+        }
+        let regions = &mut self.regions;
+        let region = *self.by_stack.entry(owner).or_insert_with(|| {
+            let name = format!("{}:stack", regions.thread_name(owner));
+            regions.add(RegionName::Text(name), None)
+        });
+        let offset = address.wrapping_sub(anchor.unwrap_or(high)).cast_signed();
+        Found {
+            place: Place { region, offset },
+            rest: ARGUMENTS,
+            own_stack: false,
+        }
+    }
+
+    fn unknown(&mut self, address: u64, by: Asker) -> Found {
+        let (regions, ordinals) = (&mut self.regions, &mut self.ordinals);
+        let place = self.mapped.place(address, || {
+            let ordinal = next_ordinal(ordinals, "memory", by);
+            let (label, thread) = (by.label, by.thread);
+            regions.add(
+                RegionName::Block {
+                    word: "memory",
+                    label,
+                    thread,
+                    ordinal,
+                },
+                None,
+            )
+        });
+        Found {
+            place,
+            rest: MAPPING_REACH,
+            own_stack: false,
+        }
+    }
+}
+
+fn next_ordinal(
+    ordinals: &mut FxHashMap<(&'static str, u32, u16), u32>,
+    word: &'static str,
+    by: Asker,
+) -> u32 {
+    let next = ordinals.entry((word, by.label, by.thread)).or_default();
+    std::mem::replace(next, *next + 1)
+}

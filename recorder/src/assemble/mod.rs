@@ -1,0 +1,184 @@
+//! From a raw log and debug info to a run: names instead of addresses.
+//!
+//! Nothing in a run depends on where the loader put things: code becomes file, line and function;
+//! memory becomes the name of a variable, a heap block by its allocation, a stack variable by thread
+//! and function; pointers become what they point to. So the same schedule of the same build gives the
+//! same bytes.
+//!
+//! The log comes from a program with bugs: everything in it is checked, nothing in it can make this
+//! panic, and what does not make sense is said in the run's problems.
+//!
+//! In the order of the work: [`raw_log`] reads the log; [`modules`] and [`image`] find the file behind
+//! an address, [`dwarf`], [`types`] and [`globals`] what lies in it, [`sites`] the source of its code;
+//! [`walk`] goes through the records once and notes *places* ([`places`], [`memory`], [`heap`],
+//! [`calls`]); [`rows`] turns places into locations.
+
+mod calls;
+mod cfi;
+mod clusters;
+mod dwarf;
+mod dwarf_types;
+mod failure;
+mod globals;
+mod heap;
+mod image;
+mod memory;
+mod modules;
+mod names;
+mod places;
+mod problems;
+mod program;
+mod raw_log;
+mod rows;
+mod sites;
+mod sources;
+mod threads;
+mod types;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    image::Instrumented,
+    program::{Program, ProgramError},
+    raw_log::{LogModule, LogThread, RawLog, RawLogError},
+};
+
+use self::{
+    memory::Memory, modules::Modules, places::Regions, rows::Rows, sources::Source, walk::Walk,
+};
+use unsnarl_trace::{Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow, meta::FORMAT};
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exit {
+    /// With this status.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Nobody saw it.
+    #[default]
+    Unknown,
+}
+
+/// What the launcher knows about the run and the log does not.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    /// Program and arguments as given.
+    pub command: Vec<String>,
+    /// Working directory.
+    pub directory: String,
+    /// Hash over arguments and standard input.
+    pub input_hash: String,
+    /// How the order came about.
+    pub mode: Mode,
+    /// Name of the strategy.
+    pub strategy: String,
+    /// Its seed.
+    pub seed: u64,
+    /// PCT's depth, 0 otherwise.
+    pub depth: u32,
+    /// PCT's k, 0 otherwise.
+    pub expected_steps: u64,
+    /// The launcher ended the program because its time was over.
+    pub timed_out: bool,
+    /// The launcher ended the program for another reason.
+    pub killed: bool,
+    /// How the process ended.
+    pub exit: Exit,
+}
+
+/// Puts a run together from its log and the program's debug info.
+pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
+    let threads: Vec<LogThread> = log.threads().collect();
+    let names = threads::names(&threads);
+    let regions = Regions::new(names.clone());
+    let memory = Memory::new(Modules::new(log, program), regions, &threads);
+    let mut walk = Walk::new(memory, threads.len());
+    walk.run(log);
+    let thread_rows = threads::rows(&threads, &names, &mut walk);
+
+    walk.memory.regions.divide();
+    let drafts = std::mem::take(&mut walk.drafts);
+    let mut rows = Rows::new(&mut walk.memory.regions, &mut walk.problems);
+    rows.build(&drafts);
+    let (mut rows, locks) = (rows.rows, rows.locks);
+    drop(drafts);
+
+    let ending = failure::ending(log, launch);
+    let failure = ending
+        .failure
+        .map(|failure| failure::place(failure, log, program, &mut walk, &mut rows));
+    let mut problems: Vec<String> = ending.problem.into_iter().collect();
+    if !program.has_debug_info() {
+        problems.push(format!(
+            "{} has no debug info: build it with `unsnarl cc -g` to see lines and variables",
+            program.path().display()
+        ));
+    }
+    problems.extend(walk.problems.texts(log, |site| walk.sites.label(site)));
+    if walk.stacks.is_cut {
+        problems.push("the table of call stacks is full: later calls are left out".to_owned());
+    }
+    let sources = sources(program, &walk.sites.rows, &mut problems);
+    let meta = RunMeta {
+        format: FORMAT,
+        program: program.path().to_string_lossy().into_owned(),
+        build_id: program.build_id().to_owned(),
+        command: launch.command.clone(),
+        directory: launch.directory.clone(),
+        input_hash: launch.input_hash.clone(),
+        mode: launch.mode,
+        exact: launch.mode == Mode::Controlled,
+        strategy: launch.strategy.clone(),
+        seed: launch.seed,
+        depth: launch.depth,
+        expected_steps: launch.expected_steps,
+        steps: log.steps(),
+        outcome: ending.outcome,
+        failure,
+        threads: thread_rows,
+        sites: walk.sites.rows,
+        frames: walk.stacks.rows,
+        locks,
+        schedule: Schedule {
+            choices: log.choices().collect(),
+        },
+        sources,
+        problems,
+    };
+    Run {
+        meta,
+        locations: walk.memory.regions.locations,
+        events: Events::from_rows(&rows),
+        damage: Vec::new(),
+    }
+}
+
+/// The user's source files that sites are in, in the order of first use.
+fn sources(program: &Program, sites: &[SiteRow], problems: &mut Vec<String>) -> Vec<SourceRow> {
+    let mut sources: Vec<SourceRow> = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    for site in sites
+        .iter()
+        .filter(|site| site.line != 0 && !site.file.is_empty())
+    {
+        if !seen.insert(site.file.as_str()) {
+            continue;
+        }
+        let file = site.file.clone();
+        match &*program.sources.file(&file) {
+            Source::Read { sha256, .. } => {
+                sources.push(SourceRow { file, sha256: sha256.clone() });
+            }
+            Source::Missing => problems.push(format!(
+                "the source {file} cannot be read: lines have numbers but no text"
+            )),
+            Source::Changed => problems.push(format!(
+                "the source {file} was changed after the program was built: build it again to see its text"
+            )),
+        }
+    }
+    sources
+}

@@ -1,0 +1,90 @@
+//! The loaded modules of one run: run-time addresses to files and back.
+
+use super::{image::Image, program::Program, raw_log::RawLog, sites::Point};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+struct Module {
+    start: u64,
+    end: u64,
+    bias: u64,
+    path: String,
+    image: Option<Option<Arc<Image>>>,
+}
+
+/// Modules by address; images are read when the first address falls into them.
+pub(super) struct Modules<'a> {
+    program: &'a Program,
+    list: Vec<Module>,
+    points: FxHashMap<u64, Option<Arc<Point>>>,
+}
+
+/// An address within an image.
+pub(super) struct InImage {
+    pub module: u32,
+    pub image: Arc<Image>,
+    /// The file's own address.
+    pub address: u64,
+}
+
+impl<'a> Modules<'a> {
+    pub fn new(log: &RawLog<'_>, program: &'a Program) -> Modules<'a> {
+        let mut list: Vec<Module> = log
+            .modules()
+            .map(|m| Module {
+                start: m.start,
+                end: m.end,
+                bias: m.bias,
+                path: m.path,
+                image: None,
+            })
+            .collect();
+        list.sort_by_key(|module| module.start);
+        Modules {
+            program,
+            list,
+            points: FxHashMap::default(),
+        }
+    }
+
+    /// Whether an address lies in some module.
+    pub fn holds(&self, address: u64) -> bool {
+        self.index(address).is_some()
+    }
+
+    fn index(&self, address: u64) -> Option<usize> {
+        let after = self.list.partition_point(|module| module.start <= address);
+        let index = after.checked_sub(1)?;
+        (address < self.list.get(index)?.end).then_some(index)
+    }
+
+    /// The image that a run-time address falls into.
+    pub fn locate(&mut self, address: u64) -> Option<InImage> {
+        let index = self.index(address)?;
+        let module = self.list.get_mut(index)?;
+        let program = self.program;
+        let path = &module.path;
+        let image = module
+            .image
+            .get_or_insert_with(|| program.image(path))
+            .clone()?;
+        let address = address.wrapping_sub(module.bias);
+        Some(InImage {
+            module: index as u32,
+            image,
+            address,
+        })
+    }
+
+    /// What is known of the call that returns to `pc`.
+    pub fn point(&mut self, pc: u64) -> Option<Arc<Point>> {
+        if let Some(point) = self.points.get(&pc) {
+            return point.clone();
+        }
+        let found = self.locate(pc.wrapping_sub(1));
+        let program = self.program;
+        let point = found.map(|at| program.points.get(program, &at.image, at.address));
+        self.points.insert(pc, point.clone());
+        point
+    }
+}

@@ -1,0 +1,79 @@
+//! Names for people: demangled functions without their parameters, tidy paths.
+
+/// A function's name, demangled, without parameters and return type.
+pub(super) fn function(raw: &str) -> String {
+    let options = cpp_demangle::DemangleOptions::new()
+        .no_params()
+        .no_return_type();
+    let demangled = raw.starts_with("_Z").then(|| {
+        cpp_demangle::Symbol::new(raw)
+            .ok()?
+            .demangle_with_options(&options)
+            .ok()
+    });
+    demangled.flatten().unwrap_or_else(|| raw.to_owned())
+}
+
+/// A type's name from its mangled form, as in `type_info::name`.
+pub(super) fn type_name(raw: &str) -> String {
+    let symbol = format!("_ZTI{raw}");
+    let demangled = cpp_demangle::Symbol::new(symbol.as_str()).ok();
+    let name = demangled.and_then(|symbol| symbol.demangle().ok());
+    let name = name
+        .as_deref()
+        .and_then(|name| name.strip_prefix("typeinfo for "));
+    name.unwrap_or(raw).to_owned()
+}
+
+/// A path without `.` and `..` components, as far as that is possible without looking at the disk.
+pub(super) fn path(raw: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in raw.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        match parts.last() {
+            Some(last) if part == ".." && *last != ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    let root = if raw.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
+}
+
+/// The last component of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether a source file belongs to the compiler, the C library or the runtime, not to the user.
+pub(super) fn is_system(file: &str) -> bool {
+    const FOLDERS: [&str; 7] = [
+        "/usr/include/",
+        "/usr/lib/",
+        "/usr/lib64/",
+        "/usr/local/include/",
+        "/usr/local/lib/",
+        "/lib/",
+        "/rustc/",
+    ];
+    FOLDERS.iter().any(|folder| file.starts_with(folder)) || file.contains("/include/c++/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_tidied() {
+        assert_eq!(path("/a/./b/../c.c"), "/a/c.c");
+        assert_eq!(path("../x/./y.c"), "../x/y.c");
+        assert_eq!(path("/usr/bin/../include/stdio.h"), "/usr/include/stdio.h");
+    }
+
+    #[test]
+    fn functions_lose_their_parameters() {
+        assert_eq!(function("main"), "main");
+        assert_eq!(function("_ZN4bank7deposit3runEi"), "bank::deposit::run");
+        assert_eq!(type_name("St13runtime_error"), "std::runtime_error");
+    }
+}

@@ -1,0 +1,485 @@
+//! Places: memory by region and offset while a log is walked, and the locations that they become.
+//!
+//! A typed region divides into the leaves of its type. An untyped one (heap, unknown memory) divides
+//! into *components*: accesses that overlap are one component, and what only ranges touch is cut at
+//! the ends of the ranges. So two accesses have a location in common exactly if they share a byte of
+//! something that is accessed as one, which is known only at the end of the run.
+
+use super::{
+    image::Image,
+    types::{At, Holds, TypeId},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+use unsnarl_trace::LocationId;
+
+/// A region's index; 0 is "none".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct RegionId(pub u32);
+
+/// A byte of a region. Offsets may be negative: stacks grow down from what they count from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub region: RegionId,
+    pub offset: i64,
+}
+
+/// What a region is called; names of blocks are put together only when they are used.
+pub(super) enum RegionName {
+    Text(String),
+    Block {
+        word: &'static str,
+        label: u32,
+        thread: u16,
+        ordinal: u32,
+    },
+}
+
+struct Region {
+    name: RegionName,
+    kind: Option<(Arc<Image>, TypeId)>,
+    touched: FxHashSet<(i64, u32)>,
+    ranges: FxHashSet<(i64, u64)>,
+    components: Vec<Component>,
+}
+
+/// A part of an untyped region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Component {
+    start: i64,
+    end: i64,
+    only_ranges: bool,
+}
+
+/// A part of an access that is one location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Where the location starts: its identity within the region.
+    location: i64,
+    /// The bytes of the access that fall into it.
+    pub start: i64,
+    pub end: i64,
+    pub holds: Holds,
+}
+
+/// All regions of a run, and the location table they end up in.
+pub(super) struct Regions {
+    list: Vec<Region>,
+    labels: Vec<String>,
+    label_ids: FxHashMap<String, u32>,
+    thread_names: Vec<String>,
+    /// The location table; row 0 is "none".
+    pub locations: Vec<String>,
+    by_name: FxHashMap<String, LocationId>,
+    leaves: FxHashMap<(RegionId, i64), LocationId>,
+    parts: FxHashMap<(RegionId, i64), LocationId>,
+}
+
+impl Regions {
+    pub fn new(thread_names: Vec<String>) -> Regions {
+        let mut regions = Regions {
+            list: Vec::new(),
+            labels: Vec::new(),
+            label_ids: FxHashMap::default(),
+            thread_names,
+            locations: vec![String::new()],
+            by_name: FxHashMap::default(),
+            leaves: FxHashMap::default(),
+            parts: FxHashMap::default(),
+        };
+        regions.add(RegionName::Text(String::new()), None);
+        regions
+    }
+
+    pub fn add(&mut self, name: RegionName, kind: Option<(Arc<Image>, TypeId)>) -> RegionId {
+        let id = RegionId(self.list.len() as u32);
+        self.list.push(Region {
+            name,
+            kind,
+            touched: FxHashSet::default(),
+            ranges: FxHashSet::default(),
+            components: Vec::new(),
+        });
+        id
+    }
+
+    /// Number of a text that names of blocks contain.
+    pub fn label(&mut self, text: String) -> u32 {
+        if let Some(id) = self.label_ids.get(&text) {
+            return *id;
+        }
+        let id = self.labels.len() as u32;
+        self.labels.push(text.clone());
+        self.label_ids.insert(text, id);
+        id
+    }
+
+    /// Notes an access, so that untyped memory is divided where the program divides it.
+    pub fn touch(&mut self, place: Place, size: u64, is_range: bool) {
+        let Some(region) = self.list.get_mut(place.region.0 as usize) else {
+            return;
+        };
+        if region.kind.is_some() || size == 0 {
+            return;
+        }
+        match u32::try_from(size) {
+            Ok(size) if !is_range => region.touched.insert((place.offset, size)),
+            _ => region.ranges.insert((place.offset, size)),
+        };
+    }
+
+    /// Divides all untyped regions. Called once, after the last `touch`.
+    pub fn divide(&mut self) {
+        for region in &mut self.list {
+            let touched = std::mem::take(&mut region.touched);
+            let ranges = std::mem::take(&mut region.ranges);
+            region.components = components(touched, ranges);
+        }
+    }
+
+    /// Calls `each` for every location that an access touches, in the order of the bytes, until it
+    /// says `false`.
+    pub fn pieces(&self, place: Place, size: u64, mut each: impl FnMut(Piece) -> bool) {
+        let Some(region) = self.list.get(place.region.0 as usize) else {
+            return;
+        };
+        let start = place.offset;
+        let end = start.saturating_add_unsigned(size);
+        match &region.kind {
+            Some((image, kind)) => typed_pieces(image, *kind, start, end, &mut each),
+            None => untyped_pieces(&region.components, start, end, &mut each),
+        }
+    }
+
+    /// The location of a piece.
+    pub fn piece_location(&mut self, region: RegionId, piece: Piece) -> LocationId {
+        if let Some(id) = self.leaves.get(&(region, piece.location)) {
+            return *id;
+        }
+        let name = self.leaf_name(region, piece.location);
+        let id = self.intern(name);
+        self.leaves.insert((region, piece.location), id);
+        id
+    }
+
+    /// The location that an address means: the outermost part that starts there.
+    pub fn part_location(&mut self, place: Place) -> LocationId {
+        if place.region == RegionId(0) {
+            return LocationId(0);
+        }
+        let key = (place.region, place.offset);
+        if let Some(id) = self.parts.get(&key) {
+            return *id;
+        }
+        let name = self.part_name(place);
+        let id = self.intern(name);
+        self.parts.insert(key, id);
+        id
+    }
+
+    /// The location of an object that is used as a whole, such as a lock.
+    pub fn object_location(&mut self, place: Place) -> LocationId {
+        let mut first = None;
+        self.pieces(place, 1, |piece| {
+            first = Some(piece);
+            false
+        });
+        match first {
+            Some(piece) => self.piece_location(place.region, piece),
+            None => self.part_location(place),
+        }
+    }
+
+    fn intern(&mut self, name: String) -> LocationId {
+        if let Some(id) = self.by_name.get(&name) {
+            return *id;
+        }
+        let id = LocationId(self.locations.len() as u32);
+        self.locations.push(name.clone());
+        self.by_name.insert(name, id);
+        id
+    }
+
+    fn leaf_name(&self, id: RegionId, start: i64) -> String {
+        let Some(region) = self.list.get(id.0 as usize) else {
+            return String::new();
+        };
+        let base = self.region_name(region);
+        if let Some((image, kind)) = &region.kind {
+            return base + &image.types.leaf_path(*kind, start.unsigned_abs());
+        }
+        let component = find(&region.components, start);
+        match component.filter(|part| part.only_ranges && part.end.abs_diff(part.start) > 8) {
+            Some(part) => format!("{base}[{}..{}]", part.start, part.end),
+            None => base + &signed(start),
+        }
+    }
+
+    fn part_name(&self, place: Place) -> String {
+        let Some(region) = self.list.get(place.region.0 as usize) else {
+            return String::new();
+        };
+        let base = self.region_name(region);
+        match (&region.kind, u64::try_from(place.offset)) {
+            (Some((image, kind)), Ok(offset)) => base + &image.types.part_path(*kind, offset),
+            _ => base + &signed(place.offset),
+        }
+    }
+
+    fn region_name(&self, region: &Region) -> String {
+        match &region.name {
+            RegionName::Text(name) => name.clone(),
+            RegionName::Block {
+                word,
+                label,
+                thread,
+                ordinal,
+            } => {
+                let label = self.labels.get(*label as usize).map_or("?", String::as_str);
+                let thread = self.thread_name(*thread);
+                format!("{word}({label} by {thread} #{ordinal})")
+            }
+        }
+    }
+
+    /// A thread's name, `?` when the log does not know it.
+    pub fn thread_name(&self, thread: u16) -> &str {
+        self.thread_names
+            .get(usize::from(thread))
+            .map_or("?", String::as_str)
+    }
+}
+
+/// `+8`, `-16`, or nothing for 0.
+fn signed(offset: i64) -> String {
+    if offset == 0 {
+        String::new()
+    } else {
+        format!("{offset:+}")
+    }
+}
+
+fn typed_pieces(
+    image: &Image,
+    kind: TypeId,
+    start: i64,
+    end: i64,
+    each: &mut impl FnMut(Piece) -> bool,
+) {
+    let mut at = start;
+    let mut found_any = false;
+    while at < end {
+        match image.types.at(kind, at.unsigned_abs()) {
+            At::Leaf(leaf) => {
+                let leaf_end = i64::try_from(leaf.end).unwrap_or(i64::MAX);
+                let location = i64::try_from(leaf.start).unwrap_or(i64::MAX);
+                let stop = leaf_end.min(end);
+                found_any = true;
+                if stop <= at
+                    || !each(Piece {
+                        location,
+                        start: at,
+                        end: stop,
+                        holds: leaf.holds,
+                    })
+                {
+                    return;
+                }
+                at = stop;
+            }
+            At::Gap { end: gap_end } => {
+                let gap_end = i64::try_from(gap_end).unwrap_or(i64::MAX);
+                if gap_end <= at || gap_end >= end {
+                    break;
+                }
+                at = gap_end;
+            }
+        }
+    }
+    if !found_any {
+        // Nothing but padding, which somebody uses all the same.
+        each(Piece {
+            location: start,
+            start,
+            end,
+            holds: Holds::Unknown,
+        });
+    }
+}
+
+fn untyped_pieces(
+    components: &[Component],
+    start: i64,
+    end: i64,
+    each: &mut impl FnMut(Piece) -> bool,
+) {
+    let first = components.partition_point(|part| part.end <= start);
+    for part in components
+        .iter()
+        .skip(first)
+        .take_while(|part| part.start < end)
+    {
+        let piece = Piece {
+            location: part.start,
+            start: part.start.max(start),
+            end: part.end.min(end),
+            holds: Holds::Unknown,
+        };
+        if !each(piece) {
+            return;
+        }
+    }
+}
+
+fn find(components: &[Component], offset: i64) -> Option<&Component> {
+    let part = components.get(components.partition_point(|part| part.end <= offset))?;
+    (part.start <= offset).then_some(part)
+}
+
+/// The components of a region: sorted, without overlap.
+fn components(touched: FxHashSet<(i64, u32)>, ranges: FxHashSet<(i64, u64)>) -> Vec<Component> {
+    let mut touched: Vec<(i64, i64)> = touched
+        .into_iter()
+        .map(|(start, size)| (start, start.saturating_add(i64::from(size))))
+        .collect();
+    touched.sort_unstable();
+    let merged = merge(touched);
+    if ranges.is_empty() {
+        let component = |(start, end)| Component {
+            start,
+            end,
+            only_ranges: false,
+        };
+        return merged.into_iter().map(component).collect();
+    }
+    let mut ranges: Vec<(i64, i64)> = ranges
+        .into_iter()
+        .map(|(start, size)| (start, start.saturating_add_unsigned(size)))
+        .collect();
+    ranges.sort_unstable();
+    let mut cuts: Vec<i64> = ranges
+        .iter()
+        .flat_map(|(start, end)| [*start, *end])
+        .collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    with_ranges(&merged, &merge(ranges), &cuts)
+}
+
+/// Unions of intervals that overlap; those that only touch stay apart.
+fn merge(sorted: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+    let mut merged: Vec<(i64, i64)> = Vec::with_capacity(sorted.len());
+    for (start, end) in sorted {
+        match merged.last_mut() {
+            Some(last) if start < last.1 => last.1 = last.1.max(end),
+            _ => merged.push((start, end)),
+        }
+    }
+    merged
+}
+
+/// Adds what only ranges cover, cut where a range starts or ends.
+fn with_ranges(touched: &[(i64, i64)], covered: &[(i64, i64)], cuts: &[i64]) -> Vec<Component> {
+    let mut all: Vec<Component> = Vec::with_capacity(touched.len() + cuts.len());
+    let mut add_cut = |mut from: i64, to: i64| {
+        let first = cuts.partition_point(|cut| *cut <= from);
+        for cut in cuts.iter().skip(first).take_while(|cut| **cut < to) {
+            all.push(Component {
+                start: from,
+                end: *cut,
+                only_ranges: true,
+            });
+            from = *cut;
+        }
+        all.push(Component {
+            start: from,
+            end: to,
+            only_ranges: true,
+        });
+    };
+    for (start, end) in covered {
+        let mut from = *start;
+        let first = touched.partition_point(|part| part.1 <= from);
+        for part in touched.iter().skip(first).take_while(|part| part.0 < *end) {
+            if from < part.0 {
+                add_cut(from, part.0);
+            }
+            from = from.max(part.1);
+        }
+        if from < *end {
+            add_cut(from, *end);
+        }
+    }
+    all.extend(touched.iter().map(|(start, end)| Component {
+        start: *start,
+        end: *end,
+        only_ranges: false,
+    }));
+    all.sort_by_key(|part| part.start);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(touched: &[(i64, u32)], ranges: &[(i64, u64)]) -> Vec<(i64, i64, bool)> {
+        components(
+            touched.iter().copied().collect(),
+            ranges.iter().copied().collect(),
+        )
+        .iter()
+        .map(|part| (part.start, part.end, part.only_ranges))
+        .collect()
+    }
+
+    #[test]
+    fn ranges_fill_what_accesses_leave() {
+        assert_eq!(
+            shown(&[(8, 8), (12, 8), (24, 4)], &[(0, 64)]),
+            [
+                (0, 8, true),
+                (8, 20, false),
+                (20, 24, true),
+                (24, 28, false),
+                (28, 64, true)
+            ]
+        );
+        assert_eq!(
+            shown(&[], &[(0, 16), (8, 16)]),
+            [(0, 8, true), (8, 16, true), (16, 24, true)]
+        );
+    }
+
+    proptest! {
+        /// Components are disjoint, cover exactly the bytes that are touched, no access cuts through
+        /// one that another non-range access touches, and no range cuts one that only ranges touch.
+        #[test]
+        fn components_divide(
+            touched in proptest::collection::hash_set((-40i64..40, 1u32..12), 0..8),
+            ranges in proptest::collection::hash_set((-40i64..40, 1u64..40), 0..6),
+        ) {
+            let parts = components(touched.iter().copied().collect(), ranges.iter().copied().collect());
+            let covers = |byte: i64| {
+                touched.iter().any(|(s, n)| *s <= byte && byte < s + i64::from(*n))
+                    || ranges.iter().any(|(s, n)| *s <= byte && byte < s + *n as i64)
+            };
+            for byte in -50..100 {
+                let holding = parts.iter().filter(|p| p.start <= byte && byte < p.end).count();
+                prop_assert_eq!(holding, usize::from(covers(byte)));
+            }
+            for (start, size) in &touched {
+                let end = start + i64::from(*size);
+                let inside = parts.iter().filter(|p| p.start < end && *start < p.end).count();
+                prop_assert_eq!(inside, 1);
+            }
+            for (start, size) in &ranges {
+                let end = start + *size as i64;
+                for part in parts.iter().filter(|p| p.only_ranges && p.start < end && *start < p.end) {
+                    prop_assert!(*start <= part.start && part.end <= end);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What a reader of the run should know.
+
+use super::raw_log::RawLog;
+use unsnarl_trace::SiteId;
+
+/// Counts of what could not be done as it should.
+#[derive(Default)]
+pub(super) struct Problems {
+    /// Records that were never completed.
+    pub holes: u64,
+    shortened: Vec<SiteId>,
+    /// Rows that were left out because the run has too many.
+    pub rows_left_out: u64,
+}
+
+impl Problems {
+    /// A range access at this site was not followed to its end.
+    pub fn shortened(&mut self, site: SiteId) {
+        if !self.shortened.contains(&site) {
+            self.shortened.push(site);
+        }
+    }
+
+    /// In words.
+    pub fn texts(&self, log: &RawLog<'_>, label: impl Fn(SiteId) -> String) -> Vec<String> {
+        let mut texts = Vec::new();
+        if self.holes > 0 {
+            texts.push(format!(
+                "{} records of the log were never completed: the run ended in them",
+                self.holes
+            ));
+        }
+        for site in &self.shortened {
+            texts.push(format!(
+                "the range accessed at {} is longer than 4096 parts: only its beginning is recorded",
+                label(*site)
+            ));
+        }
+        if self.rows_left_out > 0 {
+            texts.push(format!(
+                "{} parts of range accesses are left out: the run has too many",
+                self.rows_left_out
+            ));
+        }
+        if log.forks() > 0 {
+            texts.push(format!(
+                "the program forked {} child processes: they are not recorded",
+                log.forks()
+            ));
+        }
+        if log.decisions() > log.decisions_cap() {
+            texts.push(format!(
+                "the schedule is cut after {} of {} choices: the run cannot be replayed to its end",
+                log.decisions_cap(),
+                log.decisions()
+            ));
+        }
+        if log.diverged() > 0 {
+            texts.push(format!(
+                "{} choices of the replayed schedule could not be followed, the first was number {}",
+                log.diverged(),
+                log.first_divergence()
+            ));
+        }
+        texts
+    }
+}

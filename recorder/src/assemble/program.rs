@@ -1,0 +1,110 @@
+//! The program and its libraries: read once, shared by all runs that are assembled.
+
+use super::{
+    image::{Image, Instrumented},
+    sources::Sources,
+};
+use rustc_hash::FxHashMap;
+use sha2::{Digest as _, Sha256};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+/// Why a program cannot be looked into.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// The file cannot be read.
+    #[error("cannot read the program {path}: {cause}")]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The file is not a program for this machine.
+    #[error(
+        "{0} is not an ELF program: record the compiled program itself, not a script that starts it"
+    )]
+    NotElf(PathBuf),
+}
+
+/// Debug info of the program and its libraries, loaded once per recording and shared by all runs.
+pub struct Program {
+    path: PathBuf,
+    build_id: String,
+    main: Arc<Image>,
+    libraries: Mutex<FxHashMap<String, Option<Arc<Image>>>>,
+    pub(super) sources: Sources,
+    pub(super) points: super::sites::PointCache,
+}
+
+impl Program {
+    /// Reads a program's symbols and debug info. Libraries follow when a run needs them.
+    pub fn open(path: &Path) -> Result<Program, ProgramError> {
+        let bytes = std::fs::read(path).map_err(|cause| ProgramError::Read {
+            path: path.to_owned(),
+            cause,
+        })?;
+        let main = Image::parse(&bytes, path, String::new())
+            .ok_or_else(|| ProgramError::NotElf(path.to_owned()))?;
+        Ok(Program {
+            path: path.to_owned(),
+            build_id: hex(&Sha256::digest(&bytes)),
+            sources: Sources::new(main.built),
+            main: Arc::new(main),
+            libraries: Mutex::default(),
+            points: super::sites::PointCache::default(),
+        })
+    }
+
+    /// SHA-256 of the program's file.
+    pub fn build_id(&self) -> &str {
+        &self.build_id
+    }
+
+    /// The program's file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether addresses can be turned into lines of source.
+    pub fn has_debug_info(&self) -> bool {
+        self.main.has_debug_info
+    }
+
+    /// Whose runtime the program was linked with.
+    pub fn is_instrumented(&self) -> Instrumented {
+        self.main.instrumented
+    }
+
+    /// The image of a module: the program itself for the empty path.
+    pub(super) fn image(&self, path: &str) -> Option<Arc<Image>> {
+        if path.is_empty() {
+            return Some(self.main.clone());
+        }
+        let mut libraries = self.libraries.lock().ok()?;
+        let load = || {
+            let bytes = std::fs::read(path).ok()?;
+            let prefix = format!("{}:", super::names::file_name(path));
+            Some(Arc::new(Image::parse(&bytes, Path::new(path), prefix)?))
+        };
+        libraries
+            .entry(path.to_owned())
+            .or_insert_with(load)
+            .clone()
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            // Writing to a `String` cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}

@@ -1,0 +1,282 @@
+//! A finished raw log, read from borrowed bytes.
+//!
+//! The bytes were written inside a program with bugs, so every offset and count is checked against
+//! their length before it is believed; reading needs neither alignment nor `unsafe`.
+
+use std::mem::{offset_of, size_of};
+use unsnarl_trace::raw::{
+    End, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, Record, Thread, VERSION, WaitsFor,
+};
+
+/// Why bytes are not a raw log.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum RawLogError {
+    /// Shorter than the header.
+    #[error("the raw log has {0} bytes, less than its header needs: record the run again")]
+    TooShort(usize),
+    /// Something else, or never set up.
+    #[error("these bytes are not a raw log: the mark at their start is missing")]
+    NotALog,
+    /// Written by another version of the runtime.
+    #[error(
+        "the raw log has version {0}, this unsnarl reads version {VERSION}: build the program again with `unsnarl cc`"
+    )]
+    Version(u32),
+    /// A table does not lie within the log.
+    #[error("the raw log is broken: its table of {0} does not lie within it; record the run again")]
+    Table(&'static str),
+}
+
+/// A finished raw log.
+#[derive(Clone, Copy)]
+pub struct RawLog<'a> {
+    bytes: &'a [u8],
+    modules: &'a [u8],
+    threads: &'a [u8],
+    decisions: &'a [u8],
+    records: &'a [u8],
+}
+
+/// One row of the log's thread table.
+#[derive(Clone, Copy, Debug)]
+pub struct LogThread {
+    /// Number of the creating thread.
+    pub parent: u32,
+    /// It is the parent's n-th child.
+    pub nth: u32,
+    /// Start routine, 0 for `main`.
+    pub start_pc: u64,
+    /// Where it was created, 0 for `main`.
+    pub create_pc: u64,
+    /// Lowest address of its stack.
+    pub stack_low: u64,
+    /// One past the highest address of its stack.
+    pub stack_high: u64,
+    /// What it waited for at the end.
+    pub waits_for: WaitsFor,
+    /// It had ended.
+    pub ended: bool,
+    /// What exactly it waited for.
+    pub wait_object: u64,
+    /// Where it waited.
+    pub wait_pc: u64,
+}
+
+/// One row of the log's module table.
+#[derive(Clone, Debug)]
+pub struct LogModule {
+    /// Run-time address minus the file's own.
+    pub bias: u64,
+    /// First mapped address.
+    pub start: u64,
+    /// One past the last mapped address.
+    pub end: u64,
+    /// Path; empty for the program.
+    pub path: String,
+}
+
+macro_rules! header_fields {
+    ($($(#[$doc:meta])* $name:ident: $read:ident -> $int:ty;)*) => {
+        $($(#[$doc])* pub fn $name(&self) -> $int {
+            $read(self.bytes, offset_of!(Header, $name))
+        })*
+    };
+}
+
+impl<'a> RawLog<'a> {
+    /// Checks the header and where the tables lie.
+    pub fn new(bytes: &'a [u8]) -> Result<RawLog<'a>, RawLogError> {
+        if bytes.len() < size_of::<Header>() {
+            return Err(RawLogError::TooShort(bytes.len()));
+        }
+        if u64_at(bytes, offset_of!(Header, magic)) != MAGIC {
+            return Err(RawLogError::NotALog);
+        }
+        let version = u32_at(bytes, offset_of!(Header, version));
+        if version != VERSION {
+            return Err(RawLogError::Version(version));
+        }
+        let field = |offset| u64_at(bytes, offset);
+        let table = |name, at, count: u64, row: usize| {
+            slice(bytes, field(at), count, row).ok_or(RawLogError::Table(name))
+        };
+        let modules_at = offset_of!(Header, modules_at);
+        let threads_at = offset_of!(Header, threads_at);
+        let decisions_at = offset_of!(Header, decisions_at);
+        let records_at = offset_of!(Header, records_at);
+        // Counts may exceed the room: a decision is counted even when there is no place to note it.
+        let decisions =
+            field(offset_of!(Header, decisions)).min(field(offset_of!(Header, decisions_cap)));
+        let records =
+            field(offset_of!(Header, records)).min(field(offset_of!(Header, records_cap)));
+        Ok(RawLog {
+            bytes,
+            modules: table(
+                "modules",
+                modules_at,
+                MAX_MODULES as u64,
+                size_of::<Module>(),
+            )?,
+            threads: table(
+                "threads",
+                threads_at,
+                MAX_THREADS as u64,
+                size_of::<Thread>(),
+            )?,
+            decisions: table("decisions", decisions_at, decisions, 2)?,
+            records: table("records", records_at, records, size_of::<Record>())?,
+        })
+    }
+
+    header_fields! {
+        /// PCT's depth.
+        depth: u32_at -> u32;
+        /// Seed of the random choices.
+        seed: u64_at -> u64;
+        /// PCT's k.
+        expected_steps: u64_at -> u64;
+        /// Room for that many records.
+        records_cap: u64_at -> u64;
+        /// Room for that many decisions.
+        decisions_cap: u64_at -> u64;
+        /// Decisions made, more than there was room for included.
+        decisions: u64_at -> u64;
+        /// Decision points passed.
+        steps: u64_at -> u64;
+        /// Changes from one thread to another.
+        switches: u64_at -> u64;
+        /// Choices of the replayed schedule that could not be followed.
+        diverged: u64_at -> u64;
+        /// Index of the first of them plus one, 0 when there is none.
+        first_divergence: u64_at -> u64;
+        /// Child processes that were forked.
+        forks: u32_at -> u32;
+        /// Exit status.
+        exit_code: u32_at -> u32;
+        /// Signal number.
+        signal: u32_at -> u32;
+        /// Thread that failed.
+        fail_thread: u32_at -> u32;
+        /// Program counter of the failure.
+        fail_pc: u64_at -> u64;
+        /// Address that could not be accessed.
+        fail_addr: u64_at -> u64;
+        /// Line of the assertion.
+        fail_line: u32_at -> u32;
+    }
+
+    /// How the run ended; an unknown number counts as killed from outside.
+    pub fn end(&self) -> End {
+        End::from_u32(u32_at(self.bytes, offset_of!(Header, end))).unwrap_or(End::Running)
+    }
+
+    /// The parts of the message.
+    pub fn message_parts(&self) -> Vec<String> {
+        let at = offset_of!(Header, message);
+        let room = size_of::<Header>().saturating_sub(at).min(1024);
+        let len = (u32_at(self.bytes, offset_of!(Header, message_len)) as usize).min(room);
+        let message = self.bytes.get(at..at + len).unwrap_or(&[]);
+        message
+            .split(|byte| *byte == 0)
+            .map(|part| String::from_utf8_lossy(part).into())
+            .collect()
+    }
+
+    /// Number of records, incomplete ones included.
+    pub fn len(&self) -> usize {
+        self.records.len() / size_of::<Record>()
+    }
+
+    /// Nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The records in the order of the run; those that were never completed have kind 0.
+    pub fn records(&self) -> impl Iterator<Item = Record> + 'a {
+        self.records
+            .chunks_exact(size_of::<Record>())
+            .map(|row| Record {
+                kind: u8_at(row, offset_of!(Record, kind)),
+                flags: u8_at(row, offset_of!(Record, flags)),
+                thread: u16_at(row, offset_of!(Record, thread)),
+                size: u32_at(row, offset_of!(Record, size)),
+                pc: u64_at(row, offset_of!(Record, pc)),
+                addr: u64_at(row, offset_of!(Record, addr)),
+                value: u64_at(row, offset_of!(Record, value)),
+            })
+    }
+
+    /// The thread choices that were made, as far as there was room for them.
+    pub fn choices(&self) -> impl Iterator<Item = u16> + 'a {
+        self.decisions.chunks_exact(2).map(|row| u16_at(row, 0))
+    }
+
+    /// The threads in the order of creation.
+    pub fn threads(&self) -> impl Iterator<Item = LogThread> + 'a {
+        let count = u32_at(self.bytes, offset_of!(Header, threads)) as usize;
+        self.threads
+            .chunks_exact(size_of::<Thread>())
+            .take(count)
+            .map(|row| LogThread {
+                parent: u32_at(row, offset_of!(Thread, parent)),
+                nth: u32_at(row, offset_of!(Thread, nth)),
+                start_pc: u64_at(row, offset_of!(Thread, start_pc)),
+                create_pc: u64_at(row, offset_of!(Thread, create_pc)),
+                stack_low: u64_at(row, offset_of!(Thread, stack_low)),
+                stack_high: u64_at(row, offset_of!(Thread, stack_high)),
+                waits_for: WaitsFor::from_u32(u32_at(row, offset_of!(Thread, waits_for)))
+                    .unwrap_or(WaitsFor::Nothing),
+                ended: u32_at(row, offset_of!(Thread, ended)) != 0,
+                wait_object: u64_at(row, offset_of!(Thread, wait_object)),
+                wait_pc: u64_at(row, offset_of!(Thread, wait_pc)),
+            })
+    }
+
+    /// The loaded modules.
+    pub fn modules(&self) -> impl Iterator<Item = LogModule> + 'a {
+        let count = u32_at(self.bytes, offset_of!(Header, modules)) as usize;
+        self.modules
+            .chunks_exact(size_of::<Module>())
+            .take(count)
+            .map(|row| {
+                let path = row.get(offset_of!(Module, path)..).unwrap_or(&[]);
+                let path = path.split(|byte| *byte == 0).next().unwrap_or(&[]);
+                LogModule {
+                    bias: u64_at(row, offset_of!(Module, bias)),
+                    start: u64_at(row, offset_of!(Module, start)),
+                    end: u64_at(row, offset_of!(Module, end)),
+                    path: String::from_utf8_lossy(path).into(),
+                }
+            })
+    }
+}
+
+fn slice(bytes: &[u8], at: u64, count: u64, row: usize) -> Option<&[u8]> {
+    let at = usize::try_from(at).ok()?;
+    let len = usize::try_from(count).ok()?.checked_mul(row)?;
+    bytes.get(at..at.checked_add(len)?)
+}
+
+fn u8_at(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
+}
+
+macro_rules! integer_at {
+    ($($name:ident -> $int:ty;)*) => {$(
+        /// The integer at this offset; 0 past the end, which `new` has ruled out for the tables.
+        #[inline(always)]
+        fn $name(bytes: &[u8], at: usize) -> $int {
+            bytes
+                .get(at..)
+                .and_then(|rest| rest.first_chunk())
+                .map_or(0, |bytes| <$int>::from_ne_bytes(*bytes))
+        }
+    )*};
+}
+
+integer_at! {
+    u16_at -> u16;
+    u32_at -> u32;
+    u64_at -> u64;
+}

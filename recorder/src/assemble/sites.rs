@@ -1,0 +1,145 @@
+//! Sites: addresses in the code as places in the source.
+
+use super::{
+    image::{Image, SourceFrame},
+    names::is_system,
+    program::Program,
+};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex};
+use unsnarl_trace::{SiteId, SiteRow};
+
+/// What is known of one address in the code, the same in every run.
+#[derive(Debug)]
+pub(super) struct Point {
+    /// The innermost position in the user's own code.
+    pub user: Option<SiteRow>,
+    /// The best that can be said when there is none.
+    pub any: SiteRow,
+    /// The function with machine code at the address, by its start, to compare.
+    pub function: Option<u64>,
+}
+
+type Key = (String, u64);
+
+/// Points of all runs by module and address.
+#[derive(Default)]
+pub(super) struct PointCache(Mutex<FxHashMap<Key, Arc<Point>>>);
+
+impl PointCache {
+    /// The point at a file's own address.
+    pub fn get(&self, program: &Program, image: &Image, address: u64) -> Arc<Point> {
+        let make = || Arc::new(point(program, image, address));
+        match self.0.lock() {
+            Ok(mut known) => known
+                .entry((image.path.clone(), address))
+                .or_insert_with(make)
+                .clone(),
+            Err(_) => make(),
+        }
+    }
+}
+
+fn point(program: &Program, image: &Image, address: u64) -> Point {
+    let frames = frames_near(image, address);
+    let user = frames
+        .iter()
+        .find(|frame| !frame.file.is_empty() && frame.line != 0 && !is_system(&frame.file));
+    let symbol = image.code_symbol(address);
+    let name = |frame: &SourceFrame| match (&frame.function, symbol) {
+        (name, Some((symbol, _))) if name.is_empty() => symbol.name.clone(),
+        (name, _) => name.clone(),
+    };
+    let row = |frame: &SourceFrame| SiteRow {
+        file: frame.file.clone(),
+        line: frame.line,
+        column: frame.column,
+        function: name(frame),
+        text: program.sources.line(&frame.file, frame.line),
+    };
+    // Without lines the offset keeps different places of a function apart.
+    let bare = || SiteRow {
+        function: match symbol {
+            Some((symbol, offset)) => format!("{}{}+{offset:#x}", image.prefix, symbol.name),
+            None => format!("{}{address:#x}", image.prefix),
+        },
+        ..SiteRow::default()
+    };
+    Point {
+        user: user.map(row),
+        any: frames
+            .first()
+            .filter(|frame| frame.line != 0)
+            .map_or_else(bare, row),
+        function: image
+            .code_symbol(address)
+            .map(|(symbol, _)| symbol.start)
+            .or_else(|| {
+                image
+                    .function(address)?
+                    .1
+                    .ranges
+                    .first()
+                    .map(|range| range.0)
+            }),
+    }
+}
+
+/// The source frames of an address. Code that the compiler made up has no line: what stands shortly
+/// before it in the same function does.
+fn frames_near(image: &Image, address: u64) -> Vec<SourceFrame> {
+    const BYTES_BACK: u64 = 48;
+    let frames = image.source_frames(address);
+    if frames.is_empty() || frames.iter().any(|frame| frame.line != 0) {
+        return frames;
+    }
+    let start = image
+        .code_symbol(address)
+        .map_or(address, |(symbol, _)| symbol.start);
+    (start.max(address.saturating_sub(BYTES_BACK))..address)
+        .rev()
+        .map(|earlier| image.source_frames(earlier))
+        .find(|frames| frames.iter().any(|frame| frame.line != 0))
+        .unwrap_or(frames)
+}
+
+/// The site table of one run: equal rows are one site. Row 0 is "not known".
+pub(super) struct SiteTable {
+    pub rows: Vec<SiteRow>,
+    ids: FxHashMap<SiteRow, SiteId>,
+}
+
+impl Default for SiteTable {
+    fn default() -> SiteTable {
+        let unknown = SiteRow::default();
+        let ids = FxHashMap::from_iter([(unknown.clone(), SiteId(0))]);
+        SiteTable {
+            rows: vec![unknown],
+            ids,
+        }
+    }
+}
+
+impl SiteTable {
+    /// The id of a row.
+    pub fn id(&mut self, row: &SiteRow) -> SiteId {
+        if let Some(id) = self.ids.get(row) {
+            return *id;
+        }
+        let id = SiteId(self.rows.len() as u32);
+        self.rows.push(row.clone());
+        self.ids.insert(row.clone(), id);
+        id
+    }
+
+    /// `bank.c:22`, as it stands in names of heap blocks.
+    pub fn label(&self, id: SiteId) -> String {
+        match self.rows.get(id.index()) {
+            Some(row) if row.line != 0 => {
+                format!("{}:{}", super::names::file_name(&row.file), row.line)
+            }
+            Some(row) if !row.function.is_empty() => row.function.clone(),
+            _ => "?".to_owned(),
+        }
+    }
+}

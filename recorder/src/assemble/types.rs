@@ -1,0 +1,365 @@
+//! Types as layouts: which leaf (scalar, lock, atomic) lies at which offset, and what it is called.
+
+/// Index into [`Types`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TypeId(pub u32);
+
+/// A field of a structure, a base class (without a name) or the chosen arm of a union.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub name: String,
+    pub offset: u64,
+    pub kind: TypeId,
+}
+
+/// A type's layout.
+#[derive(Clone, Debug)]
+pub(super) enum Type {
+    /// Never looked into: numbers, pointers, pthread and atomic objects.
+    Leaf { size: u64, holds: Holds },
+    /// Fields sorted by offset, without overlap.
+    Record { size: u64, fields: Vec<Field> },
+    /// `count` elements.
+    Array {
+        count: u64,
+        stride: u64,
+        element: TypeId,
+    },
+}
+
+/// What the bits of a leaf mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// An address.
+    Pointer,
+    /// A number, which may hold an address all the same (`uintptr_t`).
+    Number,
+    /// Anything.
+    Unknown,
+}
+
+/// A leaf within an object: offsets from the object's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leaf {
+    pub start: u64,
+    pub end: u64,
+    pub holds: Holds,
+}
+
+/// What lies at an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    Leaf(Leaf),
+    /// Nothing up to this offset: padding, or past the end.
+    Gap {
+        end: u64,
+    },
+}
+
+/// Structures in structures deeper than this are taken for a loop in broken debug info.
+const MAX_DEPTH: usize = 64;
+
+/// The layouts of one image.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Types {
+    list: Vec<Type>,
+}
+
+impl Types {
+    pub fn add(&mut self, kind: Type) -> TypeId {
+        let id = TypeId(self.list.len() as u32);
+        self.list.push(kind);
+        id
+    }
+
+    pub fn get(&self, id: TypeId) -> Option<&Type> {
+        self.list.get(id.0 as usize)
+    }
+
+    pub fn size(&self, id: TypeId) -> u64 {
+        let mut factor = 1u64;
+        let mut id = id;
+        for _ in 0..MAX_DEPTH {
+            match self.get(id) {
+                Some(Type::Leaf { size, .. } | Type::Record { size, .. }) => {
+                    return size.saturating_mul(factor);
+                }
+                Some(Type::Array {
+                    count,
+                    stride,
+                    element,
+                }) => {
+                    if *stride != 0 {
+                        return stride.saturating_mul(*count).saturating_mul(factor);
+                    }
+                    factor = factor.saturating_mul(*count);
+                    id = *element;
+                }
+                None => return 0,
+            }
+        }
+        0
+    }
+
+    /// Number of leaves, capped: how finely a type divides its bytes.
+    pub fn leaves(&self, id: TypeId) -> u64 {
+        self.leaves_within(id, MAX_DEPTH)
+    }
+
+    fn leaves_within(&self, id: TypeId, depth: usize) -> u64 {
+        let Some(depth) = depth.checked_sub(1) else {
+            return 0;
+        };
+        match self.get(id) {
+            Some(Type::Leaf { .. }) => 1,
+            Some(Type::Record { fields, .. }) => fields.iter().fold(0, |sum, field| {
+                sum.saturating_add(self.leaves_within(field.kind, depth))
+            }),
+            Some(Type::Array { count, element, .. }) => {
+                count.saturating_mul(self.leaves_within(*element, depth))
+            }
+            None => 0,
+        }
+    }
+
+    /// What lies at `offset` from the start of an object of this type.
+    pub fn at(&self, id: TypeId, offset: u64) -> At {
+        let mut base = 0u64;
+        let mut end = self.size(id);
+        let mut id = id;
+        for _ in 0..MAX_DEPTH {
+            let inner = offset.saturating_sub(base);
+            match self.get(id) {
+                Some(Type::Leaf { size, holds }) => {
+                    let leaf_end = base.saturating_add(*size);
+                    if offset >= leaf_end {
+                        return At::Gap { end };
+                    }
+                    return At::Leaf(Leaf {
+                        start: base,
+                        end: leaf_end,
+                        holds: *holds,
+                    });
+                }
+                Some(Type::Record { fields, .. }) => {
+                    let next = fields.partition_point(|field| field.offset <= inner);
+                    if let Some(following) = fields.get(next) {
+                        end = end.min(base.saturating_add(following.offset));
+                    }
+                    let Some(field) = next.checked_sub(1).and_then(|i| fields.get(i)) else {
+                        return At::Gap { end };
+                    };
+                    let size = self.size(field.kind);
+                    if inner >= field.offset.saturating_add(size) {
+                        return At::Gap { end };
+                    }
+                    base = base.saturating_add(field.offset);
+                    end = end.min(base.saturating_add(size));
+                    id = field.kind;
+                }
+                Some(Type::Array {
+                    count,
+                    stride,
+                    element,
+                }) => {
+                    let Some(index) = inner.checked_div(*stride).filter(|index| index < count)
+                    else {
+                        return At::Gap { end };
+                    };
+                    base = base.saturating_add(index.saturating_mul(*stride));
+                    end = end.min(base.saturating_add(*stride));
+                    id = *element;
+                }
+                None => return At::Gap { end },
+            }
+        }
+        At::Gap { end }
+    }
+
+    /// Field path of the leaf at `offset`, to be appended to the object's name.
+    pub fn leaf_path(&self, id: TypeId, offset: u64) -> String {
+        self.path(id, offset, false)
+    }
+
+    /// Field path of the outermost part that starts exactly at `offset`: what a pointer there points to.
+    pub fn part_path(&self, id: TypeId, offset: u64) -> String {
+        self.path(id, offset, true)
+    }
+
+    fn path(&self, id: TypeId, offset: u64, outermost: bool) -> String {
+        let mut path = String::new();
+        let mut rest = offset;
+        let mut id = id;
+        for _ in 0..MAX_DEPTH {
+            if outermost && rest == 0 {
+                return path;
+            }
+            match self.get(id) {
+                Some(Type::Record { fields, .. }) => {
+                    let next = fields.partition_point(|field| field.offset <= rest);
+                    let Some(field) = next.checked_sub(1).and_then(|i| fields.get(i)) else {
+                        break;
+                    };
+                    if rest - field.offset >= self.size(field.kind) {
+                        break;
+                    }
+                    if !field.name.is_empty() {
+                        path.push('.');
+                        path.push_str(&field.name);
+                    }
+                    rest -= field.offset;
+                    id = field.kind;
+                }
+                Some(Type::Array {
+                    count,
+                    stride,
+                    element,
+                }) => {
+                    let Some(index) = rest.checked_div(*stride).filter(|index| index < count)
+                    else {
+                        break;
+                    };
+                    path.push_str(&format!("[{index}]"));
+                    rest -= index * stride;
+                    id = *element;
+                }
+                Some(Type::Leaf { size, .. }) if rest < *size && !outermost => return path,
+                Some(Type::Leaf { .. }) | None => break,
+            }
+        }
+        match rest {
+            0 => path,
+            _ => path + &format!("+{rest}"),
+        }
+    }
+}
+
+/// Whether a type is a synchronization object or atomic, which is one location whatever is inside.
+pub(super) fn is_opaque(name: &str, in_std: bool) -> bool {
+    const C: [&str; 15] = [
+        "pthread_mutex_t",
+        "pthread_cond_t",
+        "pthread_rwlock_t",
+        "pthread_spinlock_t",
+        "pthread_barrier_t",
+        "pthread_once_t",
+        "pthread_mutexattr_t",
+        "pthread_condattr_t",
+        "pthread_attr_t",
+        "sem_t",
+        "mtx_t",
+        "cnd_t",
+        "once_flag",
+        "atomic_flag",
+        "thrd_t",
+    ];
+    const STD: [&str; 16] = [
+        "mutex",
+        "recursive_mutex",
+        "timed_mutex",
+        "recursive_timed_mutex",
+        "shared_mutex",
+        "shared_timed_mutex",
+        "condition_variable",
+        "condition_variable_any",
+        "once_flag",
+        "atomic_flag",
+        "thread",
+        "barrier",
+        "latch",
+        "counting_semaphore",
+        "atomic",
+        "__atomic_base",
+    ];
+    let stem = name.split('<').next().unwrap_or(name);
+    C.contains(&name) || in_std && STD.contains(&stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leaf(types: &mut Types, size: u64) -> TypeId {
+        types.add(Type::Leaf {
+            size,
+            holds: Holds::Number,
+        })
+    }
+
+    fn field(name: &str, offset: u64, kind: TypeId) -> Field {
+        Field {
+            name: name.into(),
+            offset,
+            kind,
+        }
+    }
+
+    /// `struct { char tag; /* padding */ int total; struct { long a; } inner[3]; } acct[2]`.
+    fn sample() -> (Types, TypeId) {
+        let mut types = Types::default();
+        let char = leaf(&mut types, 1);
+        let int = leaf(&mut types, 4);
+        let long = leaf(&mut types, 8);
+        let inner = types.add(Type::Record {
+            size: 8,
+            fields: vec![field("a", 0, long)],
+        });
+        let array = types.add(Type::Array {
+            count: 3,
+            stride: 8,
+            element: inner,
+        });
+        let fields = vec![
+            field("tag", 0, char),
+            field("total", 4, int),
+            field("inner", 8, array),
+        ];
+        let acct = types.add(Type::Record { size: 32, fields });
+        let accts = types.add(Type::Array {
+            count: 2,
+            stride: 32,
+            element: acct,
+        });
+        (types, accts)
+    }
+
+    #[test]
+    fn names_leaves_and_parts() {
+        let (types, accts) = sample();
+        assert_eq!(types.leaf_path(accts, 36), "[1].total");
+        assert_eq!(types.leaf_path(accts, 38), "[1].total");
+        assert_eq!(types.leaf_path(accts, 16), "[0].inner[1].a");
+        assert_eq!(types.part_path(accts, 0), "");
+        assert_eq!(types.part_path(accts, 32), "[1]");
+        assert_eq!(types.part_path(accts, 40), "[1].inner");
+        assert_eq!(types.part_path(accts, 38), "[1].total+2");
+        assert_eq!(types.leaf_path(accts, 2), "[0]+2");
+    }
+
+    #[test]
+    fn padding_is_a_gap_up_to_the_next_field() {
+        let (types, accts) = sample();
+        let total = Leaf {
+            start: 36,
+            end: 40,
+            holds: Holds::Number,
+        };
+        assert_eq!(types.at(accts, 37), At::Leaf(total));
+        assert_eq!(types.at(accts, 1), At::Gap { end: 4 });
+        assert_eq!(types.at(accts, 64), At::Gap { end: 64 });
+        assert_eq!(types.leaves(accts), 10);
+    }
+
+    #[test]
+    fn broken_types_end() {
+        let mut types = Types::default();
+        let endless = TypeId(0);
+        types.add(Type::Record {
+            size: 8,
+            fields: vec![field("x", 0, endless)],
+        });
+        assert_eq!(types.at(endless, 3), At::Gap { end: 8 });
+        assert_eq!(types.leaves(endless), 0);
+        types.path(endless, 3, false);
+    }
+}

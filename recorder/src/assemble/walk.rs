@@ -1,0 +1,573 @@
+//! One pass over the records: who did what to which place, from where.
+//!
+//! Places become locations only afterwards ([`super::rows`]), when it is known how the run divides
+//! untyped memory.
+
+use super::{
+    calls::{Calls, EntryPoints, Frame, StackTable},
+    memory::{Asker, Memory},
+    places::Place,
+    problems::Problems,
+    raw_log::RawLog,
+    sites::SiteTable,
+};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{
+    EventKind, SiteId, StackId,
+    model::flags,
+    raw::{LockType, Record, RecordKind, WaitsFor, flag},
+};
+
+/// An event whose locations are not settled yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draft {
+    pub seq: u64,
+    pub thread: u16,
+    pub kind: EventKind,
+    pub flags: u16,
+    pub site: SiteId,
+    pub stack: StackId,
+    /// Region 0 when there is no location.
+    pub place: Place,
+    /// The location is an object used as a whole; no access that divides.
+    pub is_object: bool,
+    /// Bytes accessed.
+    pub size: u64,
+    /// Where in the access these bytes start.
+    pub skipped: u64,
+    pub value: Option<u64>,
+    /// What the value points to, region 0 when it points to nothing known.
+    pub pointee: Place,
+    pub old: Option<u64>,
+}
+
+/// What a thread's next `Extra` belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Awaits {
+    #[default]
+    Nothing,
+    /// The return address of the call that was just entered.
+    Caller,
+    /// What the read-modify-write at this draft read.
+    Old(usize),
+}
+
+#[derive(Default)]
+struct ThreadState {
+    awaits: Awaits,
+    /// Writes that were announced and nothing came after.
+    pending: Vec<usize>,
+    /// First function of the user's that the thread entered.
+    first_function: Option<String>,
+}
+
+/// Everything that one pass over the log yields.
+pub(super) struct Walk<'a> {
+    pub memory: Memory<'a>,
+    pub entries: EntryPoints,
+    pub calls: Vec<Calls>,
+    states: Vec<ThreadState>,
+    pub sites: SiteTable,
+    pub stacks: StackTable,
+    pub drafts: Vec<Draft>,
+    pub problems: Problems,
+    site_ids: FxHashMap<u64, Option<(SiteId, bool, Option<u64>)>>,
+    labels: FxHashMap<SiteId, u32>,
+    seq: u64,
+}
+
+/// A range longer than this is taken for a broken record.
+const MAX_RANGE: u64 = 1 << 32;
+/// Regions that one range may run through.
+const MAX_PARTS: usize = 4096;
+
+impl<'a> Walk<'a> {
+    pub fn new(memory: Memory<'a>, threads: usize) -> Walk<'a> {
+        Walk {
+            memory,
+            entries: EntryPoints::default(),
+            calls: (0..threads).map(|_| Calls::default()).collect(),
+            states: (0..threads).map(|_| ThreadState::default()).collect(),
+            sites: SiteTable::default(),
+            stacks: StackTable::default(),
+            drafts: Vec::new(),
+            problems: Problems::default(),
+            site_ids: FxHashMap::default(),
+            labels: FxHashMap::default(),
+            seq: 0,
+        }
+    }
+
+    /// Goes through all records.
+    pub fn run(&mut self, log: &RawLog<'_>) {
+        self.drafts.reserve(log.len().min(1 << 24));
+        for record in log.records() {
+            self.record(&record);
+        }
+        for state in &self.states {
+            for draft in &state.pending {
+                if let Some(draft) = self.drafts.get_mut(*draft) {
+                    draft.flags |= flags::UNFINISHED;
+                }
+            }
+        }
+    }
+
+    /// Name of the first function in user code that a thread entered.
+    pub fn first_function(&self, thread: usize) -> Option<&str> {
+        self.states.get(thread)?.first_function.as_deref()
+    }
+
+    fn record(&mut self, record: &Record) {
+        let thread = usize::from(record.thread);
+        let Some(kind) = RecordKind::from_u8(record.kind).filter(|_| thread < self.calls.len())
+        else {
+            self.problems.holes += 1;
+            self.seq += 1;
+            return;
+        };
+        self.settle_pending(thread, kind);
+        match kind {
+            RecordKind::Enter => self.enter(record),
+            RecordKind::Leave => self.leave(thread),
+            RecordKind::Extra => self.extra(record),
+            RecordKind::Detach => {}
+            _ => self.event(record, kind),
+        }
+    }
+
+    /// A thread that goes on has executed the writes that it announced.
+    fn settle_pending(&mut self, thread: usize, kind: RecordKind) {
+        let says_nothing = matches!(
+            kind,
+            RecordKind::Failure
+                | RecordKind::Blocked
+                | RecordKind::Extra
+                | RecordKind::Write
+                | RecordKind::WriteRange
+        );
+        if let Some(state) = self.states.get_mut(thread).filter(|_| !says_nothing) {
+            state.pending.clear();
+        }
+    }
+
+    fn enter(&mut self, record: &Record) {
+        let thread = usize::from(record.thread);
+        let entry = self.entries.id(&mut self.memory.modules, record.pc);
+        let Some(calls) = self.calls.get_mut(thread) else {
+            return;
+        };
+        calls.enter(&self.entries.list, entry, record.addr, record.value);
+        let Some(state) = self.states.get_mut(thread) else {
+            return;
+        };
+        state.awaits = Awaits::Caller;
+        if state.first_function.is_none() {
+            let point = self.entries.get(entry).filter(|point| point.is_user);
+            state.first_function = point.map(|point| point.name.clone());
+        }
+    }
+
+    fn leave(&mut self, thread: usize) {
+        let Some(frame) = self.calls.get_mut(thread).and_then(Calls::leave) else {
+            return;
+        };
+        self.seen_at(thread, frame.ret);
+    }
+
+    fn extra(&mut self, record: &Record) {
+        let thread = usize::from(record.thread);
+        let Some(state) = self.states.get_mut(thread) else {
+            return;
+        };
+        match std::mem::take(&mut state.awaits) {
+            Awaits::Caller => self.called_from(thread, record.value),
+            Awaits::Old(draft) => {
+                let by = self.asker(record.thread, SiteId(0));
+                let is_address = self.drafts.get(draft).is_some_and(|draft| draft.size == 8)
+                    && self.pointee(record.value, by).is_some();
+                if let Some(draft) = self.drafts.get_mut(draft).filter(|_| !is_address) {
+                    draft.old = Some(record.value & mask(draft.size));
+                }
+            }
+            Awaits::Nothing => {}
+        }
+    }
+
+    /// The innermost call was made from just before `ret`.
+    fn called_from(&mut self, thread: usize, ret: u64) {
+        let site = self.user_site(ret);
+        let Some((top, rest)) = self
+            .calls
+            .get_mut(thread)
+            .and_then(|calls| calls.frames.split_last_mut())
+        else {
+            return;
+        };
+        top.ret = ret;
+        let Some(caller) = rest.last() else { return };
+        // Calls within system code are not shown: the callee stands where its caller stands.
+        top.stack = match site {
+            Some(site) => self.stacks.id(caller.stack, site),
+            None => caller.stack,
+        };
+    }
+
+    /// Site of the call that returns to `pc`, if that is in user code.
+    fn user_site(&mut self, pc: u64) -> Option<SiteId> {
+        self.site(pc)
+            .filter(|(_, is_user, _)| *is_user)
+            .map(|(site, _, _)| site)
+    }
+
+    /// Site of the call that returns to `pc`, whether it is the user's code, and in which function.
+    fn site(&mut self, pc: u64) -> Option<(SiteId, bool, Option<u64>)> {
+        if let Some(known) = self.site_ids.get(&pc) {
+            return *known;
+        }
+        let point = if pc == 0 {
+            None
+        } else {
+            self.memory.modules.point(pc)
+        };
+        let found = point.map(|point| {
+            let row = point.user.as_ref().unwrap_or(&point.any);
+            (self.sites.id(row), point.user.is_some(), point.function)
+        });
+        self.site_ids.insert(pc, found);
+        found
+    }
+
+    /// Notes where in its innermost function a thread is.
+    fn seen_at(&mut self, thread: usize, pc: u64) {
+        let function = self.site(pc).and_then(|(_, _, function)| function);
+        let Some(top) = self
+            .calls
+            .get_mut(thread)
+            .and_then(|calls| calls.frames.last_mut())
+        else {
+            return;
+        };
+        let code = self.entries.get(top.entry).and_then(|entry| entry.code);
+        if function.is_some() && function == code {
+            top.last_pc = pc;
+        }
+    }
+
+    /// The place in the user's code for something that happened at `pc`, and the stack it has.
+    pub fn origin(&mut self, thread: usize, pc: u64) -> (SiteId, StackId) {
+        let top = self
+            .calls
+            .get(thread)
+            .and_then(|calls| calls.frames.last().copied());
+        let stack = top.map_or(StackId(0), |top| top.stack);
+        let Some((site, is_user, function)) = self.site(pc) else {
+            // Not in any module, as when a wild pointer was called.
+            return top.map_or((SiteId(0), stack), |top| {
+                self.walk_out(thread, top, None)
+                    .unwrap_or((SiteId(0), stack))
+            });
+        };
+        if is_user {
+            self.seen_at(thread, pc);
+            return (site, stack);
+        }
+        top.and_then(|top| self.walk_out(thread, top, function))
+            .unwrap_or((site, stack))
+    }
+
+    /// From system code to the call in the user's code that led there.
+    fn walk_out(
+        &mut self,
+        thread: usize,
+        top: Frame,
+        function: Option<u64>,
+    ) -> Option<(SiteId, StackId)> {
+        const MAX_STEPS: usize = 64;
+        let code = self.entries.get(top.entry).and_then(|entry| entry.code);
+        if function.is_none() || function != code {
+            // In a function that is not instrumented, called from the innermost one that is.
+            if let Some(site) = self.user_site(top.last_pc) {
+                return Some((site, top.stack));
+            }
+        }
+        let depth = self.calls.get(thread)?.frames.len();
+        for i in (0..depth).rev().take(MAX_STEPS) {
+            let frames = &self.calls.get(thread)?.frames;
+            let ret = frames.get(i)?.ret;
+            let caller = i.checked_sub(1).and_then(|i| frames.get(i));
+            let stack = caller.map_or(StackId(0), |caller| caller.stack);
+            if let Some(site) = self.user_site(ret) {
+                return Some((site, stack));
+            }
+        }
+        None
+    }
+
+    fn asker(&mut self, thread: u16, site: SiteId) -> Asker {
+        let (regions, sites) = (&mut self.memory.regions, &self.sites);
+        let label = *self
+            .labels
+            .entry(site)
+            .or_insert_with(|| regions.label(sites.label(site)));
+        Asker { thread, label }
+    }
+
+    fn pointee(&mut self, value: u64, by: Asker) -> Option<Place> {
+        self.memory.pointee(value, by, &self.calls, &self.entries)
+    }
+
+    fn event(&mut self, record: &Record, kind: RecordKind) {
+        let thread = usize::from(record.thread);
+        if kind == RecordKind::Begin {
+            self.memory.begin(record.thread);
+        }
+        let (site, stack) = self.origin(thread, record.pc);
+        self.seq += 1;
+        let draft = Draft {
+            seq: self.seq - 1,
+            thread: record.thread,
+            kind: event_kind(kind),
+            flags: 0,
+            site,
+            stack,
+            place: Place::default(),
+            is_object: true,
+            size: 0,
+            skipped: 0,
+            value: None,
+            pointee: Place::default(),
+            old: None,
+        };
+        let by = self.asker(record.thread, site);
+        use RecordKind as K;
+        match kind {
+            K::Read | K::Write | K::AtomicRead | K::AtomicWrite | K::Rmw => {
+                self.access(record, kind, draft, by);
+            }
+            K::ReadRange | K::WriteRange => {
+                let size = record.value.min(MAX_RANGE);
+                let flags = flags::RANGE | order_flags(record, false);
+                self.parts(
+                    record.addr,
+                    Draft {
+                        size,
+                        flags,
+                        ..draft
+                    },
+                    by,
+                );
+            }
+            K::Fence => {
+                let order = (record.value & 7) as u16;
+                self.drafts.push(Draft {
+                    flags: (order + 1) << flags::ORDER_SHIFT,
+                    ..draft
+                });
+            }
+            K::Fork | K::Join | K::Branch => {
+                self.drafts.push(Draft {
+                    value: Some(record.value),
+                    ..draft
+                });
+            }
+            K::Begin | K::End | K::Yield => self.drafts.push(draft),
+            K::Alloc => {
+                let place = self.memory.allocate(by, record.addr, record.value);
+                self.drafts.push(Draft {
+                    place,
+                    value: Some(record.value),
+                    ..draft
+                });
+            }
+            K::Blocked => self.blocked(record, draft, by),
+            _ => self.object(record, kind, draft, by),
+        }
+    }
+
+    fn access(&mut self, record: &Record, kind: RecordKind, draft: Draft, by: Asker) {
+        let thread = usize::from(record.thread);
+        let is_atomic = !matches!(kind, RecordKind::Read | RecordKind::Write);
+        let has_value = record.flags & (flag::VALUE | flag::PENDING) == flag::VALUE;
+        let size = u64::from(record.size.min(1 << 16));
+        let value = has_value.then_some(record.value & mask(size));
+        let pointee = match value {
+            Some(value) if size >= 8 => self.pointee(value, by).unwrap_or_default(),
+            _ => Place::default(),
+        };
+        let flags = order_flags(record, is_atomic);
+        let first = self.drafts.len();
+        self.parts(
+            record.addr,
+            Draft {
+                size,
+                flags,
+                value,
+                pointee,
+                ..draft
+            },
+            by,
+        );
+        let Some(state) = self.states.get_mut(thread) else {
+            return;
+        };
+        if record.flags & flag::PENDING != 0 {
+            state.pending.extend(first..self.drafts.len());
+        } else if kind == RecordKind::Write {
+            state.pending.clear();
+        }
+        if kind == RecordKind::Rmw {
+            state.awaits = Awaits::Old(first);
+        }
+    }
+
+    /// Adds a draft for every region that an access runs through.
+    fn parts(&mut self, address: u64, whole: Draft, by: Asker) {
+        let mut done = 0;
+        for _ in 0..MAX_PARTS {
+            let at = address.wrapping_add(done);
+            let found = self.memory.place(at, by, &self.calls, &self.entries);
+            let size = (whole.size - done).min(found.rest.max(1));
+            let own = if found.own_stack { flags::OWN_STACK } else { 0 };
+            let is_range = whole.flags & flags::RANGE != 0;
+            self.memory.regions.touch(found.place, size, is_range);
+            self.drafts.push(Draft {
+                place: found.place,
+                is_object: false,
+                size,
+                skipped: done,
+                flags: whole.flags | own,
+                ..whole
+            });
+            done += size;
+            if done >= whole.size {
+                return;
+            }
+        }
+        self.problems.shortened(whole.site);
+    }
+
+    /// An operation on an object as a whole: lock, condition, semaphore, block.
+    fn object(&mut self, record: &Record, kind: RecordKind, draft: Draft, by: Asker) {
+        use RecordKind as K;
+        let value = match kind {
+            K::Wake | K::Signal | K::Broadcast => Some(record.value),
+            _ => None,
+        };
+        if record.addr == 0 {
+            self.drafts.push(Draft { value, ..draft });
+            return;
+        }
+        let found = self
+            .memory
+            .place(record.addr, by, &self.calls, &self.entries);
+        if !matches!(kind, K::Free | K::Failure) {
+            self.memory
+                .regions
+                .touch(found.place, object_size(record, kind), false);
+        }
+        self.drafts.push(Draft {
+            place: found.place,
+            value,
+            ..draft
+        });
+    }
+
+    fn blocked(&mut self, record: &Record, draft: Draft, by: Asker) {
+        let draft = Draft {
+            size: u64::from(record.size),
+            ..draft
+        };
+        match WaitsFor::from_u32(record.size) {
+            Some(WaitsFor::Join) => {
+                self.drafts.push(Draft {
+                    value: Some(record.addr),
+                    ..draft
+                });
+            }
+            Some(WaitsFor::Nothing | WaitsFor::Time) | None => self.drafts.push(draft),
+            Some(_) => self.object(record, RecordKind::Blocked, draft, by),
+        }
+    }
+}
+
+/// The bits that `size` bytes have.
+pub(super) fn mask(size: u64) -> u64 {
+    if size >= 8 {
+        u64::MAX
+    } else {
+        (1 << (8 * size)) - 1
+    }
+}
+
+fn order_flags(record: &Record, is_atomic: bool) -> u16 {
+    let mut bits = 0;
+    if record.flags & flag::VOLATILE != 0 {
+        bits |= flags::VOLATILE;
+    }
+    if record.flags & flag::RANGE_WORD != 0 {
+        bits |= flags::RANGE;
+    }
+    if is_atomic {
+        bits |= (u16::from(record.flags >> flag::ORDER_SHIFT) + 1) << flags::ORDER_SHIFT;
+    }
+    bits
+}
+
+/// Bytes of a synchronization object, for those in untyped memory.
+fn object_size(record: &Record, kind: RecordKind) -> u64 {
+    use RecordKind as K;
+    match kind {
+        K::Lock | K::Unlock | K::SharedLock | K::SharedUnlock | K::TryFailed | K::LockWait => {
+            match record.size {
+                size if size == LockType::Spin as u32 => 4,
+                size if size == LockType::ReadWrite as u32 => 56,
+                _ => 40,
+            }
+        }
+        K::Wait | K::Wake | K::Signal | K::Broadcast => 48,
+        K::OnceBegin | K::OnceEnd | K::OncePass => 4,
+        K::Blocked => 1,
+        _ => 32,
+    }
+}
+
+fn event_kind(kind: RecordKind) -> EventKind {
+    use RecordKind as K;
+    match kind {
+        K::Read | K::ReadRange => EventKind::Read,
+        // Enter, Leave, Extra and Detach never get here.
+        K::Write | K::WriteRange | K::Enter | K::Leave | K::Extra | K::Detach => EventKind::Write,
+        K::AtomicRead => EventKind::AtomicRead,
+        K::AtomicWrite => EventKind::AtomicWrite,
+        K::Rmw => EventKind::Rmw,
+        K::Fence => EventKind::Fence,
+        K::Lock => EventKind::Lock,
+        K::Unlock => EventKind::Unlock,
+        K::SharedLock => EventKind::SharedLock,
+        K::SharedUnlock => EventKind::SharedUnlock,
+        K::TryFailed => EventKind::TryLockFailed,
+        K::LockWait => EventKind::LockWait,
+        K::Fork => EventKind::Fork,
+        K::Begin => EventKind::Begin,
+        K::End => EventKind::End,
+        K::Join => EventKind::Join,
+        K::Wait => EventKind::Wait,
+        K::Wake => EventKind::Wake,
+        K::Signal => EventKind::Signal,
+        K::Broadcast => EventKind::Broadcast,
+        K::BarrierArrive => EventKind::BarrierArrive,
+        K::BarrierLeave => EventKind::BarrierLeave,
+        K::SemWait => EventKind::SemWait,
+        K::SemPost => EventKind::SemPost,
+        K::OnceBegin => EventKind::OnceBegin,
+        K::OnceEnd => EventKind::OnceEnd,
+        K::OncePass => EventKind::OncePass,
+        K::Alloc => EventKind::Alloc,
+        K::Free => EventKind::Free,
+        K::Branch => EventKind::Branch,
+        K::Yield => EventKind::Yield,
+        K::Blocked => EventKind::Blocked,
+        K::Failure => EventKind::Failure,
+    }
+}
