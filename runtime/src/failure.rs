@@ -16,11 +16,14 @@ const ENDED_BY_RUNTIME: c_int = 86;
 
 /// Says how the run ended, unless that was said before. Returns whether this call did.
 pub fn conclude(end: End) -> bool {
-    let unsaid = End::Running as u32;
-    header()
-        .end
-        .compare_exchange(unsaid, end as u32, AcqRel, Acquire)
-        .is_ok()
+    let from = |unsaid: End| {
+        let (unsaid, end) = (unsaid as u32, end as u32);
+        header()
+            .end
+            .compare_exchange(unsaid, end, AcqRel, Acquire)
+            .is_ok()
+    };
+    from(End::Running) || from(End::Exec)
 }
 
 /// Ends the process at once: the log says why.

@@ -3,7 +3,7 @@
 //! rather than meeting a neighbour's data, and a second free is noticed.
 
 use crate::{
-    entry::entry,
+    entry::{entry, passing},
     failure, log, memory, modules, scheduler,
     state::{Thread, controlled, recording, unrecorded},
 };
@@ -258,50 +258,14 @@ unsafe fn move_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) -
     new
 }
 
-/// Notes where the program calls `new` or `delete`, for the `malloc` or `free` inside it.
+/// Notes where the program calls `new` or `delete`, for the `malloc` or `free` inside the library's.
 unsafe extern "C" fn note_site(pc: u64) {
     if let Some(this) = recording() {
         this.alloc_pc.set(pc);
     }
 }
 
-/// Defines an operator `new` or `delete` that notes its call site and goes on to the library's.
-/// Exceptions pass as if it were not there: no frame of ours is on the stack.
-macro_rules! operators {
-    ($($name:ident, $finder:ident;)*) => {$(
-        extern "C" fn $finder() -> usize {
-            static SLOT: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-            const NAME: &core::ffi::CStr =
-                match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => c"",
-                };
-            crate::real::find(&SLOT, NAME, None)
-        }
-
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        #[allow(non_snake_case, reason = "mangled C++ name")]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "push rdi",
-                "push rsi",
-                "push rdx",
-                "mov rdi, qword ptr [rsp + 24]",
-                "call {note}",
-                "call {find}",
-                "pop rdx",
-                "pop rsi",
-                "pop rdi",
-                "jmp rax",
-                note = sym note_site,
-                find = sym $finder,
-            )
-        }
-    )*};
-}
-
-operators! {
+passing! { note_site;
     _Znwm, find_new;
     _Znam, find_new_array;
     _ZnwmRKSt9nothrow_t, find_new_nothrow;

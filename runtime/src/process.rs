@@ -1,17 +1,14 @@
 //! Ends and copies of the process: `_exit`, `fork`, `exec`.
 
 use crate::{
-    entry::entry,
+    entry::{entry, passing},
     failure,
     mutex::ready,
     real::real,
     state::{Mode, SHARED, header},
     threads,
 };
-use core::{
-    ffi::{c_char, c_int},
-    sync::atomic::Ordering::{AcqRel, Acquire, Relaxed},
-};
+use core::{ffi::c_int, sync::atomic::Ordering::Relaxed};
 use unsnarl_trace::raw::End;
 
 unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
@@ -41,54 +38,28 @@ unsafe extern "C-unwind" fn on_fork(pc: u64) -> c_int {
     child
 }
 
-/// Around an `exec`: when it works, the log ends here.
-fn replace_image(pc: u64, call: impl FnOnce() -> c_int) -> c_int {
-    if SHARED.mode.get() == Mode::Off || !failure::is_our_process() {
-        return call();
+/// Before an `exec`: when it works, the log ends here; when not, the program goes on and a later end
+/// is the true one.
+unsafe extern "C" fn note_exec(pc: u64) {
+    if SHARED.mode.get() != Mode::Off && failure::is_our_process() {
+        ready(pc);
+        failure::conclude(End::Exec);
     }
-    ready(pc);
-    let said = failure::conclude(End::Exec);
-    let result = call();
-    if said {
-        let (exec, running) = (End::Exec as u32, End::Running as u32);
-        let taken_back = header()
-            .end
-            .compare_exchange(exec, running, AcqRel, Acquire);
-        debug_assert!(taken_back.is_ok());
-    }
-    result
 }
 
-type Strings = *const *const c_char;
-
-unsafe extern "C-unwind" fn on_execve(
-    path: *const c_char,
-    arguments: Strings,
-    environment: Strings,
-    pc: u64,
-) -> c_int {
-    let library = real!("execve", fn(*const c_char, Strings, Strings) -> c_int);
-    // SAFETY: the program's own call.
-    replace_image(pc, || unsafe { library(path, arguments, environment) })
-}
-
-unsafe extern "C-unwind" fn on_execv(path: *const c_char, arguments: Strings, pc: u64) -> c_int {
-    let library = real!("execv", fn(*const c_char, Strings) -> c_int);
-    // SAFETY: the program's own call.
-    replace_image(pc, || unsafe { library(path, arguments) })
-}
-
-unsafe extern "C-unwind" fn on_execvp(file: *const c_char, arguments: Strings, pc: u64) -> c_int {
-    let library = real!("execvp", fn(*const c_char, Strings) -> c_int);
-    // SAFETY: the program's own call.
-    replace_image(pc, || unsafe { library(file, arguments) })
+passing! { note_exec;
+    execve, find_execve;
+    execv, find_execv;
+    execvp, find_execvp;
+    execvpe, find_execvpe;
+    fexecve, find_fexecve;
+    execl, find_execl;
+    execlp, find_execlp;
+    execle, find_execle;
 }
 
 entry! {
     _exit, "rsi" => exit_now;
     _Exit, "rsi" => exit_now;
     fork, "rdi" => on_fork;
-    execve, "rcx" => on_execve;
-    execv, "rdx" => on_execv;
-    execvp, "rdx" => on_execvp;
 }
