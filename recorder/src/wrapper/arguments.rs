@@ -1,0 +1,352 @@
+//! Reads the command line of gcc or clang as far as rewriting it needs: how far the command goes,
+//! what it is given, which options stand with an argument of their own.
+
+use std::ffi::{OsStr, OsString};
+
+/// How far a command goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Asks the compiler about itself, or gives it nothing to do.
+    Question,
+    /// Preprocesses, lists dependencies or checks the syntax: makes no code.
+    NoCode,
+    /// Makes assembler text, an object or a precompiled header.
+    Compile,
+    /// Links an executable, also when it compiles on the way.
+    Link,
+    /// Links a shared library.
+    LinkShared,
+    /// Links objects to one object (`-r`).
+    LinkRelocatable,
+}
+
+/// What a command line says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// How far it goes.
+    pub stage: Stage,
+    /// It compiles something that can be instrumented.
+    pub compiles: bool,
+    /// An `-x` is in force at its end, so that what is appended would be taken for source text.
+    pub language_forced: bool,
+    /// The options and inputs, each with its separate argument if it has one.
+    pub words: Vec<Word>,
+}
+
+/// An option with its separate argument, or an input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Word {
+    /// As given.
+    pub text: OsString,
+    /// The argument that follows as a word of its own, as in `-o FILE`.
+    pub argument: Option<OsString>,
+}
+
+/// Options whose argument may stand as a word of its own. Both compilers' are listed: what one of
+/// them does not know it refuses itself.
+const WITH_ARGUMENT: [&str; 45] = [
+    "-o",
+    "-x",
+    "-I",
+    "-L",
+    "-l",
+    "-D",
+    "-U",
+    "-B",
+    "-T",
+    "-u",
+    "-z",
+    "-e",
+    "-h",
+    "-A",
+    "-F",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-MJ",
+    "-include",
+    "-imacros",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-iprefix",
+    "-iwithprefix",
+    "-iwithprefixbefore",
+    "-isysroot",
+    "-imultilib",
+    "-cxx-isystem",
+    "-Xlinker",
+    "-Xassembler",
+    "-Xpreprocessor",
+    "-Xclang",
+    "-mllvm",
+    "-target",
+    "-arch",
+    "-aux-info",
+    "-dumpbase",
+    "-dumpbase-ext",
+    "-dumpdir",
+    "--param",
+    "--sysroot",
+    "-wrapper",
+    "-include-pch",
+];
+
+/// Options that only ask something. A trailing `*` stands for any ending.
+const QUESTIONS: [&str; 12] = [
+    "--version",
+    "-dumpversion",
+    "-dumpfullversion",
+    "-dumpmachine",
+    "-dumpspecs",
+    "-print-*",
+    "--print-*",
+    "--help*",
+    "--target-help",
+    "-###",
+    "-cc1",
+    "-help",
+];
+
+/// Options after which no code is made.
+const NO_CODE: [&str; 6] = [
+    "-E",
+    "-M",
+    "-MM",
+    "-fsyntax-only",
+    "--precompile",
+    "--analyze",
+];
+
+/// Endings of files that hold C or C++ (preprocessed or not, headers too).
+const SOURCES: [&str; 24] = [
+    "c", "i", "h", "cc", "cp", "cxx", "cpp", "CPP", "c++", "C", "ii", "H", "hh", "hp", "hxx",
+    "hpp", "HPP", "h++", "tcc", "cppm", "ixx", "m", "mm", "inc",
+];
+
+/// Endings of headers: a command that is given only headers makes precompiled ones.
+const HEADERS: [&str; 9] = ["h", "H", "hh", "hp", "hxx", "hpp", "HPP", "h++", "tcc"];
+
+/// What an input is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Input {
+    Source,
+    Header,
+    /// Assembler text, objects, libraries: nothing that can be instrumented.
+    Other,
+}
+
+/// Reads a command line whose response files have been expanded.
+pub fn read(arguments: &[OsString]) -> Command {
+    let words = split(arguments);
+    let mut inputs = Vec::new();
+    let mut forced: Option<String> = None;
+    for word in &words {
+        if let Some(language) = word.value_of("-x") {
+            forced = Some(language).filter(|language| language != "none");
+        } else if let Some(input) = word.input(forced.as_deref()) {
+            inputs.push(input);
+        }
+    }
+    let only_headers = !inputs.is_empty() && inputs.iter().all(|input| *input == Input::Header);
+    Command {
+        stage: stage(&words, inputs.is_empty(), only_headers),
+        compiles: inputs.iter().any(|input| *input != Input::Other),
+        language_forced: forced.is_some(),
+        words,
+    }
+}
+
+fn split(arguments: &[OsString]) -> Vec<Word> {
+    let mut rest = arguments.iter();
+    let mut words = Vec::new();
+    while let Some(text) = rest.next() {
+        let argument = WITH_ARGUMENT
+            .iter()
+            .any(|option| text == option)
+            .then(|| rest.next().cloned());
+        words.push(Word {
+            text: text.clone(),
+            argument: argument.flatten(),
+        });
+    }
+    words
+}
+
+fn stage(words: &[Word], nothing: bool, only_headers: bool) -> Stage {
+    let has = |options: &[&str]| words.iter().any(|word| word.is_one_of(options));
+    if nothing || has(&QUESTIONS) {
+        Stage::Question
+    } else if has(&NO_CODE) {
+        Stage::NoCode
+    } else if only_headers || has(&["-c", "-S"]) {
+        Stage::Compile
+    } else if has(&["-shared", "--shared"]) {
+        Stage::LinkShared
+    } else if has(&["-r"]) {
+        Stage::LinkRelocatable
+    } else {
+        Stage::Link
+    }
+}
+
+impl Word {
+    /// The word as text; what is not UTF-8 is replaced, which no option contains.
+    pub fn lossy(&self) -> String {
+        self.text.to_string_lossy().into_owned()
+    }
+
+    /// It is one of these options; a trailing `*` stands for any ending.
+    pub fn is_one_of(&self, options: &[&str]) -> bool {
+        options.iter().any(|option| self.is(option))
+    }
+
+    /// It is this option; a trailing `*` stands for any ending.
+    pub fn is(&self, option: &str) -> bool {
+        match option.strip_suffix('*') {
+            Some(start) => self.lossy().starts_with(start),
+            None => self.text == OsStr::new(option),
+        }
+    }
+
+    /// The value of a one-letter option, joined or separate.
+    pub fn value_of(&self, option: &str) -> Option<String> {
+        if self.text == OsStr::new(option) {
+            return self
+                .argument
+                .as_ref()
+                .map(|value| value.to_string_lossy().into_owned());
+        }
+        let joined = self.lossy().strip_prefix(option)?.to_owned();
+        (!joined.is_empty()).then_some(joined)
+    }
+
+    /// What the linker is told by this word: `-Wl,A,B` and `-Xlinker A` alike.
+    pub fn linker_words(&self) -> Vec<String> {
+        if self.is("-Xlinker") || self.is("-z") {
+            return self
+                .argument
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+        }
+        match self.lossy().strip_prefix("-Wl,") {
+            Some(words) => words.split(',').map(str::to_owned).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// What kind of input it is, if it is one.
+    fn input(&self, forced: Option<&str>) -> Option<Input> {
+        let text = self.lossy();
+        if text.starts_with('-') && text != "-" {
+            return None;
+        }
+        Some(match forced {
+            Some(language) if language.starts_with("assembler") => Input::Other,
+            Some(language) if language.ends_with("-header") => Input::Header,
+            Some(_) => Input::Source,
+            None => by_ending(&text),
+        })
+    }
+}
+
+fn by_ending(file: &str) -> Input {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if HEADERS.contains(&ending) {
+        Input::Header
+    } else if SOURCES.contains(&ending) {
+        Input::Source
+    } else {
+        Input::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(line: &str) -> Command {
+        read(
+            &line
+                .split_whitespace()
+                .map(OsString::from)
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    #[test]
+    fn knows_how_far_a_command_goes() {
+        let table = [
+            ("--version", Stage::Question),
+            ("-v", Stage::Question),
+            ("", Stage::Question),
+            ("-print-search-dirs", Stage::Question),
+            ("-o x -lm", Stage::Question),
+            ("-E x.c", Stage::NoCode),
+            ("-MM x.c", Stage::NoCode),
+            ("-fsyntax-only x.c", Stage::NoCode),
+            ("-c x.c", Stage::Compile),
+            ("-MD -MF x.d -c x.c -o x.o", Stage::Compile),
+            ("-S x.c", Stage::Compile),
+            ("x.h", Stage::Compile),
+            ("-x c++-header x", Stage::Compile),
+            ("x.c", Stage::Link),
+            ("x.o -o x", Stage::Link),
+            ("-v x.c", Stage::Link),
+            ("-shared x.o -o x.so", Stage::LinkShared),
+            ("-r x.o y.o -o z.o", Stage::LinkRelocatable),
+        ];
+        for (line, stage) in table {
+            assert_eq!(command(line).stage, stage, "{line}");
+        }
+    }
+
+    #[test]
+    fn arguments_of_options_are_no_inputs() {
+        for line in [
+            "-o x.c",
+            "-include y.c",
+            "-MF a.c",
+            "-Xlinker b.c",
+            "-I c.c -D d.c",
+        ] {
+            assert_eq!(command(line).stage, Stage::Question, "{line}");
+        }
+    }
+
+    #[test]
+    fn knows_what_can_be_instrumented() {
+        for (line, compiles) in [
+            ("x.c", true),
+            ("x.o y.a z.so w.so.1.2 q", false),
+            ("x.S", false),
+            ("x.cpp y.o", true),
+            ("-x c q", true),
+            ("-xc++ q", true),
+            ("-x assembler x.c", false),
+            ("-x c a -x none b.o", true),
+            ("-c -x c -", true),
+        ] {
+            assert_eq!(command(line).compiles, compiles, "{line}");
+        }
+        assert!(command("-x c q").language_forced);
+        assert!(!command("-x c a -x none b.o").language_forced);
+    }
+
+    #[test]
+    fn linker_words_from_every_spelling() {
+        let words = |line: &str| -> Vec<String> {
+            command(line)
+                .words
+                .iter()
+                .flat_map(Word::linker_words)
+                .collect()
+        };
+        assert_eq!(
+            words("-Wl,-z,defs a.o -Xlinker -static -z now"),
+            ["-z", "defs", "-static", "now"]
+        );
+    }
+}

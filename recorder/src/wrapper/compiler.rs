@@ -1,0 +1,210 @@
+//! Finds the compiler that does the work.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Which command line a compiler understands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// GNU.
+    Gcc,
+    /// LLVM.
+    Clang,
+}
+
+/// The language that a driver links for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// `unsnarl cc`.
+    C,
+    /// `unsnarl c++`.
+    Cxx,
+}
+
+impl Language {
+    /// The environment variable that names the compiler.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::C => "UNSNARL_CC",
+            Self::Cxx => "UNSNARL_CXX",
+        }
+    }
+
+    /// What is looked for when the variable is not set.
+    pub fn usual(self) -> [&'static str; 2] {
+        match self {
+            Self::C => ["gcc", "clang"],
+            Self::Cxx => ["g++", "clang++"],
+        }
+    }
+}
+
+/// A compiler that was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compiler {
+    /// Which command line it understands.
+    pub family: Family,
+    /// The program and words that come before all others, as in `ccache gcc`.
+    pub command: Vec<OsString>,
+}
+
+/// Why there is no compiler.
+#[derive(Debug, thiserror::Error)]
+pub enum CompilerError {
+    /// None in the search path.
+    #[error(
+        "no C or C++ compiler: neither {0} nor {1} is in PATH\n  next: install one (Debian: apt-get install gcc g++), or name one in {2}"
+    )]
+    Missing(&'static str, &'static str, &'static str),
+    /// The one that is asked for is not there.
+    #[error(
+        "{variable} names `{name}`, which is not in PATH\n  next: correct {variable}, or unset it"
+    )]
+    NotFound {
+        /// The environment variable.
+        variable: &'static str,
+        /// Its value's program.
+        name: String,
+    },
+    /// It is neither gcc nor clang.
+    #[error(
+        "`{0}` is neither gcc nor clang by its name or by what `--version` says\n  next: name one of them in {1}"
+    )]
+    Unknown(String, &'static str),
+    /// It is this program.
+    #[error(
+        "{0} names unsnarl itself\n  next: name the compiler that unsnarl shall call, such as gcc"
+    )]
+    Itself(&'static str),
+}
+
+/// Programs that only pass on what follows them.
+const LAUNCHERS: [&str; 4] = ["ccache", "distcc", "icecc", "sccache"];
+
+/// The compiler for a language: the one in the environment, else the first usual one.
+pub fn find(language: Language) -> Result<Compiler, CompilerError> {
+    let variable = language.variable();
+    if let Some(value) = env::var_os(variable).filter(|value| !value.is_empty()) {
+        return named(&value.to_string_lossy(), variable);
+    }
+    let [gnu, llvm] = language.usual();
+    match [gnu, llvm].into_iter().find(|name| in_path(name).is_some()) {
+        Some(name) => named(name, variable),
+        None => Err(CompilerError::Missing(gnu, llvm, variable)),
+    }
+}
+
+fn named(value: &str, variable: &'static str) -> Result<Compiler, CompilerError> {
+    let command: Vec<OsString> = value.split_whitespace().map(OsString::from).collect();
+    let compiler = command
+        .iter()
+        .find(|word| !LAUNCHERS.contains(&file_name(word).as_str()));
+    let Some(compiler) = compiler else {
+        return Err(CompilerError::Unknown(value.to_owned(), variable));
+    };
+    if file_name(compiler) == "unsnarl" {
+        return Err(CompilerError::Itself(variable));
+    }
+    for program in command.iter().take(1).chain([compiler]) {
+        if in_path(program).is_none() {
+            let name = program.to_string_lossy().into_owned();
+            return Err(CompilerError::NotFound { variable, name });
+        }
+    }
+    match family_by_name(&file_name(compiler)).or_else(|| family_by_version(compiler)) {
+        Some(family) => Ok(Compiler { family, command }),
+        None => Err(CompilerError::Unknown(
+            compiler.to_string_lossy().into_owned(),
+            variable,
+        )),
+    }
+}
+
+fn file_name(program: &OsStr) -> String {
+    let name = Path::new(program).file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// `gcc`, `g++-12`, `x86_64-linux-gnu-gcc-12`, `clang++-19`; `cc` and `c++` may be either.
+fn family_by_name(name: &str) -> Option<Family> {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    if plain.ends_with("clang") || plain.ends_with("clang++") {
+        Some(Family::Clang)
+    } else if plain.ends_with("gcc") || plain.ends_with("g++") {
+        Some(Family::Gcc)
+    } else {
+        None
+    }
+}
+
+fn family_by_version(program: &OsStr) -> Option<Family> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if text.contains("clang version") {
+        Some(Family::Clang)
+    } else if text.contains("Free Software Foundation") {
+        Some(Family::Gcc)
+    } else {
+        None
+    }
+}
+
+/// Where a program is, searched for as the shell does.
+pub fn in_path(program: impl AsRef<OsStr>) -> Option<PathBuf> {
+    let program = Path::new(program.as_ref());
+    if program.components().count() > 1 {
+        return is_executable(program).then(|| program.to_owned());
+    }
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| is_executable(file))
+}
+
+/// A file that this user may execute, as far as its mode says.
+pub fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_family() {
+        for (name, family) in [
+            ("gcc", Some(Family::Gcc)),
+            ("g++", Some(Family::Gcc)),
+            ("gcc-12", Some(Family::Gcc)),
+            ("x86_64-linux-gnu-g++-12.2", Some(Family::Gcc)),
+            ("clang", Some(Family::Clang)),
+            ("clang++-19", Some(Family::Clang)),
+            ("cc", None),
+            ("tcc", None),
+        ] {
+            assert_eq!(family_by_name(name), family, "{name}");
+        }
+    }
+
+    #[test]
+    fn launchers_stand_before_the_compiler() {
+        assert!(matches!(
+            named("ccache", "UNSNARL_CC"),
+            Err(CompilerError::Unknown(..))
+        ));
+        assert!(matches!(
+            named("/opt/unsnarl cc", "UNSNARL_CC"),
+            Err(CompilerError::Itself(_))
+        ));
+        assert!(matches!(
+            named("/nowhere/gcc", "UNSNARL_CC"),
+            Err(CompilerError::NotFound { .. })
+        ));
+    }
+}

@@ -1,0 +1,14 @@
+//! `unsnarl cc` and `unsnarl c++`: drop-in compilers whose programs can be recorded.
+//!
+//! [`arguments`] understands a compiler's command line, [`flags`] says how it is changed and why,
+//! [`compiler`] finds the real compiler, [`run`] starts it in this process's place.
+
+pub mod arguments;
+pub mod compiler;
+pub mod flags;
+pub mod response;
+pub mod run;
+
+pub use compiler::{Compiler, Family, Language};
+pub use flags::{Parts, Refusal};
+pub use run::{WrapperError, run};

@@ -1,0 +1,103 @@
+//! Starts the compiler with the rewritten command line, in this process's place: exit status,
+//! signals and everything it prints are the compiler's own.
+
+use super::{
+    compiler::{self, Compiler, CompilerError, Language},
+    flags::{self, Parts, Refusal},
+    response,
+};
+use crate::runtime_library::{self, CacheError};
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    os::unix::{ffi::OsStrExt, process::CommandExt},
+    process::{Command, ExitCode},
+};
+
+/// Why nothing was compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum WrapperError {
+    /// No usable compiler.
+    #[error(transparent)]
+    Compiler(#[from] CompilerError),
+    /// The command asks for what recording cannot serve.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The runtime could not be put into the cache folder.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The compiler could not be started.
+    #[error("cannot start the compiler `{name}`: {error}\n  next: run `unsnarl doctor`")]
+    Start {
+        /// The compiler.
+        name: String,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Longest command line that is handed over as it is; the kernel's limit is usually 2 MB with the environment.
+const LONGEST: usize = 512 * 1024;
+
+/// Compiles and links. Does not return when the compiler could be started in this process's place.
+pub fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode, WrapperError> {
+    let compiler = compiler::find(language)?;
+    let expanded = response::expand(arguments.iter().cloned());
+    let parts = parts()?;
+    let rewritten = flags::rewrite(compiler.family, &expanded, &parts)?;
+    // What is passed through keeps its own response files.
+    let words = if rewritten == expanded {
+        arguments
+    } else {
+        rewritten
+    };
+    start(&compiler, &words).map_err(|error| WrapperError::Start {
+        name: compiler
+            .command
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" "),
+        error,
+    })
+}
+
+fn parts() -> Result<Parts, CacheError> {
+    Ok(Parts {
+        runtime: runtime_library::runtime()?,
+        specs: runtime_library::specs()?,
+    })
+}
+
+fn start(compiler: &Compiler, words: &[OsString]) -> io::Result<ExitCode> {
+    let mut command = match compiler.command.split_first() {
+        Some((program, first)) => {
+            let mut command = Command::new(program);
+            command.args(first);
+            command
+        }
+        None => return Err(io::ErrorKind::NotFound.into()),
+    };
+    if words
+        .iter()
+        .map(|word| word.as_bytes().len() + 1)
+        .sum::<usize>()
+        < LONGEST
+    {
+        return Err(command.args(words).exec());
+    }
+    let mut file = tempfile::Builder::new()
+        .prefix("unsnarl-")
+        .suffix(".args")
+        .tempfile()?;
+    file.write_all(&response::quote(words))?;
+    let mut argument = OsString::from("@");
+    argument.push(file.path());
+    let status = command.arg(argument).status()?;
+    Ok(ExitCode::from(
+        status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .unwrap_or(1),
+    ))
+}
