@@ -23,7 +23,10 @@ impl Budget {
 
     /// Ends `time` from now.
     pub fn lasting(time: Duration) -> Budget {
-        Budget { deadline: Instant::now().checked_add(time), ..Budget::default() }
+        Budget {
+            deadline: Instant::now().checked_add(time),
+            ..Budget::default()
+        }
     }
 
     /// Makes every engine that polls this budget stop soon.
@@ -36,7 +39,9 @@ impl Budget {
         if self.cancelled.load(Ordering::Relaxed) {
             return Some(StopReason::Cancelled);
         }
-        let over = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let over = self
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline);
         over.then_some(StopReason::OutOfTime)
     }
 }

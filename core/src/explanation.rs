@@ -188,6 +188,10 @@ pub struct Explanation {
     pub headline: String,
     /// Who did it, where, in one or two lines.
     pub detail: String,
+    /// Why nothing prevented it, in one line: locks that are held or missing, joins, critical sections; empty
+    /// when there is nothing to say.
+    #[serde(default)]
+    pub remark: String,
     /// What passing runs do instead, in one line; empty when nothing is known.
     pub contrast: String,
     /// How sure.

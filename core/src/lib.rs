@@ -2,12 +2,26 @@
 //!
 //! Nothing here opens a file, starts a process, reads the clock except through a [`Budget`], or knows
 //! an editor: results are plain structs with public fields.
+//!
+//! [`RunSummary`] is what a [`Corpus`] keeps of a run; [`explain()`](explain::explain) says why its failing runs fail;
+//! [`render`] lays that out as text; [`hover()`](hover::hover) says what happened at a place of one run.
 
 pub mod budget;
+pub mod corpus;
+pub mod explain;
 pub mod explanation;
+pub mod facts;
+pub mod hover;
+pub mod orders;
+pub mod pairs;
+pub mod render;
 
 pub use budget::{Budget, Outcome, StopReason};
+pub use corpus::{Corpora, Corpus, CorpusKey, RunSummary};
+pub use explain::{explain, unexplained};
 pub use explanation::{
-    BugKind, Certainty, Edge, EdgeKind, Explanation, FailurePlace, InvariantMark, Place, Region, Role,
-    SiteMark, Step, Tally,
+    BugKind, Certainty, Edge, EdgeKind, Explanation, FailurePlace, InvariantMark, Place, Region,
+    Role, SiteMark, Step, Tally,
 };
+pub use hover::{Hover, hover};
+pub use orders::Orders;

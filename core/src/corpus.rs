@@ -1,0 +1,226 @@
+//! Runs of one build of one program on one input, and what is kept of each.
+
+use crate::{
+    explanation::FailurePlace,
+    facts::place,
+    orders::Accesses,
+    pairs::{PairCounts, RunPairs},
+};
+use std::{
+    collections::{BTreeMap, HashMap, btree_map},
+    sync::Arc,
+};
+use unsnarl_trace::{FailureKind, Outcome, Run};
+
+/// Runs with equal keys can be compared.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct CorpusKey {
+    /// SHA-256 of the program.
+    pub build_id: String,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// SHA-256 over arguments and standard input.
+    pub input_hash: String,
+}
+
+impl CorpusKey {
+    /// The key of a run.
+    pub fn of(run: &Run) -> CorpusKey {
+        CorpusKey {
+            build_id: run.meta.build_id.clone(),
+            command: run.meta.command.clone(),
+            input_hash: run.meta.input_hash.clone(),
+        }
+    }
+}
+
+/// What a corpus keeps of a run.
+#[derive(Clone, Debug)]
+pub struct RunSummary {
+    /// Name of the run: what `replay` takes.
+    pub name: String,
+    /// Which corpus it belongs to.
+    pub key: CorpusKey,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How and where it failed.
+    pub failure: Option<FailurePlace>,
+    /// What kind of failure.
+    pub failure_kind: Option<FailureKind>,
+    /// Order and values are exact.
+    pub exact: bool,
+    /// Number of events.
+    pub events: usize,
+    /// Hash of the order in which threads took turns: equal orders, equal hashes.
+    pub order: u64,
+    /// Its access pairs.
+    pub pairs: Arc<RunPairs>,
+    /// The run itself, kept for failing runs only.
+    pub run: Option<Arc<Run>>,
+}
+
+impl RunSummary {
+    /// Summarizes a run in a few passes over its columns.
+    pub fn new(name: impl Into<String>, run: Arc<Run>) -> RunSummary {
+        let failure = run.meta.failure.as_ref();
+        RunSummary {
+            name: name.into(),
+            key: CorpusKey::of(&run),
+            outcome: run.meta.outcome,
+            failure: failure.map(|failure| FailurePlace {
+                site: failure.site.map(|site| place(&run, site)),
+                message: failure.message.clone(),
+            }),
+            failure_kind: failure.map(|failure| failure.kind),
+            exact: run.meta.exact,
+            events: run.events.len(),
+            order: order_hash(&run),
+            pairs: Arc::new(RunPairs::with_accesses(&run, &Accesses::new(&run))),
+            run: Some(run).filter(|run| run.meta.outcome.is_failure()),
+        }
+    }
+
+    /// Went wrong.
+    pub fn is_failure(&self) -> bool {
+        self.outcome.is_failure()
+    }
+
+    /// Went well.
+    pub fn is_pass(&self) -> bool {
+        self.outcome == Outcome::Passed
+    }
+}
+
+fn order_hash(run: &Run) -> u64 {
+    let mut hash = crate::pairs::Fnv::default();
+    for turn in run.events.threads().chunk_by(|a, b| a == b) {
+        let thread = turn.first().copied().unwrap_or(0);
+        hash.bytes(&thread.to_le_bytes());
+        hash.bytes(&(turn.len() as u32).to_le_bytes());
+    }
+    hash.0
+}
+
+/// All runs with one key.
+#[derive(Clone, Debug, Default)]
+pub struct Corpus {
+    key: CorpusKey,
+    runs: BTreeMap<String, RunSummary>,
+    counts: PairCounts,
+}
+
+impl Corpus {
+    /// No runs yet.
+    pub fn new(key: CorpusKey) -> Corpus {
+        Corpus {
+            key,
+            ..Corpus::default()
+        }
+    }
+
+    /// Which runs these are.
+    pub fn key(&self) -> &CorpusKey {
+        &self.key
+    }
+
+    /// Takes in a run; one with the same name is replaced.
+    pub fn insert(&mut self, run: RunSummary) {
+        self.remove(&run.name);
+        if run.is_pass() {
+            self.counts.insert(&run.name, &run.pairs);
+        }
+        self.runs.insert(run.name.clone(), run);
+    }
+
+    /// Takes a run out.
+    pub fn remove(&mut self, name: &str) -> Option<RunSummary> {
+        let run = self.runs.remove(name)?;
+        if run.is_pass() {
+            self.counts.remove(&run.name, &run.pairs);
+        }
+        Some(run)
+    }
+
+    /// All runs by name.
+    pub fn runs(&self) -> impl Iterator<Item = &RunSummary> {
+        self.runs.values()
+    }
+
+    /// One run.
+    pub fn get(&self, name: &str) -> Option<&RunSummary> {
+        self.runs.get(name)
+    }
+
+    /// Runs that went wrong, by name.
+    pub fn failing(&self) -> impl Iterator<Item = &RunSummary> {
+        self.runs().filter(|run| run.is_failure())
+    }
+
+    /// Runs that went well, by name.
+    pub fn passing(&self) -> impl Iterator<Item = &RunSummary> {
+        self.runs().filter(|run| run.is_pass())
+    }
+
+    /// What passing runs have in common.
+    pub fn counts(&self) -> &PairCounts {
+        &self.counts
+    }
+
+    /// Number of runs.
+    pub fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// No runs.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+}
+
+/// Runs of any builds, commands and inputs, kept apart.
+#[derive(Clone, Debug, Default)]
+pub struct Corpora {
+    corpora: BTreeMap<CorpusKey, Corpus>,
+    home: HashMap<String, CorpusKey>,
+}
+
+impl Corpora {
+    /// Takes in a run and says which corpus changed; a run with the same name is replaced.
+    pub fn insert(&mut self, run: RunSummary) -> CorpusKey {
+        self.remove(&run.name);
+        let key = run.key.clone();
+        self.home.insert(run.name.clone(), key.clone());
+        let corpus = self.corpora.entry(key.clone());
+        corpus
+            .or_insert_with(|| Corpus::new(key.clone()))
+            .insert(run);
+        key
+    }
+
+    /// Takes a run out and says which corpus changed. A corpus without runs goes.
+    pub fn remove(&mut self, name: &str) -> Option<CorpusKey> {
+        let key = self.home.remove(name)?;
+        if let btree_map::Entry::Occupied(mut corpus) = self.corpora.entry(key.clone()) {
+            corpus.get_mut().remove(name);
+            if corpus.get().is_empty() {
+                corpus.remove();
+            }
+        }
+        Some(key)
+    }
+
+    /// The corpora in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = &Corpus> {
+        self.corpora.values()
+    }
+
+    /// One corpus.
+    pub fn get(&self, key: &CorpusKey) -> Option<&Corpus> {
+        self.corpora.get(key)
+    }
+
+    /// The corpus that a run is in.
+    pub fn of_run(&self, name: &str) -> Option<&Corpus> {
+        self.corpora.get(self.home.get(name)?)
+    }
+}

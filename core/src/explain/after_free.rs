@@ -1,0 +1,68 @@
+//! Memory used or freed again after it was freed.
+
+use super::{
+    draft::{Draft, line},
+    view::View,
+};
+use crate::explanation::{BugKind, Explanation, Role};
+use unsnarl_trace::{EventId, EventKind};
+
+/// Explains a use of a block after it was freed.
+pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanation {
+    let name = view.variable(used);
+    let again = view.event(used).kind == EventKind::Free;
+    let headline = match again {
+        true => format!("{} freed a block that was freed before", view.words(used)),
+        false => format!(
+            "`{name}` was freed while {} still used it",
+            view.words(used)
+        ),
+    };
+    let mut draft = Draft::new(view, BugKind::UseAfterFree, headline);
+    let did = match view.event(used).kind {
+        EventKind::Free => "freed it again",
+        EventKind::Lock | EventKind::SharedLock => "locked it",
+        kind if kind.reads() => "read it",
+        _ => "wrote it",
+    };
+    draft.detail(format!(
+        "{} freed it at {} before {} {did} at {}.",
+        view.words(free),
+        view.at(free),
+        view.words(used),
+        line(&view.place(used), &view.place(free))
+    ));
+    if view.orders.concurrent(free, used) {
+        draft.set().remark = "Nothing orders the two.".to_owned();
+    }
+    if let Some(pointer) = pointer_read(view, used) {
+        draft.step(pointer, "");
+    }
+    draft.step(free, "too early");
+    draft.step(used, "after it was freed");
+    draft.mark(free, Role::Cause);
+    draft.mark(used, Role::Interference);
+    draft.fail();
+    draft.finish()
+}
+
+/// Where the thread that used the block had read a pointer to it.
+fn pointer_read(view: &View, used: EventId) -> Option<EventId> {
+    let before = view
+        .rows
+        .before(view.thread(used), used)
+        .iter()
+        .rev()
+        .take(50)
+        .copied();
+    let same_line = before.filter(|&row| view.event(row).kind.reads());
+    let is_pointer = |row: &EventId| {
+        matches!(
+            view.event(*row).value,
+            Some(unsnarl_trace::Value::Address(_))
+        )
+    };
+    same_line
+        .filter(is_pointer)
+        .find(|&row| view.place(row).line == view.place(used).line)
+}

@@ -1,0 +1,333 @@
+//! Atomicity violations: one thread's two accesses with another thread's in between.
+
+use super::{
+    draft::{Draft, in_runs, line},
+    locking::{lock_name, same_section},
+    view::View,
+};
+use crate::{
+    explanation::{BugKind, Explanation, Region, Role},
+    orders::Section,
+    pairs::{CoupledPairs, Triple, TripleKey},
+};
+use unsnarl_trace::{EventId, SiteId};
+
+/// Explains a triple on one location.
+pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
+    let name = view.variable_of(&[triple.second, triple.first, triple.remote]);
+    let mut draft = Draft::new(
+        view,
+        BugKind::AtomicityViolation,
+        headline(view, triple, &name),
+    );
+    draft.detail(detail(view, triple, &name));
+    draft.set().remark = remark(view, triple, &name);
+    draft.set().contrast = contrast(view, triple);
+    draft.set().region = region(view, triple.first, triple.second);
+    draft.step(triple.first, "");
+    draft.step(triple.remote, "in between");
+    draft.step(triple.second, lost(view, triple));
+    draft.mark(triple.first, Role::Cause);
+    draft.mark(triple.second, Role::Cause);
+    draft.mark(triple.remote, Role::Interference);
+    draft.fail();
+    draft.finish()
+}
+
+/// First access reads, second writes what came of it.
+fn is_lost_update(view: &View, triple: &Triple) -> bool {
+    view.event(triple.first).kind.reads() && !view.event(triple.second).kind.reads()
+}
+
+fn headline(view: &View, triple: &Triple, name: &str) -> String {
+    let (first, second) = (
+        view.event(triple.first).kind,
+        view.event(triple.second).kind,
+    );
+    let who = view.words(triple.first);
+    match (first.reads(), second.reads()) {
+        (true, false) => format!("another thread's update of `{name}` was lost"),
+        (true, true) => {
+            format!("`{name}` changed between two accesses of {who} that belong together")
+        }
+        (false, true) => format!("`{name}` was overwritten before {who} read it back"),
+        (false, false) => format!("`{name}` was read while {who} was only half done with it"),
+    }
+}
+
+fn detail(view: &View, triple: &Triple, name: &str) -> String {
+    let who = view.words(triple.first);
+    let (first, second) = (view.place(triple.first), view.place(triple.second));
+    let did = |row: EventId| {
+        if view.event(row).kind.reads() {
+            "read"
+        } else {
+            "wrote"
+        }
+    };
+    let value = |row: EventId| view.value(row).filter(|value| value != "a pointer");
+    let begin = format!(
+        "{who} {} {name}{}",
+        did(triple.first),
+        view.equals(triple.first)
+    );
+    let end = match (is_lost_update(view, triple), value(triple.second)) {
+        (true, Some(value)) => format!("and wrote {value}"),
+        (true, None) => "and wrote it back".to_owned(),
+        (false, Some(value)) => format!("and {} {value}", did(triple.second)),
+        (false, None) => format!("and {} it", did(triple.second)),
+    };
+    let places = if (&first.file, first.line) == (&second.file, second.line) {
+        format!("{begin} {end} at {}", view.at(triple.second))
+    } else {
+        format!(
+            "{begin} at {} {end} at {}",
+            view.at(triple.first),
+            line(&second, &first)
+        )
+    };
+    let remote = match value(triple.remote) {
+        Some(value) => format!("{} {value}", did_remote(view, triple)),
+        None => format!("{} it", did_remote(view, triple)),
+    };
+    let other = view.words(triple.remote);
+    format!(
+        "{places};\nin between {other} {remote} at {}.",
+        view.at(triple.remote)
+    )
+}
+
+/// What the access in between did that matters: its write, unless only reading mattered.
+fn did_remote(view: &View, triple: &Triple) -> &'static str {
+    if view.event(triple.remote).kind.writes() {
+        "wrote"
+    } else {
+        "read"
+    }
+}
+
+/// `500 is gone`.
+fn lost(view: &View, triple: &Triple) -> String {
+    let gone = view
+        .value(triple.remote)
+        .filter(|value| value != "a pointer");
+    match gone {
+        Some(value)
+            if is_lost_update(view, triple)
+                && Some(&value) != view.value(triple.second).as_ref() =>
+        {
+            format!("{value} is gone")
+        }
+        _ if is_lost_update(view, triple) => "the update in between is gone".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// What the locks say: two critical sections, a lock that one side lacks, none at all.
+fn remark(view: &View, triple: &Triple, name: &str) -> String {
+    let held = |row| view.orders.locks_held(row);
+    let (first, second, remote) = (held(triple.first), held(triple.second), held(triple.remote));
+    let has =
+        |sections: &[Section], section: &Section| sections.iter().any(|s| s.lock == section.lock);
+    let everywhere = first.iter().find(|s| has(&second, s) && has(&remote, s));
+    if let Some(section) = everywhere
+        && !same_section(view, triple.first, triple.second, section.lock)
+    {
+        let lock = lock_name(view, section);
+        let whose = enclosing(view, triple.first, triple.second);
+        return format!(
+            "Each access holds `{lock}`, but the two critical sections of {whose} are one step in meaning."
+        );
+    }
+    if let Some(section) = first.iter().find(|s| has(&second, s) && !has(&remote, s)) {
+        let at = line(&view.place(triple.remote), &view.place(triple.first));
+        return format!(
+            "{} holds `{}`, {at} does not.",
+            view.words(triple.first),
+            lock_name(view, section)
+        );
+    }
+    let races = view.orders.is_race(triple.first, triple.remote)
+        || view.orders.is_race(triple.remote, triple.second);
+    match (
+        races,
+        first.is_empty() && second.is_empty() && remote.is_empty(),
+    ) {
+        (true, true) => format!("No lock guards `{name}`: this is also a data race."),
+        (true, false) => format!("No common lock guards `{name}`: this is also a data race."),
+        (false, true) if view.event(triple.second).kind.is_atomic() => {
+            "Each access is atomic, but together they are not one step.".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The function that both rows are in, or that called what they are in; else the thread.
+fn enclosing(view: &View, first: EventId, second: EventId) -> String {
+    match common_function(view, first, second) {
+        Some((function, ..)) if !function.is_empty() => function,
+        _ => view.words(first),
+    }
+}
+
+/// The innermost function that leads to both rows, with the sites in it.
+fn common_function(
+    view: &View,
+    first: EventId,
+    second: EventId,
+) -> Option<(String, SiteId, SiteId)> {
+    let (a, b) = (view.call_sites(first), view.call_sites(second));
+    let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (*a.get(same).or(a.last())?, *b.get(same).or(b.last())?);
+    let (of_a, of_b) = (
+        &view.run.meta.site(a).function,
+        &view.run.meta.site(b).function,
+    );
+    (of_a == of_b).then(|| (of_a.clone(), a, b))
+}
+
+/// The lines that should be one step.
+pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Region> {
+    let (function, from, to) = common_function(view, first, second)?;
+    let (from, to) = (view.run.meta.site(from), view.run.meta.site(to));
+    let held = view.orders.locks_held(first);
+    let guards = held.iter().find(|section| {
+        view.orders
+            .locks_held(second)
+            .iter()
+            .any(|s| s.lock == section.lock)
+    });
+    (from.file == to.file && from.line != 0).then(|| Region {
+        file: from.file.clone(),
+        first: from.line.min(to.line),
+        last: from.line.max(to.line),
+        function,
+        lock: guards.map(|section| lock_name(view, section)),
+    })
+}
+
+fn contrast(view: &View, triple: &Triple) -> String {
+    let counts = view.corpus.counts();
+    let key = TripleKey {
+        first: view.key(triple.first),
+        remote: view.key(triple.remote),
+        second: view.key(triple.second),
+    };
+    let here = view.place(triple.first);
+    let (remote, second) = (view.place(triple.remote), view.place(triple.second));
+    let between = if here.line == second.line && here.file == second.file {
+        format!("within {}", line(&here, &remote))
+    } else {
+        format!(
+            "between {} and {}",
+            line(&here, &remote),
+            line(&second, &remote).trim_start_matches("line ")
+        )
+        .replacen("between line", "between lines", 1)
+    };
+    match (counts.triple_runs(key), counts.passing()) {
+        (_, 0) => String::new(),
+        (0, of) => format!(
+            "{} no other thread's line {} ran {between}.",
+            in_runs(of, of),
+            remote.line
+        ),
+        (runs, of) => format!(
+            "{} that happens too, without harm there.",
+            in_runs(runs, of)
+        ),
+    }
+}
+
+/// Explains two pairs on two locations that run in opposite directions.
+pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
+    let (first, second) = (&couple.first, &couple.second);
+    let x = view.variable_of(&[first.head, first.tail]);
+    let y = view.variable_of(&[second.tail, second.head]);
+    let headline = multi_headline(view, couple, &x, &y);
+    let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
+    let (who, other) = (view.words(first.head), view.words(first.tail));
+    let (a, d) = (view.place(first.head), view.place(second.tail));
+    let (b, c) = (view.place(first.tail), view.place(second.head));
+    let do_x = |row| verb_of(view, row);
+    let remote = if (&b.file, b.line) == (&c.file, c.line) {
+        format!("{other} was at {} with both", view.at(first.tail))
+    } else {
+        format!(
+            "{other} {} {x} at {} and {} {y} at {}",
+            do_x(first.tail),
+            view.at(first.tail),
+            do_x(second.head),
+            line(&c, &b)
+        )
+    };
+    draft.detail(format!(
+        "{who} {} {x} at {} and {} {y} at {};\nin between {remote}.",
+        do_x(first.head),
+        view.at(first.head),
+        do_x(second.tail),
+        line(&d, &a)
+    ));
+    draft.set().contrast = multi_contrast(view);
+    draft.set().region = region(view, first.head, second.tail);
+    draft.set().remark = multi_remark(view, couple);
+    draft.step(first.head, "");
+    draft.step(first.tail, "in between");
+    draft.step(second.head, "in between");
+    draft.step(second.tail, "");
+    draft.mark(first.head, Role::Cause);
+    draft.mark(second.tail, Role::Cause);
+    draft.mark(first.tail, Role::Interference);
+    draft.mark(second.head, Role::Interference);
+    draft.fail();
+    draft.finish()
+}
+
+fn verb_of(view: &View, row: EventId) -> &'static str {
+    match view.event(row).kind {
+        kind if kind.writes() => "wrote",
+        _ => "read",
+    }
+}
+
+fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> String {
+    let (tail, head) = (
+        view.event(couple.first.tail).kind,
+        view.event(couple.second.head).kind,
+    );
+    if !tail.writes() && !head.writes() {
+        return format!("`{x}` and `{y}` were read while only one of them was new");
+    }
+    let who = view.words(couple.first.head);
+    if x == y {
+        return format!("two accesses of {who} to `{x}` that belong together were interrupted");
+    }
+    format!("`{x}` and `{y}` changed between two steps of {who} that belong together")
+}
+
+fn multi_contrast(view: &View) -> String {
+    match view.corpus.counts().passing() {
+        0 => String::new(),
+        of => format!(
+            "{} the two threads have one order for both.",
+            in_runs(of, of)
+        ),
+    }
+}
+
+fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
+    let (from, to) = (couple.first.head, couple.second.tail);
+    let held = view.orders.locks_held(from);
+    let second = view.orders.locks_held(to);
+    match held
+        .iter()
+        .find(|section| second.iter().any(|s| s.lock == section.lock))
+    {
+        Some(section) if !same_section(view, from, to, section.lock) => format!(
+            "Each access holds `{}`, but the two critical sections of {} are one step in meaning.",
+            lock_name(view, section),
+            enclosing(view, from, to)
+        ),
+        _ => String::new(),
+    }
+}

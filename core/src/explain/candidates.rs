@@ -1,0 +1,366 @@
+//! What may have caused a failure: evidence of the procedures, each with a cost. The cheapest wins.
+
+use super::view::View;
+use crate::{
+    Budget,
+    orders::DependencyKind,
+    pairs::{
+        CoupledPairs, PairKey, Triple, TripleKey, procedure_one, procedure_three, procedure_two,
+        triples,
+    },
+};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, EventKind};
+
+/// One possible cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Story {
+    /// Two accesses that belong together were interrupted.
+    Atomicity(Triple),
+    /// The same over two locations.
+    MultiVariable(CoupledPairs),
+    /// `early` ran before `late`; passing runs have them the other way round.
+    Order {
+        /// What ran first in the failing run.
+        early: EventId,
+        /// What ran after it.
+        late: EventId,
+    },
+    /// `reader` ran, but the write that precedes it in passing runs did not.
+    Missing {
+        /// As in passing runs: the write and the read.
+        original: PairKey,
+        /// The read in the failing run.
+        reader: EventId,
+    },
+    /// A block was used (or freed again) after it was freed.
+    AfterFree {
+        /// Where it was freed.
+        free: EventId,
+        /// Where it was used.
+        used: EventId,
+    },
+}
+
+/// A story with what speaks for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Candidate {
+    /// What may have happened.
+    pub story: Story,
+    /// Less is better.
+    pub cost: u32,
+    /// No passing run has it, and passing runs have been seen.
+    pub new: bool,
+    /// It flowed into the failure.
+    pub relevant: bool,
+    /// Where it was complete; earlier ones come first among equals.
+    at: EventId,
+}
+
+/// Cost of one step of distance to the failure.
+const PER_STEP: u32 = 4;
+/// Distance of what did not flow into the failure.
+const UNRELATED: u32 = 30;
+/// Cost of what passing runs have too.
+const NOT_NEW: u32 = 20;
+
+/// All candidates, best first.
+pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
+    let mut found = after_free(view);
+    found.extend(interrupted(view));
+    found.extend(reordered(view));
+    found.extend(missing(view));
+    if budget.stop().is_none() {
+        found.extend(coupled(view, budget));
+    }
+    found.sort_by_key(|candidate| (candidate.cost, candidate.at, rows(view, &candidate.story)));
+    found
+}
+
+fn distance(view: &View, rows: &[EventId]) -> u32 {
+    rows.iter()
+        .filter_map(|row| view.slice.distance(*row))
+        .min()
+        .unwrap_or(UNRELATED)
+}
+
+fn candidate(view: &View, story: Story, rows: &[EventId], contrast: u32, new: bool) -> Candidate {
+    let distance = distance(view, rows);
+    Candidate {
+        story,
+        cost: distance * PER_STEP + contrast,
+        new,
+        relevant: distance < UNRELATED,
+        at: rows.iter().copied().max().unwrap_or_default(),
+    }
+}
+
+/// Rows of a story, to make the order of equals definite.
+fn rows(view: &View, story: &Story) -> (EventId, EventId) {
+    match story {
+        Story::Atomicity(triple) => (triple.first, triple.remote),
+        Story::MultiVariable(couple) => (couple.first.head, couple.second.tail),
+        Story::Order { early, late } => (*early, *late),
+        Story::Missing { reader, .. } => (*reader, view.failure),
+        Story::AfterFree { free, used } => (*free, *used),
+    }
+}
+
+/// Unserializable triples of the failing run. What passing runs have too may still be the cause, with
+/// other values, when the failure itself read it; then it has to be near.
+fn interrupted(view: &View) -> Vec<Candidate> {
+    let counts = view.corpus.counts();
+    let mut found = Vec::new();
+    triples(&view.run, view.orders.accesses(), |triple| {
+        let key = TripleKey {
+            first: view.key(triple.first),
+            remote: view.key(triple.remote),
+            second: view.key(triple.second),
+        };
+        let runs = counts.triple_runs(key);
+        let story = classify(view, triple, key);
+        let contrast = seen(runs, counts.passing()) + harmless(view, &triple);
+        let rows = [triple.second, triple.remote];
+        found.push(candidate(
+            view,
+            story,
+            &rows,
+            contrast,
+            runs == 0 && counts.passing() > 0,
+        ));
+    });
+    keep_best(found)
+}
+
+/// Cost of being seen in passing runs.
+fn seen(runs: u32, passing: u32) -> u32 {
+    match (runs, passing) {
+        (_, 0) => NOT_NEW / 4,
+        (0, _) => 0,
+        (runs, passing) => NOT_NEW + NOT_NEW * runs / passing,
+    }
+}
+
+/// A thread that writes, lets another write, and reads what is there now is mostly fine with it (a shared
+/// counter); one that reads the same value twice has noticed nothing.
+fn harmless(view: &View, triple: &Triple) -> u32 {
+    let (first, second) = (view.event(triple.first), view.event(triple.second));
+    let unchanged = first.value.is_some() && first.value == second.value;
+    match (first.kind.reads(), second.kind.reads()) {
+        (true, true) if unchanged => NOT_NEW,
+        (false, true) => NOT_NEW / 4,
+        _ => 0,
+    }
+}
+
+/// Are the three meant as one step, or were two of them meant to have one order? When passing runs have
+/// the other thread's access on both sides, each order alone is fine; when only ever on one side, the
+/// order was meant.
+fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
+    const ENOUGH: u32 = 3;
+    let counts = view.corpus.counts();
+    let runs = |head, tail| counts.stats(PairKey { head, tail }).runs;
+    let remote_first = runs(key.remote, key.first).max(runs(key.remote, key.second));
+    let remote_last = runs(key.second, key.remote).max(runs(key.first, key.remote));
+    let (first, second) = (
+        view.event(triple.first).kind,
+        view.event(triple.second).kind,
+    );
+    let symmetric = view.place(triple.remote).function == view.place(triple.second).function;
+    let carried = first == EventKind::Rmw || second == EventKind::Rmw || symmetric;
+    let updates = first.reads() && second.writes();
+    match (remote_first, remote_last) {
+        _ if updates || carried => Story::Atomicity(triple),
+        (0, last) if last >= ENOUGH => Story::Order {
+            early: triple.remote,
+            late: triple.second,
+        },
+        (first, 0) if first >= ENOUGH => Story::Order {
+            early: triple.first,
+            late: triple.remote,
+        },
+        _ if counts.passing() < ENOUGH && tears_down(view, triple.remote) => Story::Order {
+            early: triple.remote,
+            late: triple.second,
+        },
+        _ => Story::Atomicity(triple),
+    }
+}
+
+/// Sets a pointer to NULL.
+fn tears_down(view: &View, row: EventId) -> bool {
+    view.value(row).as_deref() == Some("NULL")
+}
+
+/// Of stories about the same lines one is enough.
+fn keep_best(mut found: Vec<Candidate>) -> Vec<Candidate> {
+    const KEEP: usize = 400;
+    found.sort_by_key(|candidate| (candidate.cost, candidate.at));
+    found.truncate(KEEP);
+    found
+}
+
+/// Test Procedure I: pairs that passing runs have only the other way round.
+fn reordered(view: &View) -> Vec<Candidate> {
+    let counts = view.corpus.counts();
+    if counts.passing() == 0 {
+        return Vec::new();
+    }
+    let new = procedure_one(&view.run, view.pairs(), counts);
+    let pairs = new
+        .iter()
+        .filter(|pair| counts.stats(pair.key.reversed()).runs > 0);
+    let pairs = pairs.map(|pair| {
+        let occurrence = nearest_occurrence(view, pair.key).unwrap_or((pair.head, pair.tail));
+        let backward = counts.stats(pair.key.reversed()).runs;
+        let contrast =
+            2 + NOT_NEW * (counts.passing() - backward.min(counts.passing())) / counts.passing();
+        let story = Story::Order {
+            early: occurrence.0,
+            late: occurrence.1,
+        };
+        candidate(view, story, &[occurrence.0, occurrence.1], contrast, true)
+    });
+    pairs.collect()
+}
+
+/// The occurrence of a pair that is nearest to the failure.
+fn nearest_occurrence(view: &View, key: PairKey) -> Option<(EventId, EventId)> {
+    let mut best: Option<(u32, EventId, EventId)> = None;
+    crate::orders::dependencies(&view.run, view.orders.accesses(), |dependency| {
+        if view.key(dependency.head) == key.head && view.key(dependency.tail) == key.tail {
+            let here = (
+                distance(view, &[dependency.tail]),
+                dependency.head,
+                dependency.tail,
+            );
+            best = Some(best.map_or(here, |best| best.min(here)));
+        }
+    });
+    best.map(|(_, head, tail)| (head, tail))
+}
+
+/// Test Procedure II: reads of the failure whose write, present in passing runs, never came.
+fn missing(view: &View) -> Vec<Candidate> {
+    let counts = view.corpus.counts();
+    if counts.passing() == 0 {
+        return Vec::new();
+    }
+    let mut readers: FxHashMap<_, EventId> = FxHashMap::default();
+    for (row, event) in view
+        .run
+        .events
+        .iter()
+        .filter(|(_, event)| event.kind.reads())
+    {
+        let slot = readers.entry(view.key(row)).or_insert(row);
+        if event.kind.reads() && distance(view, &[row]) <= distance(view, &[*slot]) {
+            *slot = row;
+        }
+    }
+    let pairs = procedure_two(view.pairs(), counts);
+    let of_reads = pairs.iter().filter_map(|pair| {
+        let reader = *readers.get(&pair.original.tail)?;
+        let writes = counts.site(pair.original.head)?.class != crate::pairs::AccessClass::Read;
+        (writes && same_variable(view, pair.original, reader)).then_some((pair, reader))
+    });
+    let of_reads = of_reads.filter(|(pair, reader)| !ran_before(view, pair.original, *reader));
+    let stories = of_reads.map(|(pair, reader)| {
+        let story = Story::Missing {
+            original: pair.original,
+            reader,
+        };
+        candidate(
+            view,
+            story,
+            &[reader],
+            if pair.partner.is_some() { 4 } else { 2 },
+            true,
+        )
+    });
+    stories.collect()
+}
+
+fn same_variable(view: &View, original: PairKey, reader: EventId) -> bool {
+    view.corpus.counts().location(original) == view.run.location(view.event(reader).location)
+}
+
+/// Did the write happen before the read after all (and something else came in between)?
+fn ran_before(view: &View, original: PairKey, reader: EventId) -> bool {
+    let location = view.event(reader).location;
+    let before = view.orders.accesses().before(location, reader);
+    before.iter().any(|&row| view.key(row) == original.head)
+}
+
+/// Test Procedure III.
+fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
+    const BEHIND_ONE_AND_TWO: u32 = 8;
+    let passing: Vec<_> = view.corpus.passing().map(|run| &*run.pairs).collect();
+    let couples = procedure_three(&view.run, view.orders.accesses(), &passing, budget);
+    let stories = couples.into_iter().map(|couple| {
+        let both = distance(view, &[couple.first.head, couple.first.tail])
+            .max(distance(view, &[couple.second.head, couple.second.tail]));
+        let output = [couple.first, couple.second]
+            .iter()
+            .any(|d| d.kind == DependencyKind::Flow);
+        let mut found = candidate(
+            view,
+            Story::MultiVariable(couple),
+            &[
+                couple.first.head,
+                couple.first.tail,
+                couple.second.head,
+                couple.second.tail,
+            ],
+            BEHIND_ONE_AND_TWO + if output { 0 } else { 4 },
+            true,
+        );
+        found.cost += both.min(UNRELATED) * PER_STEP / 2;
+        found
+    });
+    keep_best(stories.collect())
+}
+
+/// Blocks that were used after they were freed.
+fn after_free(view: &View) -> Vec<Candidate> {
+    let freed = view
+        .run
+        .events
+        .iter()
+        .filter(|(_, event)| event.kind == EventKind::Free);
+    let mut freed: Vec<(&str, EventId)> = freed
+        .map(|(row, event)| (view.run.location(event.location), row))
+        .collect();
+    freed.sort();
+    freed.dedup_by_key(|(block, _)| *block);
+    if freed.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (row, event) in view.run.events.iter() {
+        let name = view.run.location(event.location);
+        let block = name.rsplit_once(")+").map_or(name, |(block, _)| {
+            name.get(..block.len() + 1).unwrap_or(name)
+        });
+        let free = freed
+            .binary_search_by_key(&block, |(block, _)| *block)
+            .ok()
+            .and_then(|at| freed.get(at));
+        let Some(&(_, free)) = free.filter(|(_, free)| *free < row && !block.is_empty()) else {
+            continue;
+        };
+        let uses = event.kind.is_access()
+            || event.kind == EventKind::Free
+            || event.kind == EventKind::Lock;
+        if uses {
+            found.push(candidate(
+                view,
+                Story::AfterFree { free, used: row },
+                &[row],
+                0,
+                true,
+            ));
+        }
+    }
+    keep_best(found)
+}

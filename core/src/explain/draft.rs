@@ -1,0 +1,244 @@
+//! Putting an explanation together: steps in order, marks with step numbers, edges, identity.
+
+use super::view::View;
+use crate::{
+    explanation::{BugKind, Certainty, Edge, EdgeKind, Explanation, Place, Role, SiteMark, Step},
+    facts::basename,
+    pairs::Fnv,
+};
+use unsnarl_trace::{EventId, Mode};
+
+/// What the parts of this module need to know of a story.
+pub(super) struct Draft<'v, 'a> {
+    view: &'v View<'a>,
+    explanation: Explanation,
+    marks: Vec<(EventId, SiteMark)>,
+}
+
+impl<'v, 'a> Draft<'v, 'a> {
+    /// Begins an explanation with its class and first line.
+    pub fn new(view: &'v View<'a>, kind: BugKind, headline: String) -> Draft<'v, 'a> {
+        let explanation = Explanation {
+            id: String::new(),
+            kind,
+            headline,
+            detail: String::new(),
+            remark: String::new(),
+            contrast: String::new(),
+            certainty: Certainty::Possible,
+            runs: vec![view.summary.name.clone()],
+            failure: view.failure_place(),
+            steps: Vec::new(),
+            sites: Vec::new(),
+            edges: Vec::new(),
+            region: None,
+            invariants: Vec::new(),
+            engines: Vec::new(),
+            confirmed: None,
+            caveats: caveats(view),
+        };
+        Draft {
+            view,
+            explanation,
+            marks: Vec::new(),
+        }
+    }
+
+    /// Who did it, where.
+    pub fn detail(&mut self, detail: String) {
+        self.explanation.detail = detail;
+    }
+
+    /// The explanation so far.
+    pub fn set(&mut self) -> &mut Explanation {
+        &mut self.explanation
+    }
+
+    /// Adds a step unless the row is one already.
+    pub fn step(&mut self, row: EventId, note: impl Into<String>) {
+        if self
+            .explanation
+            .steps
+            .iter()
+            .all(|step| step.event != row.0)
+        {
+            let step = self.view.step(row, note);
+            self.explanation.steps.push(step);
+        }
+    }
+
+    /// Adds a step in which nothing was accessed.
+    pub fn add(&mut self, step: Step) {
+        self.explanation.steps.push(step);
+    }
+
+    /// Marks the site of a row.
+    pub fn mark(&mut self, row: EventId, role: Role) {
+        self.marks.push((row, self.view.mark(row, role)));
+    }
+
+    /// Marks a place that the failing run did not reach.
+    pub fn mark_place(&mut self, mark: SiteMark) {
+        self.marks.push((EventId(u32::MAX), mark));
+    }
+
+    /// Adds the step in which the run fails: to the step that is the failing read, or as its own.
+    pub fn fail(&mut self) {
+        let Some(step) = self.view.failure_step() else {
+            return;
+        };
+        let last = self
+            .explanation
+            .steps
+            .iter_mut()
+            .find(|known| known.event == step.event);
+        match last {
+            Some(known) => known.effect = step.effect,
+            None => self.explanation.steps.push(step.clone()),
+        }
+        let event = EventId(step.event);
+        if self
+            .marks
+            .iter()
+            .all(|(row, mark)| *row != event || mark.place.line != step.place.line)
+        {
+            let mark = SiteMark {
+                place: step.place,
+                thread: self.view.words(self.view.failure),
+                access: step.access,
+                location: step.location,
+                role: Role::Failure,
+                step: None,
+            };
+            self.marks.push((event, mark));
+        }
+    }
+
+    /// Orders the steps, numbers the marks, draws the edges and names the explanation.
+    pub fn finish(mut self) -> Explanation {
+        self.explanation.steps.sort_by_key(|step| step.event);
+        for step in &self.explanation.steps {
+            let event = EventId(step.event);
+            if self.marks.iter().all(|(row, _)| *row != event) && step.event <= self.view.failure.0
+            {
+                self.marks.push((event, self.view.mark(event, Role::Step)));
+            }
+        }
+        self.marks.sort_by_key(|(row, mark)| (mark.role, *row));
+        let steps = &self.explanation.steps;
+        for (row, mark) in &mut self.marks {
+            let at = steps.iter().position(|step| step.event == row.0);
+            mark.step = at.map(|at| at as u32 + 1);
+        }
+        self.explanation.edges = self.edges();
+        self.explanation.sites = self.marks.into_iter().map(|(_, mark)| mark).collect();
+        self.explanation.id = id(&self.explanation);
+        self.explanation
+    }
+
+    /// The order in which the steps ran, where the thread changes, and where a value flowed.
+    fn edges(&self) -> Vec<Edge> {
+        let index = |event: u32| {
+            self.marks
+                .iter()
+                .position(|(row, _)| row.0 == event)
+                .map(|at| at as u32)
+        };
+        let mut edges = Vec::new();
+        for pair in self.explanation.steps.windows(2) {
+            let [before, after] = pair else { continue };
+            let (Some(from), Some(to)) = (index(before.event), index(after.event)) else {
+                continue;
+            };
+            if before.thread == after.thread || from == to {
+                continue;
+            }
+            let event = self.view.event(EventId(after.event));
+            let source = self
+                .view
+                .orders
+                .last_write_before(event.location, EventId(after.event));
+            let flows = event.kind.reads() && source == Some(EventId(before.event));
+            edges.push(Edge {
+                from,
+                to,
+                kind: if flows {
+                    EdgeKind::Flow
+                } else {
+                    EdgeKind::Failing
+                },
+            });
+        }
+        edges
+    }
+}
+
+/// Made from the class and the causes, so that it stays when runs are added.
+fn id(explanation: &Explanation) -> String {
+    let mut hash = Fnv::default();
+    hash.text(&format!("{:?}", explanation.kind));
+    let causes = explanation
+        .sites
+        .iter()
+        .filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    for mark in causes {
+        hash.text(basename(&mark.place.file));
+        hash.text(&mark.place.function);
+        hash.text(&mark.place.text);
+        hash.bytes(&mark.place.line.to_le_bytes());
+    }
+    format!("{:08x}", (hash.0 ^ hash.0 >> 32) as u32)
+}
+
+fn caveats(view: &View) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let passing = view.corpus.counts().passing();
+    match passing {
+        0 => caveats.push("There is no passing run to compare with.".to_owned()),
+        1..5 => caveats.push(format!("There {} to compare with.", few(passing))),
+        _ => {}
+    }
+    if !view.summary.exact {
+        caveats.push(match view.run.meta.mode {
+            Mode::Imported => {
+                "The trace is from another tool: order and values may be inexact.".to_owned()
+            }
+            _ => "Threads ran freely when this was recorded: order and values may be inexact."
+                .to_owned(),
+        });
+    }
+    if let Some(first) = view.orders.anomalies().first() {
+        caveats.push(format!(
+            "The trace has oddities: {} ({}).",
+            first.kind,
+            view.at(first.event)
+        ));
+    }
+    caveats
+}
+
+fn few(runs: u32) -> String {
+    if runs == 1 {
+        "is only one passing run".to_owned()
+    } else {
+        format!("are only {runs} passing runs")
+    }
+}
+
+/// `line 100`, or `bank.c:100` when it is in another file than `beside`.
+pub(super) fn line(place: &Place, beside: &Place) -> String {
+    if place.file == beside.file && place.line != 0 {
+        format!("line {}", place.line)
+    } else {
+        crate::facts::short(place)
+    }
+}
+
+/// `In all 97 passing runs`, `In 12 of 97 passing runs`, `In the only passing run`.
+pub(super) fn in_runs(runs: u32, of: u32) -> String {
+    match (runs, of) {
+        (1, 1) => "In the only passing run".to_owned(),
+        (runs, of) if runs == of => format!("In all {of} passing runs"),
+        (runs, of) => format!("In {runs} of {of} passing runs"),
+    }
+}

@@ -1,0 +1,21 @@
+//! What locks say about rows, in words.
+
+use super::view::View;
+use crate::{facts, orders::Section};
+use unsnarl_trace::{EventId, LocationId};
+
+/// The lock of a section, as the source says it.
+pub(super) fn lock_name(view: &View, section: &Section) -> String {
+    facts::variable(&view.run, &view.event(section.acquired))
+}
+
+/// Are both rows in one and the same critical section of the lock?
+pub(super) fn same_section(view: &View, a: EventId, b: EventId, lock: LocationId) -> bool {
+    let of = |row| {
+        view.orders
+            .locks_held(row)
+            .into_iter()
+            .find(|section| section.lock == lock)
+    };
+    matches!((of(a), of(b)), (Some(a), Some(b)) if a.acquired == b.acquired)
+}

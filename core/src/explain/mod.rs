@@ -1,0 +1,227 @@
+//! From findings to what a person reads: one explanation per cause of failure, best first.
+//!
+//! Each failing run gets its cheapest story (`candidates`); runs that fail at the same place for the same
+//! reason share one explanation. A story is told only as far as the run and its corpus bear it out.
+
+mod after_free;
+mod atomicity;
+mod candidates;
+mod deadlock;
+mod draft;
+mod locking;
+mod order;
+mod sequential;
+mod slice;
+mod view;
+
+use crate::{
+    budget::{Budget, Outcome, StopReason},
+    corpus::{Corpus, RunSummary},
+    explanation::{BugKind, Certainty, Explanation},
+};
+use candidates::{Candidate, Story, candidates};
+use std::collections::BTreeMap;
+use view::View;
+
+/// Failing runs of one failure place that are looked at: the shortest ones.
+const LOOKED_AT: usize = 16;
+
+/// Explains why the failing runs of a corpus fail. No findings with [`StopReason::Complete`] means that
+/// nothing failed, or that nothing in the runs explains the failures ([`unexplained`] tells which).
+pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
+    if let Some(note) = sequential::sequential(corpus) {
+        return Outcome {
+            findings: vec![note],
+            stopped: StopReason::Complete,
+        };
+    }
+    let mut told: Vec<Told> = Vec::new();
+    let mut stopped = StopReason::Complete;
+    for runs in by_place(corpus).into_values() {
+        for run in runs.iter().take(LOOKED_AT) {
+            if let Some(reason) = budget.stop() {
+                stopped = reason;
+                break;
+            }
+            if let Some(new) = tell(corpus, run, budget) {
+                add(&mut told, new);
+            }
+        }
+        claim(&mut told, &runs);
+    }
+    Outcome {
+        findings: ranked(told),
+        stopped,
+    }
+}
+
+/// Names of failing runs that no explanation covers.
+pub fn unexplained(corpus: &Corpus, explanations: &[Explanation]) -> Vec<String> {
+    let explained = |name: &String| {
+        explanations
+            .iter()
+            .any(|explanation| explanation.runs.contains(name))
+    };
+    let failing = corpus.failing().map(|run| run.name.clone());
+    failing.filter(|name| !explained(name)).collect()
+}
+
+/// An explanation with the cost of its story and the runs that told it.
+struct Told {
+    explanation: Explanation,
+    cost: u32,
+    times: usize,
+    place: String,
+}
+
+/// Failing runs by the place and kind of failure, the shortest first.
+fn by_place(corpus: &Corpus) -> BTreeMap<String, Vec<&RunSummary>> {
+    let mut places: BTreeMap<String, Vec<&RunSummary>> = BTreeMap::new();
+    for run in corpus.failing() {
+        places.entry(failure_place(run)).or_default().push(run);
+    }
+    for runs in places.values_mut() {
+        runs.sort_by(|a, b| (a.events, &a.name).cmp(&(b.events, &b.name)));
+    }
+    places
+}
+
+fn failure_place(run: &RunSummary) -> String {
+    let site = run
+        .failure
+        .as_ref()
+        .and_then(|failure| failure.site.as_ref());
+    let place = site.map_or(String::new(), |site| format!("{}:{}", site.file, site.line));
+    let kind = run
+        .failure_kind
+        .map_or(String::new(), |kind| format!("{kind:?}"));
+    format!("{} {kind} {place}", run.outcome.name())
+}
+
+/// The story of one failing run.
+fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
+    let view = View::new(corpus, run)?;
+    let place = failure_place(run);
+    if run.outcome == unsnarl_trace::Outcome::Deadlocked
+        && let Some(mut explanation) = deadlock::deadlock(&view)
+    {
+        explanation.engines = vec!["orders".to_owned()];
+        return Some(Told {
+            explanation,
+            cost: 0,
+            times: 1,
+            place,
+        });
+    }
+    let best = candidates(&view, budget).into_iter().next()?;
+    let mut explanation = write(&view, &best);
+    explanation.certainty = certainty(corpus, &best);
+    explanation.engines = vec!["orders".to_owned(), "pairs".to_owned()];
+    Some(Told {
+        explanation,
+        cost: best.cost,
+        times: 1,
+        place,
+    })
+}
+
+fn write(view: &View, candidate: &Candidate) -> Explanation {
+    match &candidate.story {
+        Story::Atomicity(triple) => atomicity::single(view, triple),
+        Story::MultiVariable(couple) => atomicity::multi(view, couple),
+        Story::Order { early, late } => order::swapped(view, *early, *late),
+        Story::Missing { original, reader } => order::missing(view, *original, *reader),
+        Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
+    }
+}
+
+/// Likely needs enough passing runs to compare with, or that the failure read it directly.
+fn certainty(corpus: &Corpus, candidate: &Candidate) -> Certainty {
+    const ENOUGH: u32 = 5;
+    let compared = candidate.new && corpus.counts().passing() >= ENOUGH;
+    let direct = candidate.relevant && candidate.cost < 60;
+    if compared && candidate.relevant || direct {
+        Certainty::Likely
+    } else {
+        Certainty::Possible
+    }
+}
+
+/// The same class about the same locations at the same failure is one explanation; the cheapest version stays.
+fn add(told: &mut Vec<Told>, new: Told) {
+    let subject = |explanation: &Explanation| -> Vec<String> {
+        let mut names: Vec<String> = explanation
+            .sites
+            .iter()
+            .map(|mark| mark.location.clone())
+            .collect();
+        names.retain(|name| !name.is_empty());
+        names.sort();
+        names.dedup();
+        names
+    };
+    let same = |known: &&mut Told| {
+        known.explanation.id == new.explanation.id
+            || known.place == new.place
+                && known.explanation.kind == new.explanation.kind
+                && subject(&known.explanation) == subject(&new.explanation)
+    };
+    match told.iter_mut().find(same) {
+        Some(known) => {
+            let runs = std::mem::take(&mut known.explanation.runs);
+            let (times, better) = (known.times + 1, new.cost < known.cost);
+            let added = new.explanation.runs.clone();
+            if better {
+                *known = Told {
+                    place: known.place.clone(),
+                    ..new
+                };
+            }
+            known.times = times;
+            known.explanation.runs = runs;
+            known.explanation.runs.extend(added);
+        }
+        None => told.push(new),
+    }
+}
+
+/// Runs that fail at the same place and were not looked at belong to the explanation told most often there.
+fn claim(told: &mut [Told], runs: &[&RunSummary]) {
+    let Some(first) = runs.first() else { return };
+    let place = failure_place(first);
+    let known: Vec<String> = told
+        .iter()
+        .flat_map(|told| told.explanation.runs.clone())
+        .collect();
+    let here = told.iter_mut().filter(|told| told.place == place);
+    let Some(most) = here.max_by_key(|told| (told.times, std::cmp::Reverse(told.cost))) else {
+        return;
+    };
+    let rest = runs
+        .iter()
+        .map(|run| run.name.clone())
+        .filter(|name| !known.contains(name));
+    most.explanation.runs.extend(rest);
+    most.explanation.runs.sort();
+}
+
+/// Best first: told most surely, by most runs, at least cost.
+fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
+    told.sort_by_key(|told| {
+        let sequential = told.explanation.kind == BugKind::Sequential;
+        (
+            sequential,
+            told.explanation.certainty,
+            std::cmp::Reverse(told.times),
+            told.cost,
+            told.explanation.id.clone(),
+        )
+    });
+    let ranked = told.into_iter().map(|told| {
+        let mut explanation = told.explanation;
+        explanation.runs.sort();
+        explanation.runs.dedup();
+        explanation
+    });
+    ranked.collect()
+}

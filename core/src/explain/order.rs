@@ -1,0 +1,272 @@
+//! Order violations: two accesses in the order that was not meant, and writes that never came.
+
+use super::{
+    draft::{Draft, in_runs, line},
+    view::View,
+};
+use crate::{
+    explanation::{BugKind, Edge, EdgeKind, Explanation, Place, Role, SiteMark},
+    facts,
+    pairs::PairKey,
+};
+use unsnarl_trace::{EventId, EventKind, ThreadId};
+
+/// Explains that `early` ran before `late`.
+pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation {
+    let name = view.variable_of(&[late, early]);
+    let mut draft = Draft::new(
+        view,
+        BugKind::OrderViolation,
+        headline(view, early, late, &name),
+    );
+    draft.detail(detail(view, early, late, &name));
+    draft.set().remark = unordered(view, early, late);
+    draft.set().contrast = contrast(view, early, late);
+    if let Some(before) = last_use_before(view, early, late) {
+        draft.step(before, "");
+    }
+    draft.step(early, "too early");
+    draft.step(late, "");
+    draft.mark(early, Role::Cause);
+    draft.mark(late, Role::Interference);
+    draft.fail();
+    draft.finish()
+}
+
+/// The other thread's last use of the variable before it was changed: what it relied on.
+fn last_use_before(view: &View, early: EventId, late: EventId) -> Option<EventId> {
+    let location = view.event(early).location;
+    let thread = view.thread(late);
+    let before = view.orders.accesses().before(location, early);
+    let writes = view.event(early).kind.writes();
+    before
+        .iter()
+        .rev()
+        .copied()
+        .find(|&row| view.thread(row) == thread)
+        .filter(|_| writes)
+}
+
+fn is_reset(view: &View, row: EventId) -> bool {
+    matches!(view.value(row).as_deref(), Some("NULL"))
+}
+
+fn headline(view: &View, early: EventId, late: EventId, name: &str) -> String {
+    let (first, second) = (view.event(early).kind, view.event(late).kind);
+    let other = view.words(late);
+    match (first.writes(), second.reads()) {
+        (true, true) if is_reset(view, early) => {
+            format!("`{name}` was cleared while {other} still used it")
+        }
+        (true, true) => format!("`{name}` was changed before {other} had read it"),
+        (false, _) => format!("`{name}` was read before {other} had set it"),
+        (true, false) => {
+            format!("`{name}` was written before {other} wrote it, which overwrote it")
+        }
+    }
+}
+
+fn detail(view: &View, early: EventId, late: EventId, name: &str) -> String {
+    let (who, other) = (view.words(early), view.words(late));
+    let first = if view.event(early).kind.writes() {
+        "set"
+    } else {
+        "read"
+    };
+    let second = if view.event(late).kind.reads() {
+        "read"
+    } else {
+        "set"
+    };
+    let value = |row: EventId| match view.value(row) {
+        Some(value) if value != "a pointer" => format!(" = {value}"),
+        _ => String::new(),
+    };
+    format!(
+        "{who} {first} {name}{} at {} before {other} {second} it{} at {}.",
+        value(early),
+        view.at(early),
+        if view.event(late).kind.reads() {
+            String::new()
+        } else {
+            value(late).replacen(" =", " to", 1)
+        },
+        line(&view.place(late), &view.place(early))
+    )
+}
+
+/// Why nothing prevents this order.
+fn unordered(view: &View, early: EventId, late: EventId) -> String {
+    if !view.orders.concurrent(early, late) {
+        return String::new();
+    }
+    let (first, second) = (view.thread(early), view.thread(late));
+    if is_ancestor(view, first, second) {
+        let joined = joined_before(view, first, early);
+        let others: Vec<String> = joined
+            .iter()
+            .filter(|t| **t != second)
+            .map(|t| facts::thread_name(&view.run, *t))
+            .collect();
+        let (who, whom) = (view.name(early), view.name(late));
+        return match others.is_empty() {
+            true => format!("Nothing orders the two: {who} does not wait for {whom} first."),
+            false => format!(
+                "Nothing orders the two: {who} joins {} but not {whom} before.",
+                and(&others)
+            ),
+        };
+    }
+    match view.orders.common_lock(early, late) {
+        Some(_) => "Both hold the same lock, but nothing says which comes first.".to_owned(),
+        None => "Nothing orders the two.".to_owned(),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn and(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// Did `thread` create `other`, or one that did?
+fn is_ancestor(view: &View, thread: ThreadId, other: ThreadId) -> bool {
+    let mut at = other;
+    for _ in 0..view.run.meta.threads.len() {
+        match view.run.meta.thread(at).parent {
+            Some(parent) if parent == thread => return true,
+            Some(parent) if parent != at => at = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Threads that `thread` has joined before `row`, in the order of the joins.
+fn joined_before(view: &View, thread: ThreadId, row: EventId) -> Vec<ThreadId> {
+    let rows = view.rows.before(thread, row).iter();
+    let joins = rows.filter(|row| view.event(**row).kind == EventKind::Join);
+    let joined = joins.filter_map(|row| crate::orders::other_thread(view.event(*row).value));
+    joined.map(ThreadId).collect()
+}
+
+fn contrast(view: &View, early: EventId, late: EventId) -> String {
+    let counts = view.corpus.counts();
+    let key = PairKey {
+        head: view.key(late),
+        tail: view.key(early),
+    };
+    let (runs, of) = (counts.stats(key).runs, counts.passing());
+    match (runs, of) {
+        (_, 0) => String::new(),
+        (0, _) => String::new(),
+        (runs, of) => format!(
+            "{} {} ran first.",
+            in_runs(runs, of),
+            line(&view.place(late), &view.place(late))
+        ),
+    }
+}
+
+/// Explains that a write which passing runs do before the read never came.
+pub(super) fn missing(view: &View, original: PairKey, reader: EventId) -> Explanation {
+    let name = view.variable(reader);
+    let counts = view.corpus.counts();
+    let setter = counts
+        .site(original.head)
+        .map(|site| site.place.clone())
+        .unwrap_or_default();
+    let headline = format!("`{name}` was used before it was set");
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    let stats = counts.stats(original);
+    draft.detail(format!(
+        "{} read {name}{} at {}, but {} had not run yet.",
+        view.words(reader),
+        view.equals(reader),
+        view.at(reader),
+        line(&setter, &view.place(reader))
+    ));
+    draft.set().contrast = format!(
+        "{} {} sets it before.",
+        in_runs(stats.runs, counts.passing()),
+        line(&setter, &view.place(reader))
+    );
+    draft.set().remark = started_early(view, reader, &setter);
+    if let Some(fork) = fork_of(view, view.thread(reader)) {
+        draft.step(fork, "");
+    }
+    draft.step(reader, "not set yet");
+    draft.mark(reader, Role::Cause);
+    draft.mark_place(absent(view, reader, setter));
+    draft.fail();
+    let mut explanation = draft.finish();
+    passing_edge(&mut explanation);
+    explanation
+}
+
+/// In passing runs the absent write comes first.
+fn passing_edge(explanation: &mut Explanation) {
+    let at = |role| {
+        explanation
+            .sites
+            .iter()
+            .position(|mark| mark.role == role)
+            .map(|at| at as u32)
+    };
+    if let (Some(from), Some(to)) = (at(Role::Interference), at(Role::Cause)) {
+        explanation.edges.push(Edge {
+            from,
+            to,
+            kind: EdgeKind::Passing,
+        });
+    }
+}
+
+/// The mark of a write that the failing run did not reach.
+fn absent(view: &View, reader: EventId, place: Place) -> SiteMark {
+    SiteMark {
+        place,
+        thread: String::new(),
+        access: EventKind::Write.name().to_owned(),
+        location: view.run.location(view.event(reader).location).to_owned(),
+        role: Role::Interference,
+        step: None,
+    }
+}
+
+fn fork_of(view: &View, thread: ThreadId) -> Option<EventId> {
+    let forks = view
+        .run
+        .events
+        .iter()
+        .filter(|(_, event)| event.kind == EventKind::Fork);
+    let of_thread = |value| crate::orders::other_thread(value) == Some(thread.0);
+    forks
+        .filter(|(_, event)| of_thread(event.value))
+        .map(|(row, _)| row)
+        .next()
+}
+
+/// `session_new creates main.1 at line 57 and sets it only at line 58.`
+fn started_early(view: &View, reader: EventId, setter: &Place) -> String {
+    let Some(fork) = fork_of(view, view.thread(reader)) else {
+        return String::new();
+    };
+    let created = view.place(fork);
+    if created.function != setter.function
+        || created.file != setter.file
+        || created.line >= setter.line
+    {
+        return String::new();
+    }
+    format!(
+        "{} starts {} at line {} and sets it only at line {}.",
+        setter.function,
+        view.name(reader),
+        created.line,
+        setter.line
+    )
+}

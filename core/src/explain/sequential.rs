@@ -1,0 +1,68 @@
+//! Failures that do not depend on the schedule.
+
+use crate::{
+    corpus::{Corpus, RunSummary},
+    explanation::{BugKind, Certainty, Explanation, FailurePlace, Role, SiteMark},
+    facts::short,
+};
+use std::collections::BTreeSet;
+
+/// Different orders that have to fail before that is said.
+const ENOUGH: usize = 20;
+
+/// The note that the program fails in every order; none when a run passed or too few orders were seen.
+pub(super) fn sequential(corpus: &Corpus) -> Option<Explanation> {
+    if corpus.passing().next().is_some() {
+        return None;
+    }
+    let first = corpus.failing().next()?;
+    let place = |run: &RunSummary| {
+        run.failure
+            .as_ref()
+            .map(|f| (f.site.clone(), f.message.clone()))
+    };
+    let same = corpus
+        .failing()
+        .all(|run| place(run) == place(first) && run.outcome == first.outcome);
+    let orders: BTreeSet<u64> = corpus.failing().map(|run| run.order).collect();
+    let failure = first.failure.clone()?;
+    (same && orders.len() >= ENOUGH).then(|| note(corpus, failure, orders.len()))
+}
+
+fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
+    let at = failure
+        .site
+        .as_ref()
+        .map_or(String::new(), |site| format!(" at {}", short(site)));
+    let mark = failure.site.clone().map(|place| SiteMark {
+        place,
+        thread: String::new(),
+        access: "failure".to_owned(),
+        location: String::new(),
+        role: Role::Failure,
+        step: None,
+    });
+    let message = failure.message.trim_end_matches(" failed");
+    Explanation {
+        id: format!(
+            "{:08x}",
+            crate::pairs::Fnv::of(&format!("sequential{at}{}", failure.message)) as u32
+        ),
+        kind: BugKind::Sequential,
+        headline: format!("every one of {orders} different orders fails{at} ({message})"),
+        detail: "This does not depend on the schedule: it is not a concurrency bug.".to_owned(),
+        remark: String::new(),
+        contrast: String::new(),
+        certainty: Certainty::Likely,
+        runs: corpus.failing().map(|run| run.name.clone()).collect(),
+        failure,
+        steps: Vec::new(),
+        sites: mark.into_iter().collect(),
+        edges: Vec::new(),
+        region: None,
+        invariants: Vec::new(),
+        engines: vec!["orders".to_owned()],
+        confirmed: None,
+        caveats: Vec::new(),
+    }
+}

@@ -1,0 +1,208 @@
+//! A backward dynamic slice: which accesses flowed into the failure, and how far away they are.
+//!
+//! Data flows through memory exactly as recorded (a read saw the last write). Inside a thread the
+//! program's registers and locals are not recorded, so nearness stands in: a write depends most on the
+//! reads of its own line, then on earlier reads of the same location, of its function, and last on
+//! whatever the thread read before.
+
+use super::view::ThreadRows;
+use crate::orders::Orders;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
+use unsnarl_trace::{EventId, EventKind, Run, SiteId, ThreadId};
+
+/// Farther than that nothing is looked at.
+const FARTHEST: u32 = 24;
+/// Accesses in a slice.
+const MOST: usize = 4000;
+/// Rows of a thread that are searched for reads.
+const WINDOW: usize = 400;
+
+/// Distances to the failure, 0 for the reads of the failing line.
+#[derive(Debug, Default)]
+pub(super) struct Slice {
+    distance: BTreeMap<EventId, u32>,
+    nearest: Option<EventId>,
+}
+
+impl Slice {
+    /// The slice of a failure of `failed` at `failure`; of the end of every thread when nobody failed.
+    pub fn new(
+        run: &Run,
+        orders: &Orders,
+        rows: &ThreadRows,
+        failed: Option<ThreadId>,
+        failure: EventId,
+    ) -> Slice {
+        let mut walk = Walk {
+            run,
+            orders,
+            rows,
+            distance: BTreeMap::new(),
+            queue: BinaryHeap::new(),
+        };
+        let end = EventId(run.events.len() as u32);
+        let nearest = match failed {
+            Some(thread) => walk.seed(thread, failure),
+            None => {
+                let threads = 0..run.meta.threads.len() as u16;
+                for thread in threads {
+                    walk.seed(ThreadId(thread), end);
+                }
+                None
+            }
+        };
+        walk.run_out();
+        Slice {
+            distance: walk.distance,
+            nearest,
+        }
+    }
+
+    /// How far an access is from the failure; none when it did not flow into it.
+    pub fn distance(&self, row: EventId) -> Option<u32> {
+        self.distance.get(&row).copied()
+    }
+
+    /// The read on the failing line that is nearest to the failure.
+    pub fn nearest(&self) -> Option<EventId> {
+        self.nearest
+    }
+}
+
+struct Walk<'a> {
+    run: &'a Run,
+    orders: &'a Orders,
+    rows: &'a ThreadRows,
+    distance: BTreeMap<EventId, u32>,
+    queue: BinaryHeap<Reverse<(u32, Reverse<EventId>)>>,
+}
+
+impl Walk<'_> {
+    fn kind(&self, row: EventId) -> Option<EventKind> {
+        self.run
+            .events
+            .kinds()
+            .get(row.index())
+            .and_then(|&kind| EventKind::from_u8(kind))
+    }
+
+    fn site(&self, row: EventId) -> SiteId {
+        SiteId(
+            self.run
+                .events
+                .sites()
+                .get(row.index())
+                .copied()
+                .unwrap_or(0),
+        )
+    }
+
+    fn push(&mut self, row: EventId, distance: u32) {
+        let known = self.distance.get(&row).copied();
+        if distance <= FARTHEST
+            && known.is_none_or(|known| distance < known)
+            && self.distance.len() < MOST
+        {
+            self.distance.insert(row, distance);
+            self.queue.push(Reverse((distance, Reverse(row))));
+        }
+    }
+
+    fn run_out(&mut self) {
+        while let Some(Reverse((distance, Reverse(row)))) = self.queue.pop() {
+            if self.distance.get(&row) != Some(&distance) {
+                continue;
+            }
+            let kind = self.kind(row);
+            if kind.is_some_and(EventKind::reads) {
+                self.follow_read(row, distance);
+            }
+            if kind.is_some_and(EventKind::writes) {
+                self.follow_inside(row, distance);
+            }
+        }
+    }
+
+    /// A read saw the last write.
+    fn follow_read(&mut self, row: EventId, distance: u32) {
+        let location = self
+            .run
+            .events
+            .get(row)
+            .map(|event| event.location)
+            .unwrap_or_default();
+        if let Some(write) = self.orders.last_write_before(location, row) {
+            self.push(write, distance + 1);
+        }
+    }
+
+    /// What `thread_of` had read before `row` may have gone into it.
+    fn follow_inside(&mut self, row: EventId, thread_of: EventId, distance: u32) {
+        let Some(event) = self.run.events.get(thread_of) else {
+            return;
+        };
+        let function = self.run.meta.site(event.site).function.clone();
+        let line = self.run.meta.site(event.site).line;
+        let before = self.rows.before(event.thread, row);
+        let mut others = 0;
+        for &read in before.iter().rev().take(WINDOW) {
+            if !self.kind(read).is_some_and(EventKind::reads) {
+                continue;
+            }
+            let site = self.run.meta.site(self.site(read));
+            let same_location =
+                self.run.events.locations().get(read.index()) == Some(&event.location.0);
+            let near = match () {
+                () if site.function == function && site.line == line => 1,
+                () if same_location => 2,
+                () if site.function == function => 3,
+                () => 5,
+            };
+            others += 1;
+            self.push(read, distance + near + others / 4);
+            if others >= 24 {
+                break;
+            }
+        }
+    }
+
+    /// The reads before the failure: those of its line at distance 0. Says which is nearest.
+    fn seed(&mut self, thread: ThreadId, failure: EventId) -> Option<EventId> {
+        let failing = self
+            .run
+            .meta
+            .failure
+            .as_ref()
+            .and_then(|failure| failure.site);
+        let row = self
+            .run
+            .meta
+            .site(failing.unwrap_or_else(|| self.site(failure)))
+            .clone();
+        let before = self
+            .rows
+            .before(thread, EventId(failure.0.saturating_add(1)));
+        let reads = before.iter().rev().copied().take(WINDOW);
+        let reads: Vec<EventId> = reads
+            .filter(|&read| self.kind(read).is_some_and(EventKind::reads))
+            .collect();
+        let mut nearest = None;
+        let mut on_line = true;
+        for (i, read) in reads.into_iter().take(40).enumerate() {
+            let site = self.run.meta.site(self.site(read));
+            let same_line = site.line == row.line && site.file == row.file;
+            on_line &= same_line;
+            let distance = match () {
+                () if on_line => 0,
+                () if site.function == row.function => 2,
+                () => 3,
+            };
+            nearest = nearest.or(Some(read).filter(|_| same_line && on_line));
+            self.push(read, distance + if on_line { 0 } else { i as u32 / 3 });
+        }
+        nearest
+    }
+}

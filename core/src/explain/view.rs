@@ -1,0 +1,300 @@
+//! One failing run with everything that its explanation looks at.
+
+use super::slice::Slice;
+use crate::{
+    corpus::{Corpus, RunSummary},
+    explanation::{FailurePlace, Place, Role, SiteMark, Step},
+    facts,
+    orders::Orders,
+    pairs::{AccessKey, RunPairs, access_key},
+};
+use std::sync::Arc;
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId};
+
+/// A failing run and its orders, in its corpus.
+pub(super) struct View<'a> {
+    /// Its corpus.
+    pub corpus: &'a Corpus,
+    /// Its summary.
+    pub summary: &'a RunSummary,
+    /// The run.
+    pub run: Arc<Run>,
+    /// Its orders.
+    pub orders: Orders,
+    /// Rows of each thread.
+    pub rows: ThreadRows,
+    /// The failing thread, if one failed.
+    pub failed: Option<ThreadId>,
+    /// Row of the failure, or the end of the run.
+    pub failure: EventId,
+    /// What flowed into the failure.
+    pub slice: Slice,
+}
+
+impl<'a> View<'a> {
+    /// Looks at a failing run; none when it was not kept.
+    pub fn new(corpus: &'a Corpus, summary: &'a RunSummary) -> Option<View<'a>> {
+        let run = summary.run.clone()?;
+        let orders = Orders::new(&run);
+        let rows = ThreadRows::new(&run);
+        let (failed, failure) = failure_point(&run);
+        let slice = Slice::new(&run, &orders, &rows, failed, failure);
+        Some(View {
+            corpus,
+            summary,
+            run,
+            orders,
+            rows,
+            failed,
+            failure,
+            slice,
+        })
+    }
+
+    /// Pairs of this run.
+    pub fn pairs(&self) -> &RunPairs {
+        &self.summary.pairs
+    }
+
+    /// A row; an empty event for rows that are not there.
+    pub fn event(&self, row: EventId) -> Event {
+        self.run.events.get(row).unwrap_or(Event {
+            seq: 0,
+            thread: ThreadId(0),
+            kind: EventKind::Yield,
+            site: unsnarl_trace::SiteId(0),
+            location: LocationId(0),
+            size: 0,
+            flags: 0,
+            value: None,
+            old: None,
+            stack: unsnarl_trace::StackId(0),
+        })
+    }
+
+    /// The thread of a row.
+    pub fn thread(&self, row: EventId) -> ThreadId {
+        ThreadId(
+            self.run
+                .events
+                .threads()
+                .get(row.index())
+                .copied()
+                .unwrap_or(0),
+        )
+    }
+
+    /// `main.2`.
+    pub fn name(&self, row: EventId) -> String {
+        facts::thread_name(&self.run, self.thread(row))
+    }
+
+    /// `withdraw (main.2)`.
+    pub fn words(&self, row: EventId) -> String {
+        facts::thread_in_words(&self.run, self.thread(row))
+    }
+
+    /// Where a row stands in the source.
+    pub fn place(&self, row: EventId) -> Place {
+        facts::place(&self.run, self.event(row).site)
+    }
+
+    /// `bank.c:100`.
+    pub fn at(&self, row: EventId) -> String {
+        facts::short(&self.place(row))
+    }
+
+    /// What a row accesses, as the source says it.
+    pub fn variable(&self, row: EventId) -> String {
+        facts::variable(&self.run, &self.event(row))
+    }
+
+    /// The best name for what some rows access: one that is an expression rather than a block.
+    pub fn variable_of(&self, rows: &[EventId]) -> String {
+        let names: Vec<String> = rows.iter().map(|&row| self.variable(row)).collect();
+        let good = names
+            .iter()
+            .find(|name| !name.starts_with("the heap block"));
+        good.or(names.first()).cloned().unwrap_or_default()
+    }
+
+    /// The value that a row read or wrote, in words.
+    pub fn value(&self, row: EventId) -> Option<String> {
+        let event = self.event(row);
+        let pointer = facts::holds_pointers(&self.run, self.orders.accesses().of(event.location));
+        facts::value(event.value, event.size, pointer)
+    }
+
+    /// ` = 300`, or nothing when the value is not known or says nothing.
+    pub fn equals(&self, row: EventId) -> String {
+        match self.value(row) {
+            Some(value) if value != "a pointer" => format!(" = {value}"),
+            _ => String::new(),
+        }
+    }
+
+    /// `reads 300`, `writes NULL`, `updates 3 to 4`.
+    pub fn effect(&self, row: EventId) -> String {
+        let event = self.event(row);
+        let verb = facts::verb(event.kind);
+        if !event.kind.is_access() {
+            let object = facts::variable(&self.run, &event);
+            return if object.is_empty() {
+                verb.to_owned()
+            } else {
+                format!("{verb} {object}")
+            };
+        }
+        match (self.value(row), event.old) {
+            (Some(new), Some(old)) if event.kind == EventKind::Rmw => {
+                let old = facts::value(Some(unsnarl_trace::Value::Bits(old)), event.size, false);
+                format!("{verb} {} to {new}", old.unwrap_or_default())
+            }
+            (Some(value), _) => format!("{verb} {value}"),
+            (None, _) => verb.to_owned(),
+        }
+    }
+
+    /// The pc-level key of a row.
+    pub fn key(&self, row: EventId) -> AccessKey {
+        access_key(&self.run, row)
+    }
+
+    /// A step of the explanation.
+    pub fn step(&self, row: EventId, note: impl Into<String>) -> Step {
+        let event = self.event(row);
+        Step {
+            thread: self.name(row),
+            place: self.place(row),
+            access: event.kind.name().to_owned(),
+            location: self.run.location(event.location).to_owned(),
+            effect: self.effect(row),
+            note: note.into(),
+            event: row.0,
+        }
+    }
+
+    /// A marked site.
+    pub fn mark(&self, row: EventId, role: Role) -> SiteMark {
+        let event = self.event(row);
+        SiteMark {
+            place: self.place(row),
+            thread: self.words(row),
+            access: event.kind.name().to_owned(),
+            location: self.run.location(event.location).to_owned(),
+            role,
+            step: None,
+        }
+    }
+
+    /// Where and how the run failed.
+    pub fn failure_place(&self) -> FailurePlace {
+        let unknown = || FailurePlace {
+            site: None,
+            message: self.run.meta.outcome.name().to_owned(),
+        };
+        self.summary.failure.clone().unwrap_or_else(unknown)
+    }
+
+    /// The read in which the failure shows: of the failing thread, nearest to it, on its line.
+    pub fn failing_read(&self) -> Option<EventId> {
+        self.slice.nearest()
+    }
+
+    /// The step in which the run fails, merged with `last` when that is the failing read.
+    pub fn failure_step(&self) -> Option<Step> {
+        let thread = self.failed?;
+        let place = self.failure_place().site?;
+        let read = self.failing_read();
+        let mut step = Step {
+            thread: facts::thread_name(&self.run, thread),
+            place,
+            access: "failure".to_owned(),
+            location: String::new(),
+            effect: "fails".to_owned(),
+            note: String::new(),
+            event: self.failure.0,
+        };
+        if let Some(read) = read.filter(|&read| self.place(read).line == step.place.line) {
+            step.effect = format!("{}, fails", self.effect(read));
+            step.access = self.event(read).kind.name().to_owned();
+            step.location = self.run.location(self.event(read).location).to_owned();
+            step.event = read.0;
+        }
+        Some(step)
+    }
+
+    /// The thread has this row in its start routine or deeper; sites of the calls on the way, outermost
+    /// first, with the function of the row last.
+    pub fn call_sites(&self, row: EventId) -> Vec<unsnarl_trace::SiteId> {
+        let mut sites = vec![self.event(row).site];
+        let mut stack = self.event(row).stack;
+        while stack.0 != 0
+            && sites.len() < 256
+            && let Some(frame) = self.run.meta.frames.get(stack.index())
+            && frame.0 < stack
+        {
+            sites.push(frame.1);
+            stack = frame.0;
+        }
+        sites.reverse();
+        sites
+    }
+}
+
+/// Who failed and where in the trace.
+fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
+    let failure = run.meta.failure.as_ref();
+    let end = EventId((run.events.len() as u32).saturating_sub(1));
+    let marked = || {
+        let last = run
+            .events
+            .kinds()
+            .iter()
+            .rposition(|&kind| kind == EventKind::Failure as u8);
+        last.map(|row| EventId(row as u32))
+    };
+    let row = failure
+        .and_then(|failure| failure.event)
+        .filter(|row| row.index() < run.events.len());
+    let row = row.or_else(marked);
+    let of_row = |row: EventId| {
+        run.events
+            .threads()
+            .get(row.index())
+            .map(|&thread| ThreadId(thread))
+    };
+    (
+        failure
+            .and_then(|failure| failure.thread)
+            .or(row.and_then(of_row)),
+        row.unwrap_or(end),
+    )
+}
+
+/// Rows of each thread, in order.
+pub(super) struct ThreadRows {
+    rows: Vec<Vec<EventId>>,
+}
+
+impl ThreadRows {
+    fn new(run: &Run) -> ThreadRows {
+        let mut rows: Vec<Vec<EventId>> = Vec::new();
+        for (row, &thread) in run.events.threads().iter().enumerate() {
+            if rows.len() <= usize::from(thread) {
+                rows.resize_with(usize::from(thread) + 1, Vec::new);
+            }
+            if let Some(rows) = rows.get_mut(usize::from(thread)) {
+                rows.push(EventId(row as u32));
+            }
+        }
+        ThreadRows { rows }
+    }
+
+    /// Rows of the thread before `row`, in order.
+    pub fn before(&self, thread: ThreadId, row: EventId) -> &[EventId] {
+        let rows = self.rows.get(thread.index()).map_or(&[][..], Vec::as_slice);
+        rows.get(..rows.partition_point(|&r| r < row))
+            .unwrap_or(&[])
+    }
+}

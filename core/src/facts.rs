@@ -1,0 +1,330 @@
+//! Facts in the words that explanations and hovers share: places, threads, variables, values.
+
+use crate::explanation::Place;
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
+
+/// A site as a place in the source.
+pub fn place(run: &Run, site: SiteId) -> Place {
+    let row = run.meta.site(site);
+    Place {
+        file: row.file.clone(),
+        line: row.line,
+        column: row.column,
+        function: row.function.clone(),
+        text: row.text.clone(),
+    }
+}
+
+/// `bank.c:100`; `an unknown place` when the debug info does not say.
+pub fn short(place: &Place) -> String {
+    match (basename(&place.file), place.line) {
+        ("", _) if place.function.is_empty() => "an unknown place".to_owned(),
+        ("", _) => place.function.clone(),
+        (file, 0) => file.to_owned(),
+        (file, line) => format!("{file}:{line}"),
+    }
+}
+
+/// The last part of a path.
+pub fn basename(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// The name of a thread: `main.2`.
+pub fn thread_name(run: &Run, thread: ThreadId) -> String {
+    let name = &run.meta.thread(thread).name;
+    if name.is_empty() {
+        format!("thread {}", thread.0)
+    } else {
+        name.clone()
+    }
+}
+
+/// A thread as people say it: `withdraw (main.2)`, or its name when the start routine is not known.
+pub fn thread_in_words(run: &Run, thread: ThreadId) -> String {
+    let name = thread_name(run, thread);
+    let start = start_routine(&run.meta.thread(thread).start);
+    if start.is_empty() || start == name {
+        name
+    } else {
+        format!("{start} ({name})")
+    }
+}
+
+/// A start routine without arguments and template parameters; the glue of `std::thread` says nothing.
+fn start_routine(start: &str) -> &str {
+    let end = start.find(['(', '<']).unwrap_or(start.len());
+    let name = start.get(..end).unwrap_or(start).trim();
+    let glue = name.is_empty()
+        || ["std::", "void std::", "execute_native_thread_routine", "__"]
+            .iter()
+            .any(|p| name.starts_with(p));
+    if glue { "" } else { name }
+}
+
+/// A location as the source says it. Globals have their own name; of heap and stack locations the
+/// text of the line is asked.
+pub fn variable(run: &Run, event: &Event) -> String {
+    let name = run.location(event.location);
+    if let Some(rest) = name.strip_prefix("heap(") {
+        let text = &run.meta.site(event.site).text;
+        return expression(text, event.kind.writes()).unwrap_or_else(|| heap_block(rest));
+    }
+    stack_variable(name).to_owned()
+}
+
+/// `main.1:worker.buf[3]` is `buf[3]` to a person; other names stay.
+fn stack_variable(name: &str) -> &str {
+    let Some((thread, frame)) = name.split_once(':').filter(|(thread, rest)| {
+        thread.starts_with("main") && !thread.contains(' ') && !rest.starts_with(':')
+    }) else {
+        return name;
+    };
+    let after_function = frame.rsplit_once("::").map_or(frame, |(_, last)| last);
+    match after_function.split_once('.') {
+        Some((_, variable)) if !variable.is_empty() => variable,
+        _ if frame.is_empty() => thread,
+        _ => frame,
+    }
+}
+
+/// Words for a heap block that no text names: `the block from bank.c:22`.
+fn heap_block(rest: &str) -> String {
+    let site = rest.split([' ', ')']).next().unwrap_or("");
+    let short = site.split(':').take(2).collect::<Vec<_>>().join(":");
+    format!("the heap block from {short}")
+}
+
+/// The expression on a line that may name something on the heap: `c->workers`, `items[i]`, `*p`.
+///
+/// A write is what stands left of an assignment or beside `++` and `--`; a read is the only candidate, or
+/// the last one.
+pub fn expression(text: &str, writes: bool) -> Option<String> {
+    let candidates = candidates(text);
+    let chosen = if writes {
+        candidates
+            .iter()
+            .find(|c| is_assigned(text, c.1))
+            .or_else(|| candidates.first())
+    } else {
+        candidates
+            .iter()
+            .find(|c| !is_only_assigned(text, c.1))
+            .or_else(|| candidates.last())
+    };
+    chosen.map(|(expression, _)| expression.clone())
+}
+
+/// Expressions with `->`, `.`, `[]` and where they end.
+fn candidates(text: &str) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text
+        .get(at..)
+        .and_then(|rest| rest.find(is_word_start))
+        .map(|i| at + i)
+    {
+        let end = expression_end(text, start);
+        let expression = text.get(start..end).unwrap_or("");
+        let is_call = text.get(end..).is_some_and(|rest| rest.starts_with('('));
+        if expression.contains("->") || expression.contains('.') || expression.contains('[') {
+            if !is_call {
+                found.push((expression.trim().to_owned(), end));
+            }
+        } else if !is_call
+            && text
+                .get(..start)
+                .is_some_and(|before| is_dereferenced(before))
+        {
+            found.push((format!("*{expression}"), end));
+        }
+        at = end.max(start + 1);
+    }
+    found
+}
+
+fn is_word_start(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_'
+}
+
+/// A `*` right before a word that does not follow another operand is a dereference.
+fn is_dereferenced(before: &str) -> bool {
+    let Some(before) = before.strip_suffix('*') else {
+        return false;
+    };
+    let last = before.trim_end().chars().next_back();
+    last.is_none_or(|c| !(c.is_alphanumeric() || c == '_' || c == ')' || c == ']' || c == '*'))
+}
+
+/// Where the expression that begins at `start` ends: words joined by `->`, `.`, `::`, and brackets.
+fn expression_end(text: &str, start: usize) -> usize {
+    let word_end = |from: usize| {
+        let rest = text.get(from..).unwrap_or("");
+        from + rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len())
+    };
+    let mut end = word_end(start);
+    loop {
+        let rest = text.get(end..).unwrap_or("");
+        let joined = ["->", "::", "."]
+            .iter()
+            .find(|join| rest.starts_with(**join))
+            .map_or(0, |join| join.len());
+        let next = text
+            .get(end + joined..)
+            .and_then(|rest| rest.chars().next());
+        if joined > 0 && next.is_some_and(is_word_start) {
+            end = word_end(end + joined);
+        } else if rest.starts_with('[') {
+            match closing(rest) {
+                Some(length) => end += length,
+                None => return end,
+            }
+        } else {
+            return end;
+        }
+    }
+}
+
+/// Length of a bracketed text with its brackets.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (i, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(i + 1);
+        }
+    }
+    None
+}
+
+fn is_assigned(text: &str, end: usize) -> bool {
+    let after = text.get(end..).unwrap_or("").trim_start();
+    let compound = [
+        "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>=", "++", "--",
+    ];
+    is_plain_assignment(after) || compound.iter().any(|operator| after.starts_with(operator))
+}
+
+fn is_only_assigned(text: &str, end: usize) -> bool {
+    is_plain_assignment(text.get(end..).unwrap_or("").trim_start())
+}
+
+fn is_plain_assignment(after: &str) -> bool {
+    after.starts_with('=') && !after.starts_with("==")
+}
+
+/// Is this location a pointer, as far as its values in this run tell?
+pub fn holds_pointers(run: &Run, rows: &[EventId]) -> bool {
+    let is_address = |row: &EventId| {
+        matches!(
+            run.events.get(*row).and_then(|event| event.value),
+            Some(Value::Address(_))
+        )
+    };
+    rows.iter().take(1000).any(is_address)
+}
+
+/// A value in words: `300`, `-1`, `NULL`, `a pointer`. None when it was not recorded.
+pub fn value(value: Option<Value>, size: u32, pointer: bool) -> Option<String> {
+    match value? {
+        Value::Bits(0) if pointer => Some("NULL".to_owned()),
+        Value::Bits(bits) => Some(number(bits, size)),
+        Value::Address(_) => Some("a pointer".to_owned()),
+    }
+}
+
+/// Small negative numbers are more likely than unsigned ones near the top of their range.
+fn number(bits: u64, size: u32) -> String {
+    let signed = match size {
+        1 => i64::from(bits as i8),
+        2 => i64::from(bits as i16),
+        4 => i64::from(bits as i32),
+        _ => bits as i64,
+    };
+    if (-1_000_000..0).contains(&signed) {
+        signed.to_string()
+    } else {
+        bits.to_string()
+    }
+}
+
+/// Does this event happen on the location, as an access?
+pub fn accesses(event: &Event, location: LocationId) -> bool {
+    event.location == location && event.kind.is_access()
+}
+
+/// The word for what an event does: `reads`, `writes`, `updates`, `locks`.
+pub fn verb(kind: EventKind) -> &'static str {
+    use EventKind::*;
+    match kind {
+        Read | AtomicRead => "reads",
+        Write | AtomicWrite => "writes",
+        Rmw => "updates",
+        Lock | SharedLock => "locks",
+        Unlock | SharedUnlock => "unlocks",
+        LockWait => "waits for",
+        Wait => "waits for",
+        Signal => "signals",
+        Broadcast => "wakes all of",
+        Alloc => "allocates",
+        Free => "frees",
+        Join => "joins",
+        Fork => "creates",
+        Failure => "fails",
+        _ => "passes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_of_lines() {
+        let check = |text, writes, expected| {
+            assert_eq!(expression(text, writes).as_deref(), expected, "{text}");
+        };
+        check("int found = queue->filled;", false, Some("queue->filled"));
+        check("total += table->cells[i];", false, Some("table->cells[i]"));
+        check("c->workers = 4;", true, Some("c->workers"));
+        check("job->next = ring->head;", true, Some("job->next"));
+        check("job->next = ring->head;", false, Some("ring->head"));
+        check("ring->tail->next = NULL;", true, Some("ring->tail->next"));
+        check("(*count)++;", true, Some("*count"));
+        check("log->used += length[i];", true, Some("log->used"));
+        check("return x * y;", false, None);
+        check("f(a);", false, None);
+        check("list.size() == 3", false, None);
+    }
+
+    #[test]
+    fn names_of_stack_variables() {
+        assert_eq!(stack_variable("main.1:worker.buf[3]"), "buf[3]");
+        assert_eq!(stack_variable("main:main.ring.tail"), "ring.tail");
+        assert_eq!(stack_variable("worker::calls"), "worker::calls");
+        assert_eq!(stack_variable("account.balance"), "account.balance");
+    }
+
+    #[test]
+    fn values_in_words() {
+        assert_eq!(
+            value(Some(Value::Bits(0)), 8, true).as_deref(),
+            Some("NULL")
+        );
+        assert_eq!(
+            value(Some(Value::Bits(0xffff_ffff)), 4, false).as_deref(),
+            Some("-1")
+        );
+        assert_eq!(
+            value(Some(Value::Bits(300)), 8, false).as_deref(),
+            Some("300")
+        );
+        assert_eq!(value(None, 8, false), None);
+    }
+}

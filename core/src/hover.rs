@@ -1,0 +1,344 @@
+//! What happened at a place of one run, in words.
+
+use crate::{
+    facts::{self, short},
+    orders::Orders,
+};
+use unsnarl_trace::{Event, EventId, EventKind, Run};
+
+/// What an editor shows at a place.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Hover {
+    /// Plain sentences, the most important first.
+    pub sentences: Vec<String>,
+    /// The line that they are about.
+    pub line: u32,
+}
+
+/// Accesses of one place that are told one by one.
+const MOST_TOLD: usize = 3;
+
+/// What ran at this line, with which values, ordered by what. None when nothing was recorded there.
+///
+/// `file` may be any path that ends in the same file name part as the recorded one; a column picks the
+/// accesses that begin there if there are any.
+pub fn hover(
+    run: &Run,
+    orders: &Orders,
+    file: &str,
+    line: u32,
+    column: Option<u32>,
+) -> Option<Hover> {
+    let rows = rows_at(run, file, line, column);
+    let (first, last) = (*rows.first()?, *rows.last()?);
+    let mut told = Vec::new();
+    let mut threads: Vec<(u16, EventId)> = Vec::new();
+    for row in rows.iter().rev() {
+        let Some(event) = run.events.get(*row) else {
+            continue;
+        };
+        let same = |(thread, known): &(u16, EventId)| {
+            *thread == event.thread.0
+                && run
+                    .events
+                    .get(*known)
+                    .is_some_and(|e| e.location == event.location && e.kind == event.kind)
+        };
+        if !threads.iter().any(same) {
+            threads.push((event.thread.0, *row));
+        }
+    }
+    threads.sort_by_key(|(_, row)| *row);
+    for (_, row) in threads.iter().rev().take(MOST_TOLD).rev() {
+        told.extend(about(run, orders, *row));
+    }
+    if rows.len() > threads.len() {
+        told.push(format!(
+            "{} events here in this run, from the {} to the {} of all {}.",
+            rows.len(),
+            nth(first),
+            nth(last),
+            run.events.len()
+        ));
+    }
+    told.dedup();
+    Some(Hover {
+        sentences: told,
+        line,
+    })
+}
+
+/// `1st`, `2nd`: the place of a row in the run.
+fn nth(row: EventId) -> String {
+    let n = row.0 + 1;
+    let ending = match (n % 10, n % 100) {
+        (1, rest) if rest != 11 => "st",
+        (2, rest) if rest != 12 => "nd",
+        (3, rest) if rest != 13 => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
+}
+
+/// Events worth telling at the place, in order.
+fn rows_at(run: &Run, file: &str, line: u32, column: Option<u32>) -> Vec<EventId> {
+    let same_file = |recorded: &str| recorded == file || same_tail(recorded, file);
+    let matches =
+        |site: &unsnarl_trace::SiteRow| site.line == line && line != 0 && same_file(&site.file);
+    let sites: Vec<bool> = run.meta.sites.iter().map(matches).collect();
+    if !sites.contains(&true) {
+        return Vec::new();
+    }
+    let here = run.events.sites().iter().enumerate();
+    let here = here.filter(|(_, site)| sites.get(**site as usize).copied().unwrap_or(false));
+    let rows: Vec<EventId> = here
+        .map(|(row, _)| EventId(row as u32))
+        .filter(|row| is_told(run, *row))
+        .collect();
+    let at_column = |row: &EventId| {
+        let site = run
+            .events
+            .get(*row)
+            .map(|event| run.meta.site(event.site).column);
+        site.is_some() && site == column
+    };
+    let exact: Vec<EventId> = rows.iter().copied().filter(at_column).collect();
+    if exact.is_empty() { rows } else { exact }
+}
+
+/// Paths of one file as seen from different folders end alike.
+fn same_tail(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    !short.is_empty()
+        && long.ends_with(short)
+        && long
+            .get(..long.len() - short.len())
+            .is_some_and(|rest| rest.ends_with('/'))
+}
+
+fn is_told(run: &Run, row: EventId) -> bool {
+    run.events.get(row).is_some_and(|event| {
+        let quiet = matches!(
+            event.kind,
+            EventKind::Begin | EventKind::End | EventKind::Branch | EventKind::Yield
+        );
+        !quiet
+    })
+}
+
+fn about(run: &Run, orders: &Orders, row: EventId) -> Vec<String> {
+    let Some(event) = run.events.get(row) else {
+        return Vec::new();
+    };
+    if event.kind.is_access() {
+        access(run, orders, row, &event)
+    } else {
+        synchronization(run, orders, row, &event)
+    }
+}
+
+fn access(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Vec<String> {
+    let mut told = vec![did(run, orders, row, event)];
+    if !orders.accesses().is_shared(event.location) {
+        return told;
+    }
+    told.extend(neighbour_before(run, orders, row, event));
+    told.extend(next_by_other(run, orders, row, event));
+    told.extend(unordered(run, orders, row, event));
+    told.extend(held(run, orders, row));
+    told
+}
+
+/// `cash_machine (main.2) wrote 250 to account.balance here.`
+fn did(run: &Run, orders: &Orders, row: EventId, event: &Event) -> String {
+    let who = facts::thread_in_words(run, event.thread);
+    let name = facts::variable(run, event);
+    let value = value_of(run, orders, row);
+    match (event.kind.writes(), value) {
+        (true, Some(value)) => format!("{who} wrote {value} to {name} here."),
+        (true, None) => format!("{who} wrote {name} here."),
+        (false, Some(value)) => format!("{who} read {name} = {value} here."),
+        (false, None) => format!("{who} read {name} here."),
+    }
+}
+
+fn value_of(run: &Run, orders: &Orders, row: EventId) -> Option<String> {
+    let event = run.events.get(row)?;
+    let pointer = facts::holds_pointers(run, orders.accesses().of(event.location));
+    facts::value(event.value, event.size, pointer)
+}
+
+fn thread_and_place(run: &Run, row: EventId) -> (String, String) {
+    let event = run.events.get(row);
+    let thread = event.map_or(String::new(), |event| facts::thread_name(run, event.thread));
+    let place = event.map_or(String::new(), |event| short(&facts::place(run, event.site)));
+    (thread, place)
+}
+
+/// Where the value came from, or who had it before a write.
+fn neighbour_before(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Vec<String> {
+    let mut told = Vec::new();
+    if let Some(write) = orders.last_write_before(event.location, row) {
+        let (thread, place) = thread_and_place(run, write);
+        let value = value_of(run, orders, write).map_or(String::new(), |value| format!(" {value}"));
+        told.push(
+            format!("Last written before by {thread} at {place}:{value}.").replace(":.", "."),
+        );
+    } else if event.kind.reads() {
+        told.push("Nothing in this run had written it before.".to_owned());
+    }
+    if event.kind.writes() {
+        let before = orders.accesses().before(event.location, row).iter().rev();
+        let read = before
+            .copied()
+            .find(|&r| run.events.get(r).is_some_and(|e| e.kind.reads()));
+        if let Some(read) = read {
+            let (thread, place) = thread_and_place(run, read);
+            let value =
+                value_of(run, orders, read).map_or(String::new(), |value| format!(" ({value})"));
+            told.push(format!("Last read before by {thread} at {place}{value}."));
+        }
+    }
+    told
+}
+
+/// The next conflicting access of another thread.
+fn next_by_other(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Option<String> {
+    let after = orders.accesses().after(event.location, row).iter().copied();
+    let mut conflicting = after.filter(|&r| conflicts(run, event, r));
+    let next = conflicting.next()?;
+    let (thread, place) = thread_and_place(run, next);
+    let did = if run.events.get(next)?.kind.writes() {
+        "wrote"
+    } else {
+        "read"
+    };
+    let value = value_of(run, orders, next).map_or(String::new(), |value| format!(" {value}"));
+    Some(format!("Then {thread} {did}{value} at {place}."))
+}
+
+fn conflicts(run: &Run, event: &Event, other: EventId) -> bool {
+    run.events.get(other).is_some_and(|other| {
+        other.thread != event.thread && (other.kind.writes() || event.kind.writes())
+    })
+}
+
+/// Conflicting accesses of other threads at other places that nothing but a lock, or nothing, orders.
+fn unordered(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Vec<String> {
+    const NEAR: usize = 200;
+    let before = orders
+        .accesses()
+        .before(event.location, row)
+        .iter()
+        .rev()
+        .take(NEAR);
+    let after = orders
+        .accesses()
+        .after(event.location, row)
+        .iter()
+        .take(NEAR);
+    let mut told: Vec<(String, String)> = Vec::new();
+    for &other in before
+        .chain(after)
+        .filter(|other| conflicts(run, event, **other))
+    {
+        let (thread, place) = thread_and_place(run, other);
+        let Some(relation) = relation(run, orders, row, other) else {
+            continue;
+        };
+        if told.iter().all(|(known, _)| *known != place) {
+            told.push((
+                place.clone(),
+                format!("With {thread} at {place}: {relation}."),
+            ));
+        }
+    }
+    told.truncate(3);
+    told.into_iter().map(|(_, sentence)| sentence).collect()
+}
+
+fn relation(run: &Run, orders: &Orders, row: EventId, other: EventId) -> Option<String> {
+    if let Some(lock) = orders.common_lock(row, other) {
+        let sections = orders.locks_held(row);
+        let section = sections.iter().find(|section| section.lock == lock)?;
+        let name = facts::variable(run, &run.events.get(section.acquired)?);
+        return Some(format!(
+            "same lock {name}, different critical sections, in either order"
+        ));
+    }
+    if !orders.concurrent(row, other) {
+        return None;
+    }
+    let race = if orders.is_race(row, other) {
+        ", a data race"
+    } else {
+        ""
+    };
+    Some(format!(
+        "not ordered: no common lock, no happens-before path{race}"
+    ))
+}
+
+fn held(run: &Run, orders: &Orders, row: EventId) -> Option<String> {
+    let sections = orders.locks_held(row);
+    let names: Vec<String> = sections
+        .iter()
+        .filter_map(|section| {
+            let event = run.events.get(section.acquired)?;
+            Some(format!(
+                "{} (since {})",
+                facts::variable(run, &event),
+                short(&facts::place(run, event.site))
+            ))
+        })
+        .collect();
+    if names.is_empty() {
+        None
+    } else {
+        Some(format!("Holds {}.", names.join(" and ")))
+    }
+}
+
+fn synchronization(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Vec<String> {
+    let who = facts::thread_in_words(run, event.thread);
+    let name = facts::variable(run, event);
+    let other = crate::orders::other_thread(event.value)
+        .map(|thread| facts::thread_name(run, unsnarl_trace::ThreadId(thread)));
+    let sentence = match event.kind {
+        EventKind::Fork | EventKind::Join => {
+            format!(
+                "{who} {} {} here.",
+                facts::verb(event.kind),
+                other.unwrap_or_default()
+            )
+        }
+        EventKind::Signal | EventKind::Broadcast
+            if event.value == Some(unsnarl_trace::Value::Bits(0)) =>
+        {
+            format!(
+                "{who} {} {name} here, but nobody waits.",
+                facts::verb(event.kind)
+            )
+        }
+        EventKind::Failure => format!("{who} fails here."),
+        EventKind::Blocked => format!("{who} stands here at the end of the run."),
+        kind if name.is_empty() => format!("{who} passes a {} here.", kind.name()),
+        kind => format!("{who} {} {name} here.", facts::verb(kind)),
+    };
+    let mut told = vec![sentence];
+    if matches!(
+        event.kind,
+        EventKind::Lock | EventKind::SharedLock | EventKind::LockWait
+    ) {
+        let before: Vec<String> = orders
+            .locks_held(row)
+            .iter()
+            .filter(|section| section.acquired != row)
+            .filter_map(|section| Some(facts::variable(run, &run.events.get(section.acquired)?)))
+            .collect();
+        if !before.is_empty() {
+            told.push(format!("Holds {} already.", before.join(" and ")));
+        }
+    }
+    told
+}

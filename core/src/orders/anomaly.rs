@@ -1,0 +1,58 @@
+//! What is wrong with a trace: told, never a reason to stop.
+
+use std::fmt;
+use unsnarl_trace::EventId;
+
+/// One oddity of a trace.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Anomaly {
+    /// Where it shows.
+    pub event: EventId,
+    /// What it is.
+    pub kind: AnomalyKind,
+}
+
+/// Kinds of oddities.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum AnomalyKind {
+    /// A lock was released by a thread that does not hold it, while another does.
+    UnlockByOther,
+    /// A lock was released that nobody holds.
+    UnlockWithoutLock,
+    /// A lock was taken while another thread holds it.
+    LockWhileHeld,
+    /// A thread was joined that was never forked.
+    JoinWithoutFork,
+    /// A thread was joined before its last event.
+    JoinBeforeEnd,
+    /// A thread other than the first began without a fork.
+    BeginWithoutFork,
+    /// A thread was forked after it had run.
+    ForkAfterBegin,
+    /// A thread has events after its end.
+    EventAfterEnd,
+    /// A row's kind is not known.
+    UnknownKind,
+    /// A row names a location that is not in the table.
+    UnknownLocation,
+    /// More threads than orders are worked out for.
+    TooManyThreads,
+}
+
+impl fmt::Display for AnomalyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UnlockByOther => "a lock is released by a thread that does not hold it",
+            Self::UnlockWithoutLock => "a lock is released that nobody holds",
+            Self::LockWhileHeld => "a lock is taken while another thread holds it",
+            Self::JoinWithoutFork => "a thread is joined that was never created",
+            Self::JoinBeforeEnd => "a thread is joined before its end",
+            Self::BeginWithoutFork => "a thread begins that was never created",
+            Self::ForkAfterBegin => "a thread is created after it has run",
+            Self::EventAfterEnd => "a thread goes on after its end",
+            Self::UnknownKind => "an event's kind is not known",
+            Self::UnknownLocation => "an event's location is not in the table",
+            Self::TooManyThreads => "there are more threads than orders are worked out for",
+        })
+    }
+}

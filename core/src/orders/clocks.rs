@@ -1,0 +1,512 @@
+//! Happens-before by vector clocks in one pass over the columns.
+//!
+//! A clock entry is a row number: thread `t` knows everything that thread `u` did before row
+//! `entry`. So an event needs no clock of its own; what is kept is, for each pair of threads, the rows
+//! at which one of them learned more about the other. A query is one binary search in that list.
+
+use super::anomaly::{Anomaly, AnomalyKind};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, EventKind, MemoryOrder, Run, Value};
+
+/// More threads than that would need clocks of gigabytes.
+const MAX_THREADS: usize = 4096;
+
+/// What thread `t` learned about thread `u`: `(row, upto)`, both rising.
+type Learned = Vec<(u32, u32)>;
+
+/// The happens-before relation of a run.
+#[derive(Debug, Default)]
+pub struct HappensBefore {
+    learned: FxHashMap<(u16, u16), Learned>,
+}
+
+impl HappensBefore {
+    /// Works it out. Oddities of the trace are added to `anomalies`.
+    pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> HappensBefore {
+        let mut pass = Pass::new(run, anomalies);
+        let (threads, kinds) = (run.events.threads(), run.events.kinds());
+        for (row, (&thread, &kind)) in threads.iter().zip(kinds).enumerate() {
+            pass.step(row as u32, thread, kind);
+        }
+        HappensBefore {
+            learned: pass.learned,
+        }
+    }
+
+    /// Is `a` (of thread `of_a`) ordered before `b` (of thread `of_b`) by program order and synchronization?
+    pub(super) fn ordered(&self, a: EventId, of_a: u16, b: EventId, of_b: u16) -> bool {
+        if of_a == of_b {
+            return a < b;
+        }
+        let Some(learned) = self.learned.get(&(of_b, of_a)) else {
+            return false;
+        };
+        let upto = learned.partition_point(|&(row, _)| row <= b.0);
+        upto.checked_sub(1)
+            .and_then(|i| learned.get(i))
+            .is_some_and(|&(_, upto)| a.0 < upto)
+    }
+}
+
+/// One entry per thread; missing entries are 0.
+type Clock = Vec<u32>;
+
+fn join(into: &mut Clock, from: &[u32]) {
+    if into.len() < from.len() {
+        into.resize(from.len(), 0);
+    }
+    for (mine, &theirs) in into.iter_mut().zip(from) {
+        *mine = (*mine).max(theirs);
+    }
+}
+
+/// A synchronization object (lock, condition, barrier, semaphore, once, atomic).
+#[derive(Default)]
+struct Object {
+    /// What was released by exclusive unlock, signal, post, release store.
+    released: Clock,
+    /// Thread and entry of the one release that covers all of `released`, if one does.
+    epoch: Option<(u16, u32)>,
+    /// What was released by shared unlock.
+    shared: Clock,
+    /// Barrier: what arrived in the generation that is filling up.
+    arriving: Clock,
+    /// Barrier: number of that generation.
+    generation: u32,
+}
+
+/// State of one thread.
+#[derive(Default)]
+struct Thread {
+    clock: Clock,
+    forked: bool,
+    begun: bool,
+    ended: bool,
+    told_after_end: bool,
+    /// Barrier generation it arrived in.
+    generation: u32,
+    /// Clock at the last release fence, which later relaxed stores publish.
+    fence: Clock,
+    /// What relaxed loads saw, which a later acquire fence takes.
+    pending: Clock,
+}
+
+struct Pass<'a> {
+    run: &'a Run,
+    anomalies: &'a mut Vec<Anomaly>,
+    threads: Vec<Thread>,
+    objects: Vec<Object>,
+    /// Object number plus one by location.
+    object_of: Vec<u32>,
+    learned: FxHashMap<(u16, u16), Learned>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(run: &'a Run, anomalies: &'a mut Vec<Anomaly>) -> Pass<'a> {
+        let most = run
+            .events
+            .threads()
+            .iter()
+            .copied()
+            .max()
+            .map_or(0, |t| usize::from(t) + 1);
+        if most > MAX_THREADS {
+            anomalies.push(Anomaly {
+                event: EventId(0),
+                kind: AnomalyKind::TooManyThreads,
+            });
+        }
+        let mut threads = Vec::new();
+        threads.resize_with(
+            most.max(run.meta.threads.len()).min(MAX_THREADS),
+            Thread::default,
+        );
+        Pass {
+            run,
+            anomalies,
+            threads,
+            objects: Vec::new(),
+            object_of: vec![0; run.locations.len()],
+            learned: FxHashMap::default(),
+        }
+    }
+
+    fn tell(&mut self, row: u32, kind: AnomalyKind) {
+        self.anomalies.push(Anomaly {
+            event: EventId(row),
+            kind,
+        });
+    }
+
+    /// Most events order nothing: they cost two comparisons.
+    fn step(&mut self, row: u32, thread: u16, kind: u8) {
+        let Some(state) = self.threads.get_mut(usize::from(thread)) else {
+            return;
+        };
+        if state.ended && !state.told_after_end && kind != EventKind::Blocked as u8 {
+            state.told_after_end = true;
+            self.tell(row, AnomalyKind::EventAfterEnd);
+        }
+        if kind > EventKind::Write as u8 {
+            match EventKind::from_u8(kind) {
+                Some(kind) => self.synchronize(row, thread, kind),
+                None => self.tell(row, AnomalyKind::UnknownKind),
+            }
+        } else if kind == 0 {
+            self.tell(row, AnomalyKind::UnknownKind);
+        }
+    }
+
+    fn synchronize(&mut self, row: u32, t: u16, kind: EventKind) {
+        use EventKind::*;
+        match kind {
+            Lock => self.acquire_exclusive(row, t),
+            SharedLock | OncePass | SemWait => self.acquire(row, t),
+            Unlock => self.release_exclusive(row, t),
+            SharedUnlock => self.release_shared(row, t),
+            OnceEnd | SemPost => self.release(row, t),
+            Signal | Broadcast if self.number(row) != 0 => self.release(row, t),
+            Wake if self.number(row) == 0 => self.acquire(row, t),
+            BarrierArrive => self.arrive(row, t),
+            BarrierLeave => self.leave(row, t),
+            Fork => self.fork(row, t),
+            Begin => self.begin(row, t),
+            End => self.end(row, t),
+            Join => self.joined(row, t),
+            AtomicRead | AtomicWrite | Rmw => self.atomic(row, t, kind),
+            Fence => self.fence(row, t),
+            _ => {}
+        }
+    }
+
+    fn number(&self, row: u32) -> u64 {
+        self.run
+            .events
+            .values()
+            .get(row as usize)
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// The object that the row is about; none (and told) when its location is not in the table.
+    fn object(&mut self, row: u32) -> Option<usize> {
+        let location = self
+            .run
+            .events
+            .locations()
+            .get(row as usize)
+            .copied()
+            .unwrap_or(0);
+        let Some(slot) = self.object_of.get_mut(location as usize) else {
+            self.tell(row, AnomalyKind::UnknownLocation);
+            return None;
+        };
+        if *slot == 0 {
+            self.objects.push(Object::default());
+            *slot = self.objects.len() as u32;
+        }
+        (*slot as usize).checked_sub(1)
+    }
+
+    /// The object, the clock of `t` with its own entry up to and including `row`.
+    fn publish(&mut self, row: u32, t: u16) -> Option<(&mut Object, &Clock)> {
+        let object = self.object(row)?;
+        let clock = own_entry(&mut self.threads, t, row + 1)?;
+        Some((self.objects.get_mut(object)?, clock))
+    }
+
+    fn release(&mut self, row: u32, t: u16) {
+        if let Some((object, clock)) = self.publish(row, t) {
+            join(&mut object.released, clock);
+            object.epoch = None;
+        }
+    }
+
+    fn release_shared(&mut self, row: u32, t: u16) {
+        if let Some((object, clock)) = self.publish(row, t) {
+            join(&mut object.shared, clock);
+        }
+    }
+
+    /// The holder knows what was released before, so its clock replaces the object's.
+    fn release_exclusive(&mut self, row: u32, t: u16) {
+        let Some((object, clock)) = self.publish(row, t) else {
+            return;
+        };
+        let knows_all = object.released.is_empty()
+            || object
+                .epoch
+                .is_some_and(|(u, upto)| entry(clock, u) >= upto);
+        if knows_all {
+            object.released.clone_from(clock);
+            object.epoch = Some((t, row + 1));
+        } else {
+            join(&mut object.released, clock);
+            object.epoch = None;
+        }
+    }
+
+    fn acquire(&mut self, row: u32, t: u16) {
+        let Some(object) = self.object(row).and_then(|i| self.objects.get(i)) else {
+            return;
+        };
+        if let Some(thread) = self.threads.get_mut(usize::from(t)) {
+            learn(
+                &mut thread.clock,
+                &mut self.learned,
+                row,
+                t,
+                &object.released,
+            );
+        }
+    }
+
+    fn acquire_exclusive(&mut self, row: u32, t: u16) {
+        let Some(object) = self.object(row).and_then(|i| self.objects.get(i)) else {
+            return;
+        };
+        let Some(thread) = self.threads.get_mut(usize::from(t)) else {
+            return;
+        };
+        let news = object
+            .epoch
+            .is_none_or(|(u, upto)| u != t && entry(&thread.clock, u) < upto);
+        if news {
+            learn(
+                &mut thread.clock,
+                &mut self.learned,
+                row,
+                t,
+                &object.released,
+            );
+        }
+        if !object.shared.is_empty() {
+            learn(&mut thread.clock, &mut self.learned, row, t, &object.shared);
+        }
+    }
+
+    fn arrive(&mut self, row: u32, t: u16) {
+        let Some((object, clock)) = self.publish(row, t) else {
+            return;
+        };
+        join(&mut object.arriving, clock);
+        let generation = object.generation;
+        if let Some(thread) = self.threads.get_mut(usize::from(t)) {
+            thread.generation = generation;
+        }
+    }
+
+    /// The first to leave closes its generation: who arrives from then on belongs to the next.
+    fn leave(&mut self, row: u32, t: u16) {
+        let Some(object) = self.object(row).and_then(|i| self.objects.get_mut(i)) else {
+            return;
+        };
+        let Some(thread) = self.threads.get_mut(usize::from(t)) else {
+            return;
+        };
+        if thread.generation == object.generation {
+            object.released = std::mem::take(&mut object.arriving);
+            object.generation += 1;
+        }
+        learn(
+            &mut thread.clock,
+            &mut self.learned,
+            row,
+            t,
+            &object.released,
+        );
+    }
+
+    fn fork(&mut self, row: u32, t: u16) {
+        let child = self.number(row) as u16;
+        let Some(clock) = own_entry(&mut self.threads, t, row + 1).cloned() else {
+            return;
+        };
+        let Some(thread) = self.threads.get_mut(usize::from(child)) else {
+            return;
+        };
+        let late = thread.begun;
+        thread.forked = true;
+        learn(&mut thread.clock, &mut self.learned, row, child, &clock);
+        if late {
+            self.tell(row, AnomalyKind::ForkAfterBegin);
+        }
+    }
+
+    fn begin(&mut self, row: u32, t: u16) {
+        let Some(thread) = self.threads.get_mut(usize::from(t)) else {
+            return;
+        };
+        thread.begun = true;
+        if !thread.forked && t != 0 {
+            self.tell(row, AnomalyKind::BeginWithoutFork);
+        }
+    }
+
+    fn end(&mut self, row: u32, t: u16) {
+        own_entry(&mut self.threads, t, row + 1);
+        if let Some(thread) = self.threads.get_mut(usize::from(t)) {
+            thread.ended = true;
+        }
+    }
+
+    fn joined(&mut self, row: u32, t: u16) {
+        let child = self.number(row) as u16;
+        let Some(other) = self.threads.get_mut(usize::from(child)) else {
+            return self.tell(row, AnomalyKind::JoinWithoutFork);
+        };
+        let (forked, ended) = (other.forked, other.ended);
+        let clock = match ended {
+            true => other.clock.clone(),
+            false => own_entry(&mut self.threads, child, row)
+                .cloned()
+                .unwrap_or_default(),
+        };
+        if let Some(thread) = self.threads.get_mut(usize::from(t)) {
+            learn(&mut thread.clock, &mut self.learned, row, t, &clock);
+        }
+        if !forked {
+            self.tell(row, AnomalyKind::JoinWithoutFork);
+        } else if !ended {
+            self.tell(row, AnomalyKind::JoinBeforeEnd);
+        }
+    }
+
+    fn order(&self, row: u32) -> MemoryOrder {
+        let event = self.run.events.get(EventId(row));
+        event
+            .and_then(|event| event.order())
+            .unwrap_or(MemoryOrder::SeqCst)
+    }
+
+    /// C11: a load that sees a release store (or its release sequence) synchronizes with it. In the
+    /// recorded order a load sees the latest store, and read-modify-writes carry the sequence on.
+    fn atomic(&mut self, row: u32, t: u16, kind: EventKind) {
+        let order = self.order(row);
+        let Some(object) = self.object(row) else {
+            return;
+        };
+        if kind.reads() {
+            self.atomic_read(row, t, object, acquires(order));
+        }
+        if kind.writes() {
+            self.atomic_write(row, t, object, releases(order), kind == EventKind::Rmw);
+        }
+    }
+
+    fn atomic_read(&mut self, row: u32, t: u16, object: usize, acquires: bool) {
+        let Some(object) = self.objects.get(object) else {
+            return;
+        };
+        let Some(thread) = self.threads.get_mut(usize::from(t)) else {
+            return;
+        };
+        if acquires {
+            learn(
+                &mut thread.clock,
+                &mut self.learned,
+                row,
+                t,
+                &object.released,
+            );
+        } else {
+            join(&mut thread.pending, &object.released);
+        }
+    }
+
+    fn atomic_write(&mut self, row: u32, t: u16, object: usize, releases: bool, keeps: bool) {
+        own_entry(&mut self.threads, t, row + 1);
+        let Some(object) = self.objects.get_mut(object) else {
+            return;
+        };
+        let Some(thread) = self.threads.get(usize::from(t)) else {
+            return;
+        };
+        if !keeps {
+            object.released.clear();
+        }
+        join(
+            &mut object.released,
+            if releases {
+                &thread.clock
+            } else {
+                &thread.fence
+            },
+        );
+        object.epoch = None;
+    }
+
+    fn fence(&mut self, row: u32, t: u16) {
+        let order = self.order(row);
+        own_entry(&mut self.threads, t, row + 1);
+        let Some(thread) = self.threads.get_mut(usize::from(t)) else {
+            return;
+        };
+        if acquires(order) {
+            let pending = std::mem::take(&mut thread.pending);
+            learn(&mut thread.clock, &mut self.learned, row, t, &pending);
+        }
+        if releases(order) {
+            thread.fence.clone_from(&thread.clock);
+        }
+    }
+}
+
+fn acquires(order: MemoryOrder) -> bool {
+    !matches!(order, MemoryOrder::Relaxed | MemoryOrder::Release)
+}
+
+fn releases(order: MemoryOrder) -> bool {
+    matches!(
+        order,
+        MemoryOrder::Release | MemoryOrder::AcqRel | MemoryOrder::SeqCst
+    )
+}
+
+fn entry(clock: &[u32], t: u16) -> u32 {
+    clock.get(usize::from(t)).copied().unwrap_or(0)
+}
+
+/// Raises the thread's own entry.
+fn own_entry(threads: &mut [Thread], t: u16, upto: u32) -> Option<&Clock> {
+    let thread = threads.get_mut(usize::from(t))?;
+    if thread.clock.len() <= usize::from(t) {
+        thread.clock.resize(usize::from(t) + 1, 0);
+    }
+    if let Some(own) = thread.clock.get_mut(usize::from(t)) {
+        *own = (*own).max(upto);
+    }
+    Some(&thread.clock)
+}
+
+/// Joins `news` into the clock of `t` and notes what it did not know before.
+fn learn(
+    clock: &mut Clock,
+    learned: &mut FxHashMap<(u16, u16), Learned>,
+    row: u32,
+    t: u16,
+    news: &[u32],
+) {
+    if clock.len() < news.len() {
+        clock.resize(news.len(), 0);
+    }
+    for (u, (mine, &theirs)) in clock.iter_mut().zip(news).enumerate() {
+        if theirs > *mine {
+            *mine = theirs;
+            if u != usize::from(t) {
+                learned
+                    .entry((t, u as u16))
+                    .or_default()
+                    .push((row, theirs));
+            }
+        }
+    }
+}
+
+/// The thread that a fork or join is about.
+pub(crate) fn other_thread(value: Option<Value>) -> Option<u16> {
+    match value {
+        Some(Value::Bits(bits)) => u16::try_from(bits).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,137 @@
+//! Immediate dependencies between threads: flow (RAW), anti (WAR), output (WAW).
+
+use super::Accesses;
+use unsnarl_trace::{EventId, EventKind, LocationId, Run};
+
+/// Kinds of dependencies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DependencyKind {
+    /// Read after write.
+    Flow,
+    /// Write after read.
+    Anti,
+    /// Write after write.
+    Output,
+}
+
+/// `tail` depends on `head`, an access of another thread with no write to the location in between.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Dependency {
+    /// The earlier access.
+    pub head: EventId,
+    /// The later access.
+    pub tail: EventId,
+    /// On what.
+    pub location: LocationId,
+    /// How.
+    pub kind: DependencyKind,
+}
+
+/// Calls back for each immediate dependency between threads, location by location.
+///
+/// Of the reads before a write only the last of each thread counts; a read-modify-write counts as a
+/// write whose flow dependency is its read.
+pub fn dependencies(run: &Run, accesses: &Accesses, mut found: impl FnMut(Dependency)) {
+    let mut state = State::default();
+    for location in accesses.shared() {
+        state.clear();
+        for &row in accesses.of(location) {
+            let thread = run.events.threads().get(row.index()).copied().unwrap_or(0);
+            let kind = run
+                .events
+                .kinds()
+                .get(row.index())
+                .and_then(|&kind| EventKind::from_u8(kind));
+            let Some(kind) = kind else { continue };
+            state.step(location, row, thread, kind, &mut found);
+        }
+    }
+}
+
+/// What is known of one location while its accesses go by.
+#[derive(Default)]
+struct State {
+    writer: Option<(u16, EventId)>,
+    /// Last read since then, by thread.
+    readers: Vec<Option<EventId>>,
+    /// Threads with an entry in `readers`, in the order of their first read.
+    reading: Vec<u16>,
+}
+
+impl State {
+    fn clear(&mut self) {
+        self.writer = None;
+        self.forget_readers();
+    }
+
+    fn forget_readers(&mut self) {
+        for thread in self.reading.drain(..) {
+            if let Some(reader) = self.readers.get_mut(usize::from(thread)) {
+                *reader = None;
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        location: LocationId,
+        tail: EventId,
+        thread: u16,
+        kind: EventKind,
+        found: &mut impl FnMut(Dependency),
+    ) {
+        if let Some((writer, head)) = self.writer
+            && writer != thread
+        {
+            let kind = if kind.reads() {
+                DependencyKind::Flow
+            } else {
+                DependencyKind::Output
+            };
+            found(Dependency {
+                head,
+                tail,
+                location,
+                kind,
+            });
+        }
+        if kind.writes() {
+            self.anti(location, tail, thread, found);
+            self.forget_readers();
+            self.writer = Some((thread, tail));
+        } else {
+            self.note_reader(thread, tail);
+        }
+    }
+
+    fn anti(
+        &self,
+        location: LocationId,
+        tail: EventId,
+        thread: u16,
+        found: &mut impl FnMut(Dependency),
+    ) {
+        for &reader in self.reading.iter().filter(|&&reader| reader != thread) {
+            if let Some(Some(head)) = self.readers.get(usize::from(reader)).copied() {
+                found(Dependency {
+                    head,
+                    tail,
+                    location,
+                    kind: DependencyKind::Anti,
+                });
+            }
+        }
+    }
+
+    fn note_reader(&mut self, thread: u16, row: EventId) {
+        if self.readers.len() <= usize::from(thread) {
+            self.readers.resize(usize::from(thread) + 1, None);
+        }
+        if let Some(reader) = self.readers.get_mut(usize::from(thread)) {
+            if reader.is_none() {
+                self.reading.push(thread);
+            }
+            *reader = Some(row);
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Held locks, critical sections and the lock-order graph, in one pass over the columns.
+
+use super::anomaly::{Anomaly, AnomalyKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+
+/// A stretch of one thread between taking and releasing a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Section {
+    /// The lock.
+    pub lock: LocationId,
+    /// Who holds it.
+    pub thread: ThreadId,
+    /// Where it was taken.
+    pub acquired: EventId,
+    /// Where it was released, if it was.
+    pub released: Option<EventId>,
+    /// Taken for reading only.
+    pub shared: bool,
+}
+
+/// One lock was asked for while another was held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LockOrder {
+    /// The lock that was held.
+    pub held: LocationId,
+    /// The lock that was asked for.
+    pub wanted: LocationId,
+    /// Where the held one was taken.
+    pub held_at: EventId,
+    /// Where the other was asked for.
+    pub wanted_at: EventId,
+    /// By whom.
+    pub thread: ThreadId,
+}
+
+/// No section.
+const NONE: u32 = u32::MAX;
+
+/// The held locks of a thread as a list that shares its tail with the lists before: `(section, rest)`.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    section: u32,
+    rest: u32,
+}
+
+/// Locks over the whole run.
+#[derive(Debug, Default)]
+pub struct Locks {
+    sections: Vec<Section>,
+    held: Vec<Held>,
+    /// Per thread: from this row on, this list.
+    changes: Vec<Vec<(u32, u32)>>,
+    order: Vec<LockOrder>,
+}
+
+impl Locks {
+    /// Works them out. Oddities of the trace are added to `anomalies`.
+    pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> Locks {
+        let mut pass = Pass {
+            run,
+            anomalies,
+            locks: Locks::default(),
+            open: FxHashMap::default(),
+            seen: FxHashSet::default(),
+        };
+        let first = EventKind::Lock as u8;
+        let last = EventKind::LockWait as u8;
+        for (row, &kind) in run.events.kinds().iter().enumerate() {
+            if (first..=last).contains(&kind) {
+                pass.step(row as u32, kind);
+            }
+        }
+        pass.locks
+    }
+
+    /// The sections that `thread` is in at `event`, innermost first. A lock counts from its `Lock`
+    /// event on and no longer at its `Unlock`.
+    pub(super) fn held_at(
+        &self,
+        thread: ThreadId,
+        event: EventId,
+    ) -> impl Iterator<Item = &Section> {
+        let changes = self
+            .changes
+            .get(thread.index())
+            .map_or(&[][..], Vec::as_slice);
+        let upto = changes.partition_point(|&(row, _)| row <= event.0);
+        let mut at = upto
+            .checked_sub(1)
+            .and_then(|i| changes.get(i))
+            .map_or(NONE, |&(_, list)| list);
+        std::iter::from_fn(move || {
+            let node = self.held.get(at as usize)?;
+            at = node.rest;
+            self.sections.get(node.section as usize)
+        })
+    }
+
+    /// All critical sections, in the order in which they began.
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// The lock-order graph: for each ordered pair of locks and each thread the first time.
+    pub fn order(&self) -> &[LockOrder] {
+        &self.order
+    }
+}
+
+struct Pass<'a> {
+    run: &'a Run,
+    anomalies: &'a mut Vec<Anomaly>,
+    locks: Locks,
+    /// Open sections of a lock with their recursion depth.
+    open: FxHashMap<u32, Vec<(u32, u32)>>,
+    seen: FxHashSet<(u16, u32, u32)>,
+}
+
+impl Pass<'_> {
+    fn step(&mut self, row: u32, kind: u8) {
+        let thread = self
+            .run
+            .events
+            .threads()
+            .get(row as usize)
+            .copied()
+            .unwrap_or(0);
+        let lock = self
+            .run
+            .events
+            .locations()
+            .get(row as usize)
+            .copied()
+            .unwrap_or(0);
+        match EventKind::from_u8(kind) {
+            Some(EventKind::Lock) => self.take(row, thread, lock, false),
+            Some(EventKind::SharedLock) => self.take(row, thread, lock, true),
+            Some(EventKind::Unlock | EventKind::SharedUnlock) => self.give(row, thread, lock),
+            Some(EventKind::LockWait) => self.note_order(row, thread, lock),
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, row: u32, kind: AnomalyKind) {
+        self.anomalies.push(Anomaly {
+            event: EventId(row),
+            kind,
+        });
+    }
+
+    fn take(&mut self, row: u32, thread: u16, lock: u32, shared: bool) {
+        self.note_order(row, thread, lock);
+        let sections = &self.locks.sections;
+        let open = self.open.entry(lock).or_default();
+        let of = |section: u32| sections.get(section as usize);
+        if let Some((_, depth)) = open
+            .iter_mut()
+            .find(|(s, _)| of(*s).is_some_and(|s| s.thread.0 == thread))
+        {
+            *depth += 1;
+            return;
+        }
+        let conflict = open
+            .iter()
+            .any(|&(s, _)| of(s).is_some_and(|s| !(s.shared && shared)));
+        open.push((sections.len() as u32, 1));
+        if conflict {
+            self.tell(row, AnomalyKind::LockWhileHeld);
+        }
+        self.push(
+            row,
+            Section {
+                lock: LocationId(lock),
+                thread: ThreadId(thread),
+                acquired: EventId(row),
+                released: None,
+                shared,
+            },
+        );
+    }
+
+    fn push(&mut self, row: u32, section: Section) {
+        let thread = section.thread.0;
+        let rest = self.list(thread);
+        self.locks.held.push(Held {
+            section: self.locks.sections.len() as u32,
+            rest,
+        });
+        self.locks.sections.push(section);
+        self.change(row, thread, self.locks.held.len() as u32 - 1);
+    }
+
+    fn give(&mut self, row: u32, thread: u16, lock: u32) {
+        let sections = &self.locks.sections;
+        let open = self.open.entry(lock).or_default();
+        let mine = |&(s, _): &(u32, u32)| {
+            sections
+                .get(s as usize)
+                .is_some_and(|s| s.thread.0 == thread)
+        };
+        let Some(at) = open
+            .iter()
+            .position(mine)
+            .or_else(|| open.len().checked_sub(1))
+        else {
+            return self.tell(row, AnomalyKind::UnlockWithoutLock);
+        };
+        let Some((section, depth)) = open.get_mut(at) else {
+            return;
+        };
+        *depth -= 1;
+        let (section, done) = (*section, *depth == 0);
+        if done {
+            open.remove(at);
+            self.close(row, section);
+        }
+        if self
+            .locks
+            .sections
+            .get(section as usize)
+            .is_some_and(|s| s.thread.0 != thread)
+        {
+            self.tell(row, AnomalyKind::UnlockByOther);
+        }
+    }
+
+    fn close(&mut self, row: u32, section: u32) {
+        let Some(closed) = self.locks.sections.get_mut(section as usize) else {
+            return;
+        };
+        closed.released = Some(EventId(row));
+        let thread = closed.thread.0;
+        let list = self.without(self.list(thread), section);
+        self.change(row, thread, list);
+    }
+
+    /// The list without one section. Locks are mostly released in reverse order, which costs nothing.
+    fn without(&mut self, list: u32, section: u32) -> u32 {
+        let mut above = Vec::new();
+        let mut at = list;
+        while let Some(&node) = self.locks.held.get(at as usize) {
+            at = node.rest;
+            if node.section == section {
+                break;
+            }
+            above.push(node.section);
+        }
+        for section in above.into_iter().rev() {
+            self.locks.held.push(Held { section, rest: at });
+            at = self.locks.held.len() as u32 - 1;
+        }
+        at
+    }
+
+    fn list(&self, thread: u16) -> u32 {
+        let changes = self.locks.changes.get(usize::from(thread));
+        changes
+            .and_then(|changes| changes.last())
+            .map_or(NONE, |&(_, list)| list)
+    }
+
+    fn change(&mut self, row: u32, thread: u16, list: u32) {
+        let changes = &mut self.locks.changes;
+        if changes.len() <= usize::from(thread) {
+            changes.resize_with(usize::from(thread) + 1, Vec::new);
+        }
+        if let Some(changes) = changes.get_mut(usize::from(thread)) {
+            changes.push((row, list));
+        }
+    }
+
+    fn note_order(&mut self, row: u32, thread: u16, wanted: u32) {
+        let mut at = self.list(thread);
+        while let Some(&node) = self.locks.held.get(at as usize) {
+            at = node.rest;
+            let Some(&held) = self.locks.sections.get(node.section as usize) else {
+                continue;
+            };
+            if held.lock.0 != wanted && self.seen.insert((thread, held.lock.0, wanted)) {
+                self.locks.order.push(LockOrder {
+                    held: held.lock,
+                    wanted: LocationId(wanted),
+                    held_at: held.acquired,
+                    wanted_at: EventId(row),
+                    thread: ThreadId(thread),
+                });
+            }
+        }
+    }
+}

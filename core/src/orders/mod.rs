@@ -1,0 +1,154 @@
+//! Orders of one run: what happened before what, which locks were held, what depends on what.
+//!
+//! Everything is worked out in a few linear passes over the columns and owned by [`Orders`]; it is
+//! the base of the engines and of the hover. A trace that cannot have happened (a lock released by
+//! another thread, a join without a fork) is analysed all the same, and [`Orders::anomalies`] tells.
+
+mod accesses;
+mod anomaly;
+mod clocks;
+mod dependencies;
+mod locks;
+
+pub use accesses::Accesses;
+pub use anomaly::{Anomaly, AnomalyKind};
+pub use clocks::HappensBefore;
+pub(crate) use clocks::other_thread;
+pub use dependencies::{Dependency, DependencyKind, dependencies};
+pub use locks::{LockOrder, Locks, Section};
+
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+
+/// The orders of one run.
+#[derive(Debug, Default)]
+pub struct Orders {
+    threads: Vec<u16>,
+    kinds: Vec<u8>,
+    locations: Vec<u32>,
+    happens_before: HappensBefore,
+    locks: Locks,
+    accesses: Accesses,
+    anomalies: Vec<Anomaly>,
+}
+
+impl Orders {
+    /// Works out the orders of a run.
+    pub fn new(run: &Run) -> Orders {
+        let mut anomalies = Vec::new();
+        let happens_before = HappensBefore::new(run, &mut anomalies);
+        let locks = Locks::new(run, &mut anomalies);
+        anomalies.sort();
+        Orders {
+            threads: run.events.threads().to_vec(),
+            kinds: run.events.kinds().to_vec(),
+            locations: run.events.locations().to_vec(),
+            happens_before,
+            locks,
+            accesses: Accesses::new(run),
+            anomalies,
+        }
+    }
+
+    /// Does `a` happen before `b` in every execution with the same synchronization?
+    pub fn happens_before(&self, a: EventId, b: EventId) -> bool {
+        match (self.threads.get(a.index()), self.threads.get(b.index())) {
+            (Some(&of_a), Some(&of_b)) => self.happens_before.ordered(a, of_a, b, of_b),
+            _ => false,
+        }
+    }
+
+    /// Neither happens before the other.
+    pub fn concurrent(&self, a: EventId, b: EventId) -> bool {
+        a != b && !self.happens_before(a, b) && !self.happens_before(b, a)
+    }
+
+    /// The critical sections that the event is in, innermost first.
+    pub fn locks_held(&self, event: EventId) -> Vec<Section> {
+        let thread = self
+            .threads
+            .get(event.index())
+            .map_or(ThreadId(0), |&thread| ThreadId(thread));
+        self.locks.held_at(thread, event).copied().collect()
+    }
+
+    /// A lock that both events hold, not both for reading.
+    pub fn common_lock(&self, a: EventId, b: EventId) -> Option<LocationId> {
+        let theirs = self.locks_held(b);
+        let common = |mine: &Section| {
+            theirs
+                .iter()
+                .any(|s| s.lock == mine.lock && !(s.shared && mine.shared))
+        };
+        self.locks_held(a)
+            .into_iter()
+            .find(common)
+            .map(|section| section.lock)
+    }
+
+    /// The last write to the location before the event, by anyone.
+    pub fn last_write_before(&self, location: LocationId, event: EventId) -> Option<EventId> {
+        self.accesses
+            .before(location, event)
+            .iter()
+            .rev()
+            .copied()
+            .find(|&row| self.writes(row))
+    }
+
+    /// The reads of the location after the event, up to the next write of it.
+    pub fn readers_after(&self, location: LocationId, event: EventId) -> Vec<EventId> {
+        let after = self.accesses.after(location, event).iter().copied();
+        let mut readers = Vec::new();
+        for row in after {
+            if self.reads(row) {
+                readers.push(row);
+            }
+            if self.writes(row) {
+                break;
+            }
+        }
+        readers
+    }
+
+    /// Accesses by location.
+    pub fn accesses(&self) -> &Accesses {
+        &self.accesses
+    }
+
+    /// Critical sections and the lock-order graph.
+    pub fn locks(&self) -> &Locks {
+        &self.locks
+    }
+
+    /// What is wrong with the trace, in order.
+    pub fn anomalies(&self) -> &[Anomaly] {
+        &self.anomalies
+    }
+
+    /// A race: two accesses of one location, not both atomic, one a write, neither before the other.
+    pub fn is_race(&self, a: EventId, b: EventId) -> bool {
+        let (Some(first), Some(second)) = (self.kind(a), self.kind(b)) else {
+            return false;
+        };
+        self.locations.get(a.index()) == self.locations.get(b.index())
+            && first.is_access()
+            && second.is_access()
+            && (first.writes() || second.writes())
+            && !(first.is_atomic() && second.is_atomic())
+            && self.concurrent(a, b)
+    }
+
+    fn kind(&self, event: EventId) -> Option<EventKind> {
+        self.kinds
+            .get(event.index())
+            .and_then(|&kind| EventKind::from_u8(kind))
+    }
+
+    fn writes(&self, event: EventId) -> bool {
+        self.kind(event).is_some_and(EventKind::writes)
+    }
+
+    fn reads(&self, event: EventId) -> bool {
+        self.kind(event).is_some_and(EventKind::reads)
+    }
+}

@@ -1,0 +1,33 @@
+//! Test Procedure I ([locon], Algorithm 1): pairs that only the failing run has.
+
+use super::{
+    collect::{RunPairs, SeenPair},
+    counts::PairCounts,
+    predictable::{Occurrence, implies_another},
+};
+use unsnarl_trace::Run;
+
+/// Pairs of the failing run that no passing run has, without those that make another one predictable, in
+/// the order of their first occurrence.
+pub fn procedure_one(run: &Run, failing: &RunPairs, passing: &PairCounts) -> Vec<SeenPair> {
+    let only_here = |pair: &&SeenPair| passing.stats(pair.key).runs == 0;
+    let new: Vec<SeenPair> = failing.pairs.iter().filter(only_here).copied().collect();
+    let occurrences: Vec<Occurrence> = new.iter().map(|pair| occurrence(run, pair)).collect();
+    let dropped = implies_another(&occurrences);
+    let kept = new.into_iter().zip(dropped).filter(|(_, dropped)| !dropped);
+    let mut kept: Vec<SeenPair> = kept.map(|(pair, _)| pair).collect();
+    kept.sort_by_key(|pair| (pair.tail, pair.head, pair.key));
+    kept
+}
+
+/// First occurrence of a pair with its threads.
+pub fn occurrence(run: &Run, pair: &SeenPair) -> Occurrence {
+    let thread =
+        |row: unsnarl_trace::EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
+    Occurrence {
+        head: pair.head,
+        head_thread: thread(pair.head),
+        tail: pair.tail,
+        tail_thread: thread(pair.tail),
+    }
+}

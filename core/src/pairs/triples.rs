@@ -1,0 +1,112 @@
+//! Unserializable triples: two accesses of one thread to a location with an access of another thread
+//! in between that no serial order explains (Table 1 of [locon], rows 4 to 7).
+
+use crate::orders::Accesses;
+use unsnarl_trace::{EventId, EventKind, LocationId, Run};
+
+/// One triple of a run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Triple {
+    /// First access of the interrupted thread.
+    pub first: EventId,
+    /// The last access in between by another thread that makes it unserializable.
+    pub remote: EventId,
+    /// The interrupted thread's next access to the location.
+    pub second: EventId,
+    /// On what.
+    pub location: LocationId,
+}
+
+/// Calls back for each unserializable triple, location by location.
+pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
+    let mut last: Vec<Option<(EventId, EventKind)>> = Vec::new();
+    for location in accesses.shared() {
+        last.iter_mut().for_each(|last| *last = None);
+        let (mut writes, mut reads) = (LastTwo::default(), LastTwo::default());
+        for &row in accesses.of(location) {
+            let Some((thread, kind)) = access(run, row) else {
+                continue;
+            };
+            if last.len() <= usize::from(thread) {
+                last.resize(usize::from(thread) + 1, None);
+            }
+            let Some(mine) = last.get_mut(usize::from(thread)) else {
+                continue;
+            };
+            if let Some((first, before)) = *mine
+                && let Some(remote) = between(
+                    before,
+                    kind,
+                    writes.other(thread),
+                    reads.other(thread),
+                    first,
+                )
+            {
+                found(Triple {
+                    first,
+                    remote,
+                    second: row,
+                    location,
+                });
+            }
+            *mine = Some((row, kind));
+            if kind.writes() {
+                writes.note(thread, row);
+            }
+            if kind.reads() {
+                reads.note(thread, row);
+            }
+        }
+    }
+}
+
+fn access(run: &Run, row: EventId) -> Option<(u16, EventKind)> {
+    let thread = *run.events.threads().get(row.index())?;
+    Some((
+        thread,
+        EventKind::from_u8(*run.events.kinds().get(row.index())?)?,
+    ))
+}
+
+/// The access in between, if the three cannot be put into a serial order.
+fn between(
+    before: EventKind,
+    now: EventKind,
+    write: Option<EventId>,
+    read: Option<EventId>,
+    first: EventId,
+) -> Option<EventId> {
+    let write = write.filter(|&row| row > first);
+    let read = read.filter(|&row| row > first);
+    if write.is_some() && (now.reads() || before.reads()) {
+        write
+    } else if before.writes() && now.writes() {
+        read
+    } else {
+        None
+    }
+}
+
+/// The latest rows of the two threads that were there last.
+#[derive(Default)]
+struct LastTwo {
+    latest: Option<(u16, EventId)>,
+    other: Option<(u16, EventId)>,
+}
+
+impl LastTwo {
+    fn note(&mut self, thread: u16, row: EventId) {
+        if self.latest.is_some_and(|(latest, _)| latest != thread) {
+            self.other = self.latest;
+        }
+        self.latest = Some((thread, row));
+    }
+
+    /// The latest row of any thread but this one.
+    fn other(&self, thread: u16) -> Option<EventId> {
+        match self.latest {
+            Some((latest, row)) if latest != thread => Some(row),
+            _ => self.other.map(|(_, row)| row),
+        }
+    }
+}

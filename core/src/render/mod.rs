@@ -1,0 +1,211 @@
+//! Explanations as plain text for a terminal, at most 100 columns wide.
+
+use crate::{
+    corpus::Corpus,
+    explanation::{BugKind, Certainty, Explanation, Step},
+    facts::short,
+};
+
+/// Widest line.
+const WIDTH: usize = 100;
+
+/// One explanation: first line, details, steps in columns, what passing runs do, certainty.
+pub fn text(explanation: &Explanation) -> String {
+    let mut lines = Vec::new();
+    let word = if explanation.kind == BugKind::Sequential {
+        "note"
+    } else {
+        "error"
+    };
+    lines.extend(wrapped(
+        &format!("{word}: {}", explanation.headline),
+        "",
+        "  ",
+    ));
+    for line in explanation.detail.lines() {
+        lines.extend(wrapped(line, "  ", "    "));
+    }
+    if !explanation.steps.is_empty() {
+        lines.push(String::new());
+        lines.extend(steps(&explanation.steps));
+        lines.push(String::new());
+    }
+    for line in [&explanation.remark, &explanation.contrast]
+        .into_iter()
+        .filter(|line| !line.is_empty())
+    {
+        lines.extend(wrapped(line, "  ", "  "));
+    }
+    if let Some(tail) = tail(explanation) {
+        lines.extend(wrapped(&tail, "  ", "  "));
+    }
+    for caveat in &explanation.caveats {
+        lines.extend(wrapped(caveat, "  Note: ", "  "));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// How sure, and in which runs.
+fn tail(explanation: &Explanation) -> Option<String> {
+    if explanation.kind == BugKind::Sequential {
+        return None;
+    }
+    let sure = match (explanation.certainty, explanation.confirmed) {
+        (Certainty::Confirmed, Some(tally)) => format!(
+            "Confirmed: this order fails {}/{}, the other passes {}/{}.",
+            tally.fails, tally.of_fails, tally.passes, tally.of_passes
+        ),
+        (Certainty::Confirmed, None) => "Confirmed by running it again.".to_owned(),
+        (Certainty::Likely, _) => "Likely: found in the recorded runs, not re-executed.".to_owned(),
+        (Certainty::Possible, _) => "Possible: the recorded runs do not settle it.".to_owned(),
+    };
+    let runs = match explanation.runs.as_slice() {
+        [] => String::new(),
+        [one] => format!(" Fails so in {one}."),
+        [first, rest @ ..] => format!(" Fails so in {first} and {} more.", rest.len()),
+    };
+    Some(sure + &runs)
+}
+
+/// Steps in columns: thread, place, source text, effect, note.
+fn steps(steps: &[Step]) -> Vec<String> {
+    let cells: Vec<[String; 4]> = steps.iter().map(cells).collect();
+    let width = |column: usize| {
+        cells
+            .iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let (thread, place, effect) = (width(0), width(1), width(3));
+    let longest_note = steps
+        .iter()
+        .map(|step| note(step).chars().count())
+        .max()
+        .unwrap_or(0);
+    let room = WIDTH
+        .saturating_sub(thread + place + effect + longest_note + 11)
+        .max(16);
+    let text = width(2).min(room);
+    let rows = steps
+        .iter()
+        .zip(&cells)
+        .map(|(step, [who, at, line, effect_text])| {
+            let line = shortened(line, text);
+            let row = format!(
+                "   {who:thread$}  {at:place$}  {line:text$}  {effect_text:effect$}  {}",
+                note(step)
+            );
+            row.trim_end().to_owned()
+        });
+    rows.collect()
+}
+
+fn cells(step: &Step) -> [String; 4] {
+    [
+        step.thread.clone(),
+        short(&step.place),
+        step.place.text.clone(),
+        step.effect.clone(),
+    ]
+}
+
+fn note(step: &Step) -> String {
+    match step.note.as_str() {
+        "" => String::new(),
+        note @ ("in between" | "too early") => format!("<- {note}"),
+        note => note.to_owned(),
+    }
+}
+
+fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    format!("{}...", kept.trim_end())
+}
+
+/// Words filled into lines.
+fn wrapped(text: &str, first: &str, next: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(std::mem::replace(&mut line, next.to_owned()));
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    lines.push(line);
+    lines
+}
+
+/// One line over several explanations; empty for one or none.
+pub fn summary(explanations: &[Explanation]) -> String {
+    match explanations {
+        [] | [_] => String::new(),
+        many => {
+            let runs: usize = many.iter().map(|explanation| explanation.runs.len()).sum();
+            format!(
+                "{} different causes in {runs} failing runs, the best explained first.\n",
+                many.len()
+            )
+        }
+    }
+}
+
+/// What to say when no run of a corpus failed.
+pub fn nothing_failed(corpus: &Corpus) -> String {
+    let passed = corpus.passing().count();
+    let other = corpus.len() - passed;
+    let runs = if passed == 1 { "run" } else { "runs" };
+    let mut text = match passed {
+        0 => "There are no complete runs yet. Record some: unsnarl record --until-failing 3 -- PROGRAM\n".to_owned(),
+        _ => format!(
+            "Nothing failed: {passed} {runs} passed. To look for failures: unsnarl record --until-failing 1 -- {}\n",
+            corpus.key().command.join(" ")
+        ),
+    };
+    if other > 0 {
+        text.push_str(&format!("{other} more were cut short and say nothing.\n"));
+    }
+    text
+}
+
+/// What to say about failing runs that nothing explains.
+pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
+    let Some(run) = names.first().and_then(|name| corpus.get(name)) else {
+        return String::new();
+    };
+    let message = run
+        .failure
+        .as_ref()
+        .map_or(run.outcome.name(), |failure| failure.message.as_str());
+    let at = run
+        .failure
+        .as_ref()
+        .and_then(|failure| failure.site.as_ref());
+    let at = at.map_or(String::new(), |site| format!(" at {}", short(site)));
+    let more = match names.len() {
+        1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let next = match corpus.counts().passing() {
+        0 => "No passing run was recorded to compare with: record more runs.",
+        1..10 => "Few passing runs were recorded to compare with: record more runs.",
+        _ => {
+            "No access of another thread stands out: the cause may lie in code that was not compiled by unsnarl."
+        }
+    };
+    format!(
+        "{}{more} failed without an explanation: {message}{at}.\n{next}\n",
+        run.name
+    )
+}
