@@ -139,9 +139,9 @@ impl Walk<'_> {
         }
     }
 
-    /// What `thread_of` had read before `row` may have gone into it.
-    fn follow_inside(&mut self, row: EventId, thread_of: EventId, distance: u32) {
-        let Some(event) = self.run.events.get(thread_of) else {
+    /// What the thread had read before a write may have gone into it.
+    fn follow_inside(&mut self, row: EventId, distance: u32) {
+        let Some(event) = self.run.events.get(row) else {
             return;
         };
         let function = self.run.meta.site(event.site).function.clone();
