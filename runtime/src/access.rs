@@ -172,6 +172,12 @@ pub fn log_write(this: &Thread, addr: *const u8, bytes: usize, pc: u64) {
     this.pending_count.set(count);
 }
 
+/// Logs a range that has just been written, by the kernel or the library.
+pub fn log_written(this: &Thread, addr: *const u8, bytes: usize, pc: u64) {
+    log_write(this, addr, bytes, pc);
+    log::resolve(this);
+}
+
 /// Cuts a range at multiples of eight.
 fn for_words(addr: *const u8, bytes: usize, mut each: impl FnMut(*const u8, u32)) {
     let (mut at, end) = (addr as usize, addr as usize + bytes);

@@ -29,6 +29,8 @@ mod atomics;
 #[cfg(feature = "interpose")]
 mod barrier;
 #[cfg(feature = "interpose")]
+mod blocking;
+#[cfg(feature = "interpose")]
 mod c11;
 #[cfg(feature = "interpose")]
 mod calls;

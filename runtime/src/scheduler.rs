@@ -1,7 +1,7 @@
 //! Who runs next: decisions, the strategies that make them, and handing over the turn.
 
 use crate::{
-    failure, log, objects,
+    blocking, failure, log, objects,
     state::{SHARED, Thread, Wait, header, live_threads, thread},
 };
 use core::sync::atomic::{
@@ -172,6 +172,9 @@ fn grantable(other: &Thread, wait: Wait) -> bool {
         Wait::Join(number) => thread(number).ended.get(),
         Wait::Semaphore(semaphore) => objects::at(semaphore).value.get() > 0,
         Wait::Once(once) => objects::at(once).owner.get() == 0,
+        Wait::Input(descriptor) => blocking::is_ready(descriptor, libc::POLLIN),
+        Wait::Output(descriptor) => blocking::is_ready(descriptor, libc::POLLOUT),
+        Wait::Poll { descriptors, count } => blocking::any_ready(descriptors, count),
     };
     granted || cancelled(other, wait) || times_out(other, wait)
 }
@@ -186,7 +189,7 @@ fn cancelled(other: &Thread, wait: Wait) -> bool {
             other.wait.set(Wait::Lock(mutex));
             grantable(other, Wait::Lock(mutex))
         }
-        Wait::Join(_) | Wait::Semaphore(_) => true,
+        Wait::Join(_) | Wait::Semaphore(_) | Wait::Input(_) | Wait::Output(_) => true,
         _ => false,
     }
 }
@@ -206,12 +209,17 @@ fn times_out(other: &Thread, wait: Wait) -> bool {
     true
 }
 
-/// Nobody can go on: lets time pass until the first timed wait ends. False when there is none.
+/// Nobody can go on: lets time pass until the first timed wait ends, or until something comes from
+/// outside. False when there is nothing to wait for.
 fn advance_clock() -> bool {
     let deadlines = live_threads()
         .iter()
         .map(|&number| thread(number).deadline.get());
-    match deadlines.filter(|&deadline| deadline != 0).min() {
+    let next = deadlines.filter(|&deadline| deadline != 0).min();
+    if blocking::wait_for_outside(next.unwrap_or(0)) {
+        return true;
+    }
+    match next {
         Some(deadline) => {
             SHARED.clock.set(SHARED.clock.get().max(deadline));
             true

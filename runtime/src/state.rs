@@ -28,11 +28,23 @@ pub enum Wait {
     Nothing,
     Lock(usize),
     SharedLock(usize),
-    Condition { condition: usize, mutex: usize },
+    Condition {
+        condition: usize,
+        mutex: usize,
+    },
     Join(u16),
     Semaphore(usize),
     Barrier(usize),
     Once(usize),
+    /// A descriptor that can be read.
+    Input(i32),
+    /// A descriptor that can be written.
+    Output(i32),
+    /// One of these, in the thread's own array.
+    Poll {
+        descriptors: usize,
+        count: usize,
+    },
 }
 
 impl Wait {
@@ -47,6 +59,7 @@ impl Wait {
             Wait::Semaphore(object) => (raw::WaitsFor::Semaphore, object),
             Wait::Barrier(object) => (raw::WaitsFor::Barrier, object),
             Wait::Once(object) => (raw::WaitsFor::Once, object),
+            Wait::Input(_) | Wait::Output(_) | Wait::Poll { .. } => (raw::WaitsFor::Io, 0),
         }
     }
 }

@@ -241,14 +241,16 @@ pub enum WaitsFor {
     Once = 7,
     /// A point in time.
     Time = 8,
+    /// Input or output on a file descriptor.
+    Io = 9,
 }
 
 impl WaitsFor {
     /// The variant with this number.
     pub fn from_u32(n: u32) -> Option<WaitsFor> {
         use WaitsFor::*;
-        const ALL: [WaitsFor; 9] = [
-            Nothing, Lock, SharedLock, Condition, Join, Semaphore, Barrier, Once, Time,
+        const ALL: [WaitsFor; 10] = [
+            Nothing, Lock, SharedLock, Condition, Join, Semaphore, Barrier, Once, Time, Io,
         ];
         ALL.get(n as usize).copied()
     }
