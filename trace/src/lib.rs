@@ -5,6 +5,7 @@
 //! * [`model`], [`meta`] and [`run`] are a run in memory: columns of small integers and tables.
 //! * [`write`](mod@write) and [`read`](mod@read) are the run file, an Arrow IPC file
 //!   (`docs/run-file.md` is its specification).
+//! * [`script`] is a run as text, for tests.
 //!
 //! This crate opens no process, reads no debug info and analyses nothing.
 #![cfg_attr(not(feature = "file"), no_std)]
@@ -24,12 +25,16 @@ pub mod schedule;
 #[cfg(feature = "file")]
 mod schema;
 #[cfg(feature = "file")]
+pub mod script;
+#[cfg(feature = "file")]
 pub mod write;
 
 #[cfg(feature = "file")]
 pub use crate::{
     meta::{Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, SourceRow, ThreadRow},
-    model::{Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value},
+    model::{
+        Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value, flags,
+    },
     read::{ReadError, read_run, read_run_bytes},
     run::{Events, Run},
     schedule::Schedule,

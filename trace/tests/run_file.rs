@@ -1,4 +1,5 @@
 //! What is written is read again, and what is broken is said to be broken.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod common;
 

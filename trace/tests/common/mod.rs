@@ -1,4 +1,9 @@
 //! Random runs, and runs as bytes.
+#![allow(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "these are tests, and not all of them use all of it"
+)]
 
 use proptest::{collection::vec, option, prelude::*};
 use unsnarl_trace::{

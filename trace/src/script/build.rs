@@ -1,0 +1,277 @@
+//! From lines to a run.
+
+use super::words::{self, Place, Words};
+use crate::{
+    meta::{FORMAT, Failure, FailureKind, Mode, Outcome, RunMeta, SiteRow, ThreadRow},
+    model::{Event, EventId, EventKind, LocationId, SiteId, StackId, ThreadId},
+    run::{Events, Run},
+};
+use std::collections::HashMap;
+
+/// The run so far.
+pub(super) struct Build {
+    meta: RunMeta,
+    pub(super) locations: Vec<String>,
+    pub(super) rows: Vec<Event>,
+    threads: HashMap<String, ThreadId>,
+    sites: HashMap<SiteRow, SiteId>,
+    location_ids: HashMap<String, LocationId>,
+    /// The file of sites that name none.
+    file: String,
+    /// The function that each thread is in.
+    functions: HashMap<ThreadId, String>,
+    last_thread: Option<ThreadId>,
+}
+
+impl Default for Build {
+    fn default() -> Self {
+        let meta = RunMeta {
+            format: FORMAT,
+            mode: Mode::Controlled,
+            exact: true,
+            strategy: "random".to_owned(),
+            sites: vec![SiteRow::default()],
+            ..RunMeta::default()
+        };
+        Build {
+            meta,
+            locations: vec![String::new()],
+            rows: Vec::new(),
+            threads: HashMap::new(),
+            sites: HashMap::from([(SiteRow::default(), SiteId(0))]),
+            location_ids: HashMap::from([(String::new(), LocationId(0))]),
+            file: "test.c".to_owned(),
+            functions: HashMap::new(),
+            last_thread: None,
+        }
+    }
+}
+
+impl Build {
+    /// Reads one line.
+    pub(super) fn line(&mut self, line: &str) -> Result<(), String> {
+        let mut words = Words::of(line);
+        let first = words.take().ok_or("expected a thread")?;
+        match first {
+            "file" => self.file = words.rest().to_owned(),
+            "seed" => {
+                self.meta.seed = words.rest().parse().map_err(|_| "expected `seed NUMBER`")?
+            }
+            "start" => self.start(&mut words)?,
+            "fails" => self.fails(self.last_thread, &mut words)?,
+            "failed" => self.ends(Outcome::Failed, kind_of(words.rest()), words.rest()),
+            "deadlocks" => self.ends(Outcome::Deadlocked, FailureKind::Deadlock, words.rest()),
+            "times-out" => self.ends(Outcome::TimedOut, FailureKind::Timeout, words.rest()),
+            "cut-short" => self.meta.outcome = Outcome::CutShort,
+            name => {
+                let thread = self.thread(words::name(name))?;
+                self.last_thread = Some(thread);
+                match words.take_if(|word| word == "fails") {
+                    Some(_) => self.fails(Some(thread), &mut words)?,
+                    None => self.event(thread, &mut words)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, words: &mut Words<'_>) -> Result<(), String> {
+        let name = words.take().ok_or("expected `start THREAD FUNCTION`")?;
+        let thread = self.thread(words::name(name))?;
+        if let Some(row) = self.meta.threads.get_mut(thread.index()) {
+            row.start = words.rest().to_owned();
+        }
+        Ok(())
+    }
+
+    fn fails(&mut self, thread: Option<ThreadId>, words: &mut Words<'_>) -> Result<(), String> {
+        let thread = thread.ok_or("nobody failed: write `THREAD fails ...`")?;
+        let site = match words.take_if(|word| word.starts_with('@')) {
+            Some(word) => Some(self.site(thread, word, None, "")?),
+            None => None,
+        };
+        let event = EventId(u32::try_from(self.rows.len()).map_err(|_| "too many events")?);
+        self.push(Event {
+            site: site.unwrap_or_default(),
+            ..blank(thread, EventKind::Failure)
+        });
+        let message = if words.rest().is_empty() {
+            "failed"
+        } else {
+            words.rest()
+        };
+        self.meta.outcome = Outcome::Failed;
+        self.meta.failure = Some(Failure {
+            kind: kind_of(message),
+            message: message.to_owned(),
+            thread: Some(thread),
+            site,
+            event: Some(event),
+        });
+        Ok(())
+    }
+
+    fn ends(&mut self, outcome: Outcome, kind: FailureKind, message: &str) {
+        let message = match (message, kind) {
+            ("", FailureKind::Deadlock) => "deadlock: all threads wait",
+            ("", FailureKind::Timeout) => "timed out",
+            ("", _) => "failed",
+            (message, _) => message,
+        };
+        let message = message.to_owned();
+        self.meta.outcome = outcome;
+        self.meta.failure = Some(Failure {
+            kind,
+            message,
+            thread: None,
+            site: None,
+            event: None,
+        });
+    }
+
+    /// Adds an event.
+    pub(super) fn push(&mut self, event: Event) {
+        self.rows.push(Event {
+            seq: self.rows.len() as u64,
+            ..event
+        });
+    }
+
+    /// The thread with this name.
+    pub(super) fn thread(&mut self, name: &str) -> Result<ThreadId, String> {
+        if let Some(id) = self.threads.get(name) {
+            return Ok(*id);
+        }
+        let parent = name
+            .rsplit_once('.')
+            .map(|(parent, _)| self.thread(parent))
+            .transpose()?;
+        let id = u16::try_from(self.meta.threads.len())
+            .map(ThreadId)
+            .map_err(|_| "too many threads")?;
+        self.meta.threads.push(ThreadRow {
+            name: name.to_owned(),
+            parent,
+            ..ThreadRow::default()
+        });
+        self.threads.insert(name.to_owned(), id);
+        Ok(id)
+    }
+
+    /// Notes where a thread was created.
+    pub(super) fn created(&mut self, thread: ThreadId, site: SiteId) {
+        if let Some(row) = self.meta.threads.get_mut(thread.index()) {
+            row.created_at = site;
+        }
+    }
+
+    /// The location with this name.
+    pub(super) fn location(&mut self, name: &str) -> LocationId {
+        let next = LocationId(self.locations.len() as u32);
+        let id = *self.location_ids.entry(name.to_owned()).or_insert(next);
+        if id == next {
+            self.locations.push(name.to_owned());
+        }
+        id
+    }
+
+    /// The site of `@...`.
+    pub(super) fn site(
+        &mut self,
+        thread: ThreadId,
+        word: &str,
+        function: Option<&str>,
+        text: &str,
+    ) -> Result<SiteId, String> {
+        let place = word.strip_prefix('@').and_then(words::place);
+        let Place { file, line, column } = place
+            .ok_or_else(|| format!("`{word}` is no site: write @LINE or @FILE:LINE:COLUMN"))?;
+        let file = file.unwrap_or(&self.file).to_owned();
+        let function = self.function(thread, function);
+        let site = SiteRow {
+            file,
+            line,
+            column,
+            function,
+            text: text.to_owned(),
+        };
+        let next = SiteId(self.meta.sites.len() as u32);
+        let id = *self.sites.entry(site.clone()).or_insert(next);
+        if id == next {
+            self.meta.sites.push(site);
+        }
+        Ok(id)
+    }
+
+    fn function(&mut self, thread: ThreadId, named: Option<&str>) -> String {
+        let current = self.functions.entry(thread).or_default();
+        if let Some(named) = named {
+            *current = if named == "-" {
+                String::new()
+            } else {
+                named.to_owned()
+            };
+        }
+        if let Some(row) = self
+            .meta
+            .threads
+            .get_mut(thread.index())
+            .filter(|row| row.start.is_empty())
+        {
+            row.start.clone_from(current);
+        }
+        current.clone()
+    }
+
+    /// The whole run.
+    pub(super) fn finish(mut self) -> Run {
+        let is_lock = |event: &&Event| {
+            matches!(
+                event.kind,
+                EventKind::Lock | EventKind::SharedLock | EventKind::LockWait
+            )
+        };
+        let mut locks: Vec<_> = self
+            .rows
+            .iter()
+            .filter(is_lock)
+            .map(|event| event.location)
+            .collect();
+        locks.sort();
+        locks.dedup();
+        self.meta.locks = locks;
+        Run {
+            meta: self.meta,
+            locations: self.locations,
+            events: Events::from_rows(&self.rows),
+            damage: Vec::new(),
+        }
+    }
+}
+
+/// An event of which only thread and kind are known.
+pub(super) fn blank(thread: ThreadId, kind: EventKind) -> Event {
+    Event {
+        seq: 0,
+        thread,
+        kind,
+        site: SiteId(0),
+        location: LocationId(0),
+        size: 0,
+        flags: 0,
+        value: None,
+        old: None,
+        stack: StackId(0),
+    }
+}
+
+/// The recorder's messages tell the kind of failure.
+fn kind_of(message: &str) -> FailureKind {
+    match message {
+        m if m.contains("abort") || m.contains("terminate") => FailureKind::Abort,
+        m if m.contains("segmentation fault") || m.contains("signal") => FailureKind::Signal,
+        m if m.contains("exit") => FailureKind::Exit,
+        m if m.contains("freed twice") || m.contains("double free") => FailureKind::DoubleFree,
+        _ => FailureKind::Assert,
+    }
+}

@@ -1,0 +1,223 @@
+//! A run as a script.
+
+use super::{FLAGS, ORDERS, WAITS};
+use crate::{
+    meta::{Outcome, SiteRow},
+    model::{Event, EventId, EventKind, LocationId, SiteId, ThreadId, Value, flags},
+    run::Run,
+};
+use std::{collections::HashMap, fmt::Write};
+
+/// The script of a run; what a script cannot say (call stacks, the recorder's settings) is left out.
+pub fn print(run: &Run) -> String {
+    let mut printer = Printer {
+        run,
+        functions: HashMap::new(),
+        started: HashMap::new(),
+        failed: false,
+        text: String::new(),
+    };
+    if run.meta.seed != 0 {
+        printer.line(&format!("seed {}", run.meta.seed));
+    }
+    for (id, event) in run.events.iter() {
+        printer.event(id, &event);
+    }
+    printer.starts();
+    printer.outcome();
+    printer.text
+}
+
+struct Printer<'a> {
+    run: &'a Run,
+    /// The function that each thread is in, as a reader of the script knows it.
+    functions: HashMap<ThreadId, String>,
+    /// The first function of each thread, as a reader of the script knows it.
+    started: HashMap<ThreadId, String>,
+    /// A `fails` has been printed.
+    failed: bool,
+    text: String,
+}
+
+impl Printer<'_> {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn event(&mut self, id: EventId, event: &Event) {
+        let thread = name(&self.run.meta.thread(event.thread).name);
+        let failure = self.run.meta.failure.as_ref();
+        let failure = failure.filter(|_| event.kind == EventKind::Failure);
+        let line = match failure.filter(|failure| failure.event == Some(id)) {
+            Some(failure) => {
+                self.failed = true;
+                let site = place(self.run.meta.site(event.site))
+                    .map_or(String::new(), |place| format!(" {place}"));
+                format!("{thread} fails{site} {}", one_line(&failure.message))
+            }
+            None => {
+                let what = [
+                    self.operand(event),
+                    modifiers(event),
+                    self.value(event),
+                    self.site(event),
+                ];
+                format!("{thread} {}{}", short(event.kind), what.concat())
+            }
+        };
+        self.line(&line);
+    }
+
+    fn operand(&self, event: &Event) -> String {
+        let thread = |value| match value {
+            Some(Value::Bits(id)) => {
+                let id = ThreadId(u16::try_from(id).unwrap_or(u16::MAX));
+                format!(" {}", name(&self.run.meta.thread(id).name))
+            }
+            _ => String::new(),
+        };
+        match event.kind {
+            EventKind::Fork | EventKind::Join => thread(event.value),
+            EventKind::Blocked => {
+                let waits = WAITS.get(event.size as usize).copied().unwrap_or("nothing");
+                let joined = if waits == "join" {
+                    thread(event.value)
+                } else {
+                    String::new()
+                };
+                format!(" {waits}{joined}{}", self.location(event.location))
+            }
+            _ => self.location(event.location),
+        }
+    }
+
+    fn location(&self, location: LocationId) -> String {
+        match self.run.location(location) {
+            "" => String::new(),
+            text => format!(" {}", name(text)),
+        }
+    }
+
+    fn value(&self, event: &Event) -> String {
+        if matches!(
+            event.kind,
+            EventKind::Fork | EventKind::Join | EventKind::Blocked
+        ) {
+            return String::new();
+        }
+        match (event.old, event.value) {
+            (Some(old), Some(Value::Bits(new))) => format!(" {old}->{new}"),
+            (_, Some(Value::Bits(bits))) => format!(" ={bits}"),
+            (_, Some(Value::Address(location))) => {
+                format!(" =&{}", name(self.run.location(location)))
+            }
+            (_, None) => String::new(),
+        }
+    }
+
+    fn site(&mut self, event: &Event) -> String {
+        let site = self.run.meta.site(event.site);
+        let Some(mut text) = place(site)
+            .filter(|_| event.site != SiteId(0))
+            .map(|place| format!(" {place}"))
+        else {
+            return String::new();
+        };
+        let known = self.functions.entry(event.thread).or_default();
+        if *known != site.function {
+            known.clone_from(&site.function);
+            let function = if site.function.is_empty() {
+                "-"
+            } else {
+                &site.function
+            };
+            let _ = write!(text, " {}", name(function));
+        }
+        if !site.function.is_empty() {
+            self.started
+                .entry(event.thread)
+                .or_insert_with(|| site.function.clone());
+        }
+        if !site.text.is_empty() {
+            let _ = write!(text, " \"{}\"", one_line(&site.text));
+        }
+        text
+    }
+
+    /// Start routines that the events do not tell.
+    fn starts(&mut self) {
+        for (row, id) in self.run.meta.threads.iter().zip(0u16..) {
+            let told = self.started.get(&ThreadId(id));
+            if told.map_or("", String::as_str) != row.start {
+                self.line(&format!("start {} {}", name(&row.name), row.start));
+            }
+        }
+    }
+
+    fn outcome(&mut self) {
+        let failure = self.run.meta.failure.as_ref();
+        let message = failure.map_or(String::new(), |failure| one_line(&failure.message));
+        match self.run.meta.outcome {
+            Outcome::Failed if !self.failed => self.line(&format!("failed {message}")),
+            Outcome::Passed | Outcome::Failed => {}
+            Outcome::Deadlocked => self.line(&format!("deadlocks {message}")),
+            Outcome::TimedOut => self.line(&format!("times-out {message}")),
+            Outcome::CutShort => self.line("cut-short"),
+        }
+    }
+}
+
+fn short(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Read => "R",
+        EventKind::Write => "W",
+        other => other.name(),
+    }
+}
+
+fn modifiers(event: &Event) -> String {
+    let mut text = String::new();
+    let usual = if matches!(event.value, Some(Value::Address(_))) {
+        8
+    } else {
+        4
+    };
+    if event.kind.is_access() && event.size != usual {
+        let _ = write!(text, " size={}", event.size);
+    }
+    let order = usize::from(event.flags >> flags::ORDER_SHIFT & 7);
+    if order != ORDERS.len()
+        && let Some(name) = order.checked_sub(1).and_then(|n| ORDERS.get(n))
+    {
+        let _ = write!(text, " {name}");
+    }
+    for (name, _) in FLAGS.iter().filter(|(_, bit)| event.flags & bit != 0) {
+        let _ = write!(text, " {name}");
+    }
+    text
+}
+
+fn place(site: &SiteRow) -> Option<String> {
+    if site.file.is_empty() && site.line == 0 {
+        return None;
+    }
+    let place = match site.column {
+        0 => format!("{}:{}", site.file, site.line),
+        column => format!("{}:{}:{column}", site.file, site.line),
+    };
+    Some(format!("@{}", name(&place)))
+}
+
+/// In backticks when it has spaces.
+fn name(text: &str) -> String {
+    if text.contains(char::is_whitespace) {
+        format!("`{text}`")
+    } else {
+        text.to_owned()
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
