@@ -1,26 +1,94 @@
-//! The language server of unsnarl.
+//! The language server of unsnarl: it watches the run folders of a workspace, explains failing runs in
+//! the background and shows the explanations on the source as it is now.
+//!
+//! One thread owns the state ([`host`]) and handles one [`event`] at a time; another analyses
+//! ([`worker`]); the protocol's handlers are async, translate ([`from_proto`], [`to_proto`]) and hand
+//! over. The server never runs the user's program and never writes into the workspace.
 
-use std::{io, process::ExitCode};
+mod align;
+mod backend;
+pub mod config;
+mod encoding;
+mod event;
+mod extensions;
+mod facts;
+mod follow;
+mod from_proto;
+mod host;
+mod hover;
+mod main_loop;
+mod marks;
+mod op_queue;
+mod outgoing;
+mod paths;
+mod runs;
+mod sources;
+mod text;
+mod to_proto;
+mod watch;
+mod worker;
+
+use crate::{backend::Backend, event::Event};
+use std::{
+    io,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+};
+use tower_lsp::{LspService, Server};
 
 /// Serves one editor over the process's standard input and output until it says `exit` or closes them.
 ///
 /// The status is what the protocol asks for: 0 when `shutdown` came before the end, 1 otherwise.
 pub fn serve_stdio() -> io::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     let ending = runtime.block_on(serve(tokio::io::stdin(), tokio::io::stdout()));
     // Reading standard input cannot be interrupted: don't wait for the thread that does it.
     runtime.shutdown_background();
-    Ok(ending.exit_code())
+    Ok(ending?.exit_code())
 }
 
-/// Serves one client over any pair of streams.
-pub async fn serve<I, O>(input: I, output: O) -> Ending
+/// Serves one client over any pair of streams. Everything that was started has ended when it returns.
+pub async fn serve<I, O>(input: I, output: O) -> io::Result<Ending>
 where
     I: tokio::io::AsyncRead + Unpin,
     O: tokio::io::AsyncWrite,
 {
-    drop((input, output));
-    Ending::Abrupt
+    let (events, inbox) = mpsc::channel();
+    let (outgoing, messages) = tokio::sync::mpsc::unbounded_channel();
+    let main = {
+        let events = events.clone();
+        let thread = std::thread::Builder::new().name("unsnarl-main".to_owned());
+        thread.spawn(move || main_loop::run(&events, &inbox, outgoing))?
+    };
+    let shut_down = Arc::new(AtomicBool::new(false));
+    let (mut client, backend) = (None, Backend::new(events.clone(), shut_down.clone()));
+    let service = LspService::build(|own| {
+        client = Some(own);
+        backend
+    });
+    let (service, socket) = service
+        .custom_method("unsnarl/explanations", Backend::explanations)
+        .custom_method("unsnarl/status", Backend::status)
+        .finish();
+    let sender = client.map(|client| tokio::spawn(outgoing::send_all(client, messages)));
+    Server::new(input, output, socket).serve(service).await;
+    // The loop may have ended already, after `shutdown`.
+    let _ = events.send(Event::Stop);
+    let ended = tokio::task::spawn_blocking(move || main.join()).await;
+    if let Some(sender) = sender {
+        sender.abort();
+    }
+    match ended {
+        Ok(Ok(())) if shut_down.load(Ordering::Relaxed) => Ok(Ending::Orderly),
+        _ => Ok(Ending::Abrupt),
+    }
 }
 
 /// How a session ended.

@@ -1,0 +1,192 @@
+//! Requests of our own: `unsnarl/explanations` and `unsnarl/status`. Neither takes parameters.
+
+use crate::{facts::Explained, host::State, marks::Located, paths::Root, to_proto};
+use serde::Serialize;
+use std::{path::PathBuf, sync::Arc};
+use tower_lsp::lsp_types::Location;
+use unsnarl_core::{Explanation, Place};
+
+/// Answer of `unsnarl/explanations`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplanationsResult {
+    /// Best first within each workspace folder.
+    pub explanations: Vec<ExplanationAndPlaces>,
+}
+
+/// An explanation as in `unsnarl explain --format json`, with the places of today beside those of the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplanationAndPlaces {
+    /// The explanation.
+    #[serde(flatten)]
+    pub explanation: Explanation,
+    /// The whole of it as text for a person.
+    pub text: String,
+    /// Where its steps are now, in their order; null for what cannot be followed.
+    #[serde(rename = "stepLocations")]
+    pub steps: Vec<Option<Location>>,
+    /// Where its sites are now, in their order.
+    #[serde(rename = "siteLocations")]
+    pub sites: Vec<Option<Location>>,
+    /// Where it fails.
+    #[serde(rename = "failureLocation")]
+    pub failure: Option<Location>,
+}
+
+impl ExplanationsResult {
+    /// All explanations of the workspace.
+    pub fn of(state: &State) -> ExplanationsResult {
+        let one = |(root, explained)| ExplanationAndPlaces::of(state, root, explained);
+        ExplanationsResult {
+            explanations: state.explained().map(one).collect(),
+        }
+    }
+}
+
+impl ExplanationAndPlaces {
+    fn of(state: &State, root: &Root, explained: &Arc<Explained>) -> ExplanationAndPlaces {
+        let located = Located::new(&state.sources, root, explained);
+        let now = |place: &Place| to_proto::location(&located.spot(place)?, state.encoding);
+        let explanation = explained.explanation.clone();
+        ExplanationAndPlaces {
+            steps: explanation
+                .steps
+                .iter()
+                .map(|step| now(&step.place))
+                .collect(),
+            sites: explanation
+                .sites
+                .iter()
+                .map(|site| now(&site.place))
+                .collect(),
+            failure: explanation.failure.site.as_ref().and_then(now),
+            text: unsnarl_core::render::text(&explanation),
+            explanation,
+        }
+    }
+}
+
+/// How the server is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Health {
+    /// Everything works.
+    Ok,
+    /// Something is left out; the message says what.
+    Warning,
+}
+
+/// Answer of `unsnarl/status`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StatusResult {
+    /// Whether the user has to look at something.
+    pub health: Health,
+    /// Nothing is being analysed or waits for it.
+    pub quiescent: bool,
+    /// One line for a person.
+    pub message: String,
+    /// Run files that were read.
+    pub runs: usize,
+    /// How many of them failed.
+    pub failing: usize,
+    /// Number of explanations.
+    pub explanations: usize,
+    /// Marks that are not shown because their line changed.
+    pub stale: usize,
+    /// Run files and folders that cannot be used, and why.
+    pub broken: Vec<Broken>,
+    /// Run folders that are watched.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Something that cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Broken {
+    /// The file or folder.
+    pub file: PathBuf,
+    /// Why, and what to do.
+    pub reason: String,
+}
+
+impl StatusResult {
+    /// How the server is now.
+    pub fn of(state: &State) -> StatusResult {
+        let facts = || {
+            state
+                .folders
+                .iter()
+                .filter_map(|folder| folder.facts.as_ref())
+        };
+        let broken = broken(state);
+        let stale = state.marks().1;
+        let mut status = StatusResult {
+            health: if broken.is_empty() && state.watch_problem.is_none() {
+                Health::Ok
+            } else {
+                Health::Warning
+            },
+            quiescent: state.quiescent,
+            message: String::new(),
+            runs: facts().map(|facts| facts.runs).sum(),
+            failing: facts().map(|facts| facts.failing).sum(),
+            explanations: state.explained().count(),
+            stale,
+            broken,
+            folders: state
+                .folders
+                .iter()
+                .map(|folder| folder.root.path.join(&state.config.runs_folder))
+                .collect(),
+        };
+        status.message = message(&status, state.watch_problem.as_deref());
+        status
+    }
+}
+
+fn broken(state: &State) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for folder in &state.folders {
+        let Some(facts) = &folder.facts else { continue };
+        let unreadable = facts
+            .unreadable
+            .iter()
+            .map(|reason| (&folder.root.path, reason));
+        broken.extend(
+            facts
+                .broken
+                .iter()
+                .chain(unreadable)
+                .map(|(file, reason)| Broken {
+                    file: file.clone(),
+                    reason: reason.clone(),
+                }),
+        );
+    }
+    broken
+}
+
+fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
+    if let Some(problem) = watch_problem {
+        return problem.to_owned();
+    }
+    let mut parts = Vec::new();
+    match (status.quiescent, status.runs) {
+        (false, _) => parts.push("analysing runs".to_owned()),
+        (true, 0) => {
+            parts.push("no runs yet: record some with `unsnarl record -- PROGRAM`".to_owned())
+        }
+        (true, runs) => parts.push(format!(
+            "{runs} runs, {} failing, {} explanations",
+            status.failing, status.explanations
+        )),
+    }
+    if !status.broken.is_empty() {
+        parts.push(format!("{} files cannot be read", status.broken.len()));
+    }
+    if status.stale > 0 {
+        parts.push(format!(
+            "{} marks not shown, their lines changed since the run",
+            status.stale
+        ));
+    }
+    parts.join("; ")
+}

@@ -1,0 +1,111 @@
+//! What analysis found out about one workspace folder.
+
+use crate::{follow::Recorded, paths::Root};
+use rustc_hash::FxHashMap;
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
+use unsnarl_core::{Explanation, Orders, Place};
+use unsnarl_trace::{Run, SiteRow};
+
+/// The result of one analysis of one folder.
+#[derive(Clone, Debug, Default)]
+pub struct FolderFacts {
+    /// Run files that were read.
+    pub runs: usize,
+    /// How many of them failed.
+    pub failing: usize,
+    /// Run files that cannot be used, each with the reason.
+    pub broken: BTreeMap<PathBuf, String>,
+    /// Why the run folder cannot be read, if it is there and cannot.
+    pub unreadable: Option<String>,
+    /// What is wrong with the program, best explanation first.
+    pub explained: Vec<Arc<Explained>>,
+}
+
+/// An explanation with the run that shows it.
+#[derive(Debug)]
+pub struct Explained {
+    /// What a person reads.
+    pub explanation: Explanation,
+    /// The failing run, as long as its file could be read.
+    pub evidence: Option<Arc<Run>>,
+    recorded: FxHashMap<String, Recorded>,
+    orders: OnceLock<Orders>,
+}
+
+impl Explained {
+    /// Collects what is known of the sources that the explanation speaks of.
+    pub fn new(explanation: Explanation, evidence: Option<Arc<Run>>) -> Explained {
+        let mut recorded = FxHashMap::default();
+        for file in places(&explanation)
+            .map(|place| place.file.clone())
+            .filter(|file| !file.is_empty())
+        {
+            recorded
+                .entry(file)
+                .or_insert_with_key(|file| recorded_file(&explanation, evidence.as_deref(), file));
+        }
+        Explained {
+            explanation,
+            evidence,
+            recorded,
+            orders: OnceLock::new(),
+        }
+    }
+
+    /// The failing run and its orders, worked out when they are first asked for.
+    pub fn orders(&self) -> Option<(&Run, &Orders)> {
+        let run = self.evidence.as_deref()?;
+        Some((run, self.orders.get_or_init(|| Orders::new(run))))
+    }
+
+    /// The files that the explanation speaks of, and what is known of each.
+    pub fn files(&self) -> impl Iterator<Item = (&String, &Recorded)> {
+        self.recorded.iter()
+    }
+}
+
+/// Every place that an explanation speaks of.
+pub fn places(explanation: &Explanation) -> impl Iterator<Item = &Place> {
+    let sites = explanation.sites.iter().map(|mark| &mark.place);
+    sites
+        .chain(explanation.steps.iter().map(|step| &step.place))
+        .chain(&explanation.failure.site)
+}
+
+fn recorded_file(explanation: &Explanation, run: Option<&Run>, file: &str) -> Recorded {
+    let sources = run.map_or(&[][..], |run| &run.meta.sources);
+    let sites = run.map_or(&[][..], |run| &run.meta.sites);
+    let of_site = |site: &SiteRow| (site.line, site.text.clone());
+    let of_place = |place: &Place| (place.line, place.text.clone());
+    let lines: BTreeMap<u32, String> = sites
+        .iter()
+        .filter(|site| site.file == file)
+        .map(of_site)
+        .chain(
+            places(explanation)
+                .filter(|place| place.file == file)
+                .map(of_place),
+        )
+        .filter(|(line, text)| *line > 0 && !text.is_empty())
+        .collect();
+    Recorded {
+        sha256: sources
+            .iter()
+            .find(|source| source.file == file)
+            .map(|source| source.sha256.clone()),
+        lines: lines.into_iter().collect(),
+    }
+}
+
+/// A folder of the workspace and what is known about it.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// Where it is.
+    pub root: Root,
+    /// The last analysis; none before the first has ended.
+    pub facts: Option<Arc<FolderFacts>>,
+}

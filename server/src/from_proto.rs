@@ -1,0 +1,170 @@
+//! The way in: from what the protocol says to what the server knows.
+
+use crate::{config::Config, encoding::Encoding, event::Session, outgoing::Abilities, text::Text};
+use std::path::PathBuf;
+use tower_lsp::{
+    UriExt,
+    lsp_types::{
+        ClientCapabilities, InitializeParams, Position, PositionEncodingKind,
+        TextDocumentContentChangeEvent, Uri,
+    },
+};
+
+/// The file that a name of the protocol stands for; none for what is no file (`untitled:`, `git:`).
+pub fn path(uri: &Uri) -> Option<PathBuf> {
+    let is_file = uri
+        .scheme()
+        .is_some_and(|scheme| scheme.as_str().eq_ignore_ascii_case("file"));
+    is_file
+        .then(|| uri.to_file_path().map(std::borrow::Cow::into_owned))
+        .flatten()
+}
+
+/// What the client says of itself before the start.
+pub fn session(params: &InitializeParams) -> Session {
+    let (config, complaints) = params
+        .initialization_options
+        .as_ref()
+        .map(Config::from_json)
+        .unwrap_or_default();
+    let client = &params.capabilities;
+    Session {
+        folders: folders(params),
+        config,
+        complaints,
+        encoding: encoding(client),
+        abilities: abilities(client),
+    }
+}
+
+/// Workspace folders, or what older clients send instead.
+fn folders(params: &InitializeParams) -> Vec<PathBuf> {
+    let folders = params.workspace_folders.as_deref().unwrap_or_default();
+    let mut paths: Vec<PathBuf> = folders
+        .iter()
+        .filter_map(|folder| path(&folder.uri))
+        .collect();
+    #[allow(
+        deprecated,
+        reason = "clients that know no workspace folders send this"
+    )]
+    if paths.is_empty() {
+        paths.extend(params.root_uri.as_ref().and_then(path));
+    }
+    paths
+}
+
+/// Bytes if the client offers them: no conversion is needed then.
+fn encoding(client: &ClientCapabilities) -> Encoding {
+    let offered = client
+        .general
+        .as_ref()
+        .and_then(|general| general.position_encodings.as_ref());
+    let bytes = offered.is_some_and(|all| all.contains(&PositionEncodingKind::UTF8));
+    if bytes {
+        Encoding::Utf8
+    } else {
+        Encoding::Utf16
+    }
+}
+
+/// What the client can show.
+fn abilities(client: &ClientCapabilities) -> Abilities {
+    let published = client
+        .text_document
+        .as_ref()
+        .and_then(|text| text.publish_diagnostics.as_ref());
+    Abilities {
+        related: published
+            .and_then(|published| published.related_information)
+            .unwrap_or(false),
+        progress: client
+            .window
+            .as_ref()
+            .and_then(|window| window.work_done_progress)
+            .unwrap_or(false),
+    }
+}
+
+/// The byte of a text that a position stands for; past the end of a line is its end.
+pub fn offset(text: &Text, position: Position, encoding: Encoding) -> usize {
+    let line = position.line as usize;
+    let inside = text
+        .line(line)
+        .map_or(0, |line| encoding.byte(line, position.character));
+    text.line_start(line)
+        .map_or(text.content().len(), |start| start + inside)
+}
+
+/// Edits of a document in the client's terms; they mean something only together with its text.
+#[derive(Debug)]
+pub struct Edits(pub Vec<TextDocumentContentChangeEvent>);
+
+impl Edits {
+    /// The text after the edits.
+    pub fn apply(&self, before: &Text, encoding: Encoding) -> Text {
+        self.0.iter().fold(before.clone(), |text, change| {
+            let Some(range) = change.range else {
+                return Text::new(&change.text);
+            };
+            let (start, end) = (
+                offset(&text, range.start, encoding),
+                offset(&text, range.end, encoding),
+            );
+            let mut content = text.content().to_owned();
+            content.replace_range(start..end.max(start), &change.text);
+            Text::new(&content)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tower_lsp::lsp_types::Range;
+
+    #[test]
+    fn edits_in_either_encoding() {
+        let change =
+            |from: (u32, u32), to: (u32, u32), text: &str| TextDocumentContentChangeEvent {
+                range: Some(Range::new(
+                    Position::new(from.0, from.1),
+                    Position::new(to.0, to.1),
+                )),
+                range_length: None,
+                text: text.to_owned(),
+            };
+        let before = Text::new("é = 1;\nb\n");
+        let after =
+            |encoding, changes| Edits(changes).apply(&before, encoding).content().to_owned();
+        assert_eq!(
+            after(Encoding::Utf16, vec![change((0, 4), (0, 5), "2")]),
+            "é = 2;\nb\n"
+        );
+        assert_eq!(
+            after(Encoding::Utf8, vec![change((0, 5), (0, 6), "2")]),
+            "é = 2;\nb\n"
+        );
+        assert_eq!(
+            after(
+                Encoding::Utf8,
+                vec![change((0, 0), (2, 0), ""), change((9, 9), (9, 9), "x")]
+            ),
+            "x"
+        );
+        let whole = TextDocumentContentChangeEvent {
+            range: None,
+            range_length: None,
+            text: "new".into(),
+        };
+        assert_eq!(after(Encoding::Utf8, vec![whole]), "new");
+    }
+
+    #[test]
+    fn only_files_have_paths() {
+        let of = |uri: &str| path(&uri.parse().unwrap());
+        assert_eq!(of("file:///a%20b/c.c"), Some(PathBuf::from("/a b/c.c")));
+        assert_eq!(of("untitled:Untitled-1"), None);
+        assert_eq!(of("git:/a/b.c"), None);
+    }
+}

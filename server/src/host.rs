@@ -1,0 +1,178 @@
+//! The one owner of all that the server knows. Others hold snapshots that never change.
+
+use crate::{
+    config::Config,
+    encoding::Encoding,
+    event::DocumentEvent,
+    facts::{Explained, Folder, FolderFacts},
+    marks::{self, FileMarks},
+    paths::Root,
+    sources::{Document, Sources},
+    text::Text,
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// What the server knows.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// Folders of the workspace, in the client's order.
+    pub folders: Vec<Folder>,
+    /// Source files.
+    pub sources: Sources,
+    /// Settings.
+    pub config: Config,
+    /// What the client counts columns in.
+    pub encoding: Encoding,
+    /// Nothing is being analysed or waits for it.
+    pub quiescent: bool,
+    /// Why the folders cannot be watched, if they cannot.
+    pub watch_problem: Option<String>,
+}
+
+/// The state at one moment.
+pub type Snapshot = Arc<State>;
+
+/// A change of the state.
+#[derive(Debug)]
+pub enum Change {
+    /// What the client said of itself.
+    Start(Encoding),
+    /// Folders that came.
+    AddFolder(PathBuf),
+    /// Folders that went.
+    RemoveFolder(PathBuf),
+    /// New settings.
+    Config(Config),
+    /// An open document.
+    Document(DocumentEvent),
+    /// A source file changed on disk.
+    SourceOnDisk(PathBuf),
+    /// A folder was analysed.
+    Facts(PathBuf, Arc<FolderFacts>),
+    /// Work began or ended.
+    Quiescent(bool),
+    /// Watching works or does not.
+    Watching(Option<String>),
+}
+
+/// Owns the state.
+#[derive(Debug, Default)]
+pub struct Host {
+    state: Arc<State>,
+}
+
+impl Host {
+    /// The state now. It stays as it is while the host goes on.
+    pub fn snapshot(&self) -> Snapshot {
+        self.state.clone()
+    }
+
+    /// Changes the state.
+    pub fn apply(&mut self, change: Change) {
+        let state = Arc::make_mut(&mut self.state);
+        match change {
+            Change::Start(encoding) => state.encoding = encoding,
+            Change::AddFolder(path) => state.add_folder(path),
+            Change::RemoveFolder(path) => state.folders.retain(|folder| folder.root.path != path),
+            Change::Config(config) => state.config = config,
+            Change::Document(event) => state.change_document(event),
+            Change::SourceOnDisk(path) => state.source_changed(&path),
+            Change::Facts(path, facts) => state.learn(&path, facts),
+            Change::Quiescent(quiescent) => state.quiescent = quiescent,
+            Change::Watching(problem) => state.watch_problem = problem,
+        }
+    }
+}
+
+impl State {
+    /// All explanations with the folder that they belong to, best first within each folder.
+    pub fn explained(&self) -> impl Iterator<Item = (&Root, &Arc<Explained>)> {
+        let known = self
+            .folders
+            .iter()
+            .filter_map(|folder| Some((&folder.root, folder.facts.as_ref()?)));
+        known.flat_map(|(root, facts)| {
+            facts
+                .explained
+                .iter()
+                .map(move |explained| (root, explained))
+        })
+    }
+
+    /// Marks of all files, and how many could not be followed to where they are now.
+    pub fn marks(&self) -> (BTreeMap<PathBuf, FileMarks>, usize) {
+        marks::of_all(self)
+    }
+
+    fn add_folder(&mut self, path: PathBuf) {
+        if self.folders.iter().all(|folder| folder.root.path != path) {
+            self.folders.push(Folder {
+                root: Root::new(path),
+                facts: None,
+            });
+        }
+    }
+
+    fn change_document(&mut self, event: DocumentEvent) {
+        match event {
+            DocumentEvent::Opened {
+                path,
+                version,
+                text,
+            } => {
+                self.sources.open.insert(
+                    path,
+                    Document {
+                        version,
+                        text: Text::new(&text),
+                    },
+                );
+            }
+            DocumentEvent::Changed {
+                path,
+                version,
+                edits,
+            } => {
+                if let Some(document) = self.sources.open.get_mut(&path) {
+                    document.version = version;
+                    document.text = edits.apply(&document.text, self.encoding);
+                }
+            }
+            DocumentEvent::Saved(path) => self.source_changed(&path),
+            DocumentEvent::Closed(path) => {
+                self.sources.open.remove(&path);
+                self.source_changed(&path);
+            }
+        }
+    }
+
+    fn source_changed(&mut self, path: &Path) {
+        self.sources.forget(path);
+        let explained: Vec<_> = self
+            .explained()
+            .map(|(root, explained)| (root.clone(), explained.clone()))
+            .collect();
+        for (root, explained) in explained {
+            self.sources.load(&root, &explained);
+        }
+    }
+
+    fn learn(&mut self, path: &Path, facts: Arc<FolderFacts>) {
+        let Some(folder) = self
+            .folders
+            .iter_mut()
+            .find(|folder| folder.root.path == path)
+        else {
+            return;
+        };
+        folder.facts = Some(facts.clone());
+        let root = folder.root.clone();
+        for explained in &facts.explained {
+            self.sources.load(&root, explained);
+        }
+    }
+}

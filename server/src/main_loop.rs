@@ -1,0 +1,289 @@
+//! The loop that owns the state: one event at a time, nothing waits in it.
+
+use crate::{
+    event::{DiskEvent, Event, JobEvent, Session},
+    facts::FolderFacts,
+    host::{Change, Host},
+    marks::FileMarks,
+    op_queue::OpQueue,
+    outgoing::{Outgoing, Work},
+    watch::Watcher,
+    worker::{Job, Worker},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender},
+    },
+};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// Handles events until [`Event::Stop`]; then everything that was started is ended.
+pub fn run(events: &Sender<Event>, inbox: &Receiver<Event>, outgoing: UnboundedSender<Outgoing>) {
+    let worker = match Worker::start(events.clone()) {
+        Ok(worker) => worker,
+        Err(error) => {
+            let text = format!(
+                "cannot start a thread for the analysis: {error}; free some memory and restart the server"
+            );
+            drop(outgoing.send(Outgoing::Warn(text)));
+            return;
+        }
+    };
+    let mut main = MainLoop {
+        host: Host::default(),
+        queue: OpQueue::default(),
+        watcher: Watcher::new(events.clone()),
+        worker,
+        outgoing,
+        published: BTreeMap::new(),
+        named: BTreeMap::new(),
+        stale: 0,
+        working: false,
+    };
+    for event in inbox {
+        if matches!(event, Event::Stop) {
+            break;
+        }
+        main.handle(event);
+    }
+    main.queue.cancel();
+}
+
+struct MainLoop {
+    host: Host,
+    queue: OpQueue,
+    watcher: Watcher,
+    worker: Worker,
+    outgoing: UnboundedSender<Outgoing>,
+    /// What the client shows now.
+    published: BTreeMap<PathBuf, FileMarks>,
+    /// Broken run files and unreadable folders that the user was told of, by workspace folder.
+    named: BTreeMap<PathBuf, BTreeMap<PathBuf, String>>,
+    /// Marks that could not be followed when the user was last told.
+    stale: usize,
+    /// Progress was begun.
+    working: bool,
+}
+
+impl MainLoop {
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Start(session) => self.start(session),
+            Event::Document(event) => {
+                self.host.apply(Change::Document(event));
+                self.publish();
+            }
+            Event::Folders { added, removed } => self.change_folders(added, removed),
+            Event::Configured(config, complaints) => self.configure(config, complaints),
+            Event::Disk(event) => self.disk(event),
+            Event::Job(event) => self.job(event),
+            // The request was cancelled if nobody waits for the answer.
+            Event::Ask(answer) => drop(answer.send(self.host.snapshot())),
+            Event::Stop => {}
+        }
+        self.start_job();
+    }
+
+    fn start(&mut self, session: Session) {
+        self.tell(Outgoing::Abilities(session.abilities));
+        self.host.apply(Change::Start(session.encoding));
+        self.host.apply(Change::Config(session.config));
+        self.complain(session.complaints);
+        self.change_folders(session.folders, Vec::new());
+    }
+
+    fn change_folders(&mut self, added: Vec<PathBuf>, removed: Vec<PathBuf>) {
+        for folder in removed {
+            self.watcher.forget(&folder);
+            self.queue.drop_folder(&folder);
+            self.named.remove(&folder);
+            self.host.apply(Change::RemoveFolder(folder));
+        }
+        for folder in added {
+            self.host.apply(Change::AddFolder(folder.clone()));
+            self.watcher.watch_runs(&folder, &self.runs_of(&folder));
+            self.queue.request(folder);
+        }
+        self.publish();
+    }
+
+    fn configure(&mut self, config: crate::config::Config, complaints: Vec<String>) {
+        self.complain(complaints);
+        if self.host.snapshot().config != config {
+            self.host.apply(Change::Config(config));
+            for folder in self.folders() {
+                self.watcher.forget(&folder);
+                self.watcher.watch_runs(&folder, &self.runs_of(&folder));
+                self.queue.request(folder);
+            }
+        }
+    }
+
+    fn disk(&mut self, event: DiskEvent) {
+        match event {
+            DiskEvent::Runs(folder) => self.queue.request(folder),
+            DiskEvent::Rewatch(folder) => {
+                self.watcher.rewatch(&folder);
+                self.queue.request(folder);
+            }
+            DiskEvent::Source(path) => {
+                self.host.apply(Change::SourceOnDisk(path));
+                self.publish();
+            }
+            DiskEvent::Lost(problem) => {
+                if let Some(problem) = &problem {
+                    self.tell(Outgoing::Warn(problem.clone()));
+                    self.host.apply(Change::Watching(Some(problem.clone())));
+                }
+                self.folders()
+                    .into_iter()
+                    .for_each(|folder| self.queue.request(folder));
+            }
+        }
+    }
+
+    fn job(&mut self, event: JobEvent) {
+        match event {
+            JobEvent::Progress { done, total } => {
+                if !self.working {
+                    self.working = true;
+                    self.tell(Outgoing::Working(Work::Begin));
+                }
+                self.tell(Outgoing::Working(Work::Files(done, total)));
+            }
+            JobEvent::Folder(folder, facts) => self.learn(&folder, facts),
+            JobEvent::Ended { superseded, defect } => {
+                let known = self.folders();
+                self.queue.ended(
+                    superseded
+                        .into_iter()
+                        .filter(|folder| known.contains(folder))
+                        .collect(),
+                );
+                self.complain(defect.into_iter().collect());
+                if std::mem::take(&mut self.working) {
+                    self.tell(Outgoing::Working(Work::End));
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, folder: &Path, facts: Arc<FolderFacts>) {
+        if !self.folders().iter().any(|known| known == folder) {
+            return;
+        }
+        self.name_broken(folder, &facts);
+        self.host.apply(Change::Facts(folder.to_owned(), facts));
+        let stale = self.publish();
+        if stale > 0 && stale != self.stale {
+            self.tell(Outgoing::Info(format!(
+                "{stale} marks are not shown, because their lines changed since the run was recorded; \
+                 record again to see them"
+            )));
+        }
+        self.stale = stale;
+    }
+
+    /// Tells of each broken file once, and again only when it breaks anew.
+    fn name_broken(&mut self, folder: &Path, facts: &FolderFacts) {
+        let mut broken = facts.broken.clone();
+        broken.extend(
+            facts
+                .unreadable
+                .iter()
+                .map(|text| (folder.to_owned(), text.clone())),
+        );
+        let named = self
+            .named
+            .insert(folder.to_owned(), broken.clone())
+            .unwrap_or_default();
+        for (path, reason) in &broken {
+            if named.get(path) != Some(reason) {
+                self.tell(Outgoing::Warn(reason.clone()));
+            }
+        }
+    }
+
+    /// Sends what differs from what the client shows. Returns how many marks could not be followed.
+    fn publish(&mut self) -> usize {
+        let state = self.host.snapshot();
+        let (marks, stale) = state.marks();
+        let gone: Vec<PathBuf> = self
+            .published
+            .keys()
+            .filter(|path| !marks.contains_key(*path))
+            .cloned()
+            .collect();
+        for path in gone {
+            self.published.remove(&path);
+            self.tell(Outgoing::Publish(
+                path,
+                FileMarks::default(),
+                state.encoding,
+            ));
+        }
+        for (path, file) in &marks {
+            if self
+                .published
+                .get(path)
+                .is_none_or(|before| before.marks != file.marks)
+            {
+                self.tell(Outgoing::Publish(
+                    path.clone(),
+                    file.clone(),
+                    state.encoding,
+                ));
+            }
+        }
+        self.published = marks;
+        self.watcher.watch_sources(sources_to_watch(&state));
+        stale
+    }
+
+    fn start_job(&mut self) {
+        if let Some((folders, budget)) = self.queue.start() {
+            let folders = folders
+                .into_iter()
+                .map(|root| (root.clone(), self.runs_of(&root)))
+                .collect();
+            self.worker.run(Job { folders, budget });
+        }
+        let quiescent = self.queue.is_idle();
+        if self.host.snapshot().quiescent != quiescent {
+            self.host.apply(Change::Quiescent(quiescent));
+        }
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        self.host
+            .snapshot()
+            .folders
+            .iter()
+            .map(|folder| folder.root.path.clone())
+            .collect()
+    }
+
+    fn runs_of(&self, folder: &Path) -> PathBuf {
+        folder.join(&self.host.snapshot().config.runs_folder)
+    }
+
+    fn complain(&self, texts: Vec<String>) {
+        texts
+            .into_iter()
+            .for_each(|text| self.tell(Outgoing::Warn(text)));
+    }
+
+    fn tell(&self, message: Outgoing) {
+        // The client is gone when nobody takes messages any more; the loop is told to stop by itself.
+        let _ = self.outgoing.send(message);
+    }
+}
+
+/// Files that carry marks and that no editor speaks for.
+fn sources_to_watch(state: &crate::host::State) -> BTreeSet<PathBuf> {
+    let closed = |path: &&PathBuf| !state.sources.open.contains_key(*path);
+    state.sources.on_disk().filter(closed).cloned().collect()
+}

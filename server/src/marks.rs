@@ -1,0 +1,295 @@
+//! From explanations to marks on the source as it is now.
+//!
+//! The lines that a person would change and the place of the failure carry the headline; every other
+//! line that takes part carries its step. A mark that cannot be followed is counted, never guessed.
+
+use crate::{
+    facts::Explained,
+    host::State,
+    paths::Root,
+    sources::{Found, Sources},
+};
+use rustc_hash::FxHashMap;
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use unsnarl_core::{BugKind, Certainty, Place, Role, SiteMark, Step};
+
+/// How loud a mark is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// Confirmed or seen to fail.
+    Error,
+    /// Worth knowing; not a defect that was seen.
+    Note,
+    /// Seen on the way.
+    Hint,
+}
+
+/// A part of a line of the current source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spot {
+    /// The file.
+    pub path: PathBuf,
+    /// Line, from 0.
+    pub line: usize,
+    /// Bytes of the line.
+    pub columns: Range<usize>,
+    /// The whole line.
+    pub source: String,
+}
+
+/// What to show at one place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// Where.
+    pub spot: Spot,
+    /// How loud.
+    pub level: Level,
+    /// What kind of bug.
+    pub kind: BugKind,
+    /// Id of the explanation.
+    pub explanation: String,
+    /// What a person reads.
+    pub message: String,
+    /// The steps in the order in which they ran.
+    pub related: Vec<(Spot, String)>,
+}
+
+/// All marks of a file.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FileMarks {
+    /// The client's number of the state that the marks are for, if the file is open.
+    pub version: Option<i32>,
+    /// The marks.
+    pub marks: Vec<Mark>,
+}
+
+/// Marks of all explanations by file, and how many marks were left out because their line is not there
+/// any more.
+pub fn of_all(state: &State) -> (BTreeMap<PathBuf, FileMarks>, usize) {
+    let (mut files, mut stale) = (BTreeMap::<PathBuf, FileMarks>::new(), 0);
+    for (root, explained) in state.explained() {
+        let located = Located::new(&state.sources, root, explained);
+        for draft in drafts(explained) {
+            let Some(spot) = located.spot(draft.place) else {
+                stale += usize::from(draft.place.line > 0);
+                continue;
+            };
+            let mark = located.mark(explained, draft, spot);
+            files
+                .entry(mark.spot.path.clone())
+                .or_default()
+                .marks
+                .push(mark);
+        }
+    }
+    for (path, file) in &mut files {
+        file.version = state
+            .sources
+            .open
+            .get(path)
+            .map(|document| document.version);
+        file.marks
+            .sort_by_key(|mark| (mark.spot.line, mark.level, mark.spot.columns.start));
+    }
+    (files, stale)
+}
+
+/// The files of one explanation, followed to where they are now.
+#[derive(Debug)]
+pub struct Located<'a> {
+    sources: &'a Sources,
+    files: FxHashMap<&'a str, Found>,
+}
+
+impl<'a> Located<'a> {
+    /// Finds every file that the explanation speaks of.
+    pub fn new(sources: &'a Sources, root: &Root, explained: &'a Arc<Explained>) -> Located<'a> {
+        let find = |(name, recorded): (&'a String, _)| {
+            Some((name.as_str(), sources.find(root, name, recorded)?))
+        };
+        Located {
+            sources,
+            files: explained.files().filter_map(find).collect(),
+        }
+    }
+
+    /// Where a recorded place is now; none when it cannot be said for sure.
+    pub fn spot(&self, place: &Place) -> Option<Spot> {
+        let found = self.files.get(place.file.as_str())?;
+        let line = found.lines.now(place.line)?;
+        let source = self.sources.current(&found.path)?.line(line)?;
+        let same = place.text.is_empty() || source.trim() == place.text.trim();
+        same.then(|| Spot {
+            path: found.path.clone(),
+            line,
+            columns: code(source),
+            source: source.to_owned(),
+        })
+    }
+
+    /// The code of a line (from 0) of a current file.
+    pub fn whole_line(&self, path: &Path, line: usize) -> Option<Spot> {
+        let source = self.sources.current(path)?.line(line)?.to_owned();
+        Some(Spot {
+            path: path.to_owned(),
+            line,
+            columns: code(&source),
+            source,
+        })
+    }
+
+    /// The recorded file and line (from 1) that a line (from 0) of a current file was.
+    pub fn recorded(&self, path: &Path, line: usize) -> Option<(&'a str, u32)> {
+        let (name, found) = self.files.iter().find(|(_, found)| found.path == path)?;
+        Some((name, found.lines.then(line)?))
+    }
+
+    /// What the steps say and where, as far as the places can be found.
+    pub fn related(&self, explained: &Explained) -> Vec<(Spot, String)> {
+        let steps = explained.explanation.steps.iter().enumerate();
+        let mut related: Vec<(Spot, String)> = steps
+            .filter_map(|(i, step)| {
+                Some((
+                    self.spot(&step.place)?,
+                    format!("{}. {}", i + 1, step_text(step)),
+                ))
+            })
+            .collect();
+        let failure = &explained.explanation.failure;
+        let ends_there =
+            |place: &Place| {
+                explained.explanation.steps.last().is_some_and(|step| {
+                    step.place.line == place.line && step.place.file == place.file
+                })
+            };
+        if let Some(place) = failure.site.as_ref().filter(|place| !ends_there(place)) {
+            related.extend(self.spot(place).map(|spot| (spot, failure.message.clone())));
+        }
+        related
+    }
+
+    fn mark(&self, explained: &Explained, draft: Draft<'_>, spot: Spot) -> Mark {
+        let related = if draft.level == Level::Hint {
+            Vec::new()
+        } else {
+            self.related(explained)
+        };
+        Mark {
+            spot,
+            level: draft.level,
+            kind: explained.explanation.kind,
+            explanation: explained.explanation.id.clone(),
+            message: draft.message,
+            related,
+        }
+    }
+}
+
+/// The code of a line: without the space around it and without a comment at its end.
+fn code(line: &str) -> Range<usize> {
+    let start = line.len() - line.trim_start().len();
+    let comment = line
+        .find("//")
+        .filter(|at| *at > start && !line.contains('"'));
+    let end = line
+        .get(..comment.unwrap_or(line.len()))
+        .unwrap_or(line)
+        .trim_end()
+        .len();
+    start..end.max(start)
+}
+
+/// A mark before its place is looked for.
+struct Draft<'a> {
+    place: &'a Place,
+    level: Level,
+    message: String,
+}
+
+fn drafts(explained: &Explained) -> Vec<Draft<'_>> {
+    let explanation = &explained.explanation;
+    let loud = match (explanation.kind, explanation.certainty) {
+        (BugKind::Sequential, _) | (_, Certainty::Possible) => Level::Note,
+        _ => Level::Error,
+    };
+    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    let taken = |drafts: &[Draft<'_>], place: &Place| {
+        drafts
+            .iter()
+            .any(|draft| draft.place.line == place.line && draft.place.file == place.file)
+    };
+    for cause in explanation
+        .sites
+        .iter()
+        .filter(|site| site.role == Role::Cause)
+    {
+        if !taken(&drafts, &cause.place) {
+            drafts.push(Draft {
+                place: &cause.place,
+                level: loud,
+                message: explanation.headline.clone(),
+            });
+        }
+    }
+    if let Some(place) = explanation
+        .failure
+        .site
+        .as_ref()
+        .filter(|place| !taken(&drafts, place))
+    {
+        let message = format!("{}: {}", explanation.failure.message, explanation.headline);
+        drafts.push(Draft {
+            place,
+            level: loud,
+            message,
+        });
+    }
+    for site in &explanation.sites {
+        if !taken(&drafts, &site.place) {
+            drafts.push(Draft {
+                place: &site.place,
+                level: Level::Hint,
+                message: hint(site, &explanation.steps),
+            });
+        }
+    }
+    drafts
+}
+
+/// The steps at a site's line, or what the site is when it is no step.
+fn hint(site: &SiteMark, steps: &[Step]) -> String {
+    let here =
+        |step: &Step| step.place.line == site.place.line && step.place.file == site.place.file;
+    let texts: Vec<String> = steps
+        .iter()
+        .enumerate()
+        .filter(|(_, step)| here(step))
+        .map(|(i, step)| format!("step {} of {}: {}", i + 1, steps.len(), step_text(step)))
+        .collect();
+    if texts.is_empty() {
+        return format!("{}: {} of `{}`", site.thread, site.access, site.location);
+    }
+    texts.join("; ")
+}
+
+/// A step as one sentence: `main.2 reads balance = 300, in between`.
+pub fn step_text(step: &Step) -> String {
+    let did = match step.effect.split_once(' ') {
+        _ if step.location.is_empty() || step.effect.contains(&step.location) => {
+            step.effect.clone()
+        }
+        Some((verb @ ("reads" | "writes"), value)) => format!("{verb} {} = {value}", step.location),
+        _ => format!("{} ({})", step.effect, step.location),
+    };
+    let note = if step.note.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", step.note)
+    };
+    format!("{} {did}{note}", step.thread)
+}

@@ -1,0 +1,117 @@
+//! What the server says to the client unasked, and the task that says it.
+
+use crate::{encoding::Encoding, marks::FileMarks, to_proto};
+use std::path::PathBuf;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tower_lsp::{
+    Client,
+    lsp_types::{
+        ProgressParams, ProgressParamsValue, ProgressToken, WorkDoneProgressCreateParams,
+        notification::Progress, request::WorkDoneProgressCreate,
+    },
+};
+
+/// A message to the client.
+#[derive(Debug)]
+pub enum Outgoing {
+    /// What the client can show: comes first.
+    Abilities(Abilities),
+    /// All marks of a file; none clears it.
+    Publish(PathBuf, FileMarks, Encoding),
+    /// Something that the user should find in the log.
+    Warn(String),
+    /// Something that may be looked up in the log.
+    Info(String),
+    /// Analysis goes on.
+    Working(Work),
+}
+
+/// How far the analysis is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// Began.
+    Begin,
+    /// Run files read.
+    Files(usize, usize),
+    /// Over.
+    End,
+}
+
+/// What the client can do with what it is told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Abilities {
+    /// Shows related places of a diagnostic.
+    pub related: bool,
+    /// Shows progress.
+    pub progress: bool,
+}
+
+/// Sends messages in order until all senders are gone. Progress has its own task: the client has to
+/// answer before it begins, and nothing else may wait for that.
+pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>) {
+    let (mut related, mut progress) = (false, None);
+    while let Some(message) = messages.recv().await {
+        match message {
+            Outgoing::Abilities(abilities) => {
+                related = abilities.related;
+                progress = abilities.progress.then(|| start_progress(&client));
+            }
+            Outgoing::Publish(path, file, encoding) => {
+                let Some(uri) = to_proto::uri(&path) else {
+                    continue;
+                };
+                let diagnostics = to_proto::diagnostics(&file.marks, encoding, related);
+                client
+                    .publish_diagnostics(uri, diagnostics, file.version)
+                    .await;
+            }
+            Outgoing::Warn(text) => client.log_message(to_proto::WARNING, text).await,
+            Outgoing::Info(text) => client.log_message(to_proto::INFO, text).await,
+            Outgoing::Working(work) => {
+                if progress
+                    .as_ref()
+                    .is_some_and(|sender: &UnboundedSender<Work>| sender.send(work).is_err())
+                {
+                    progress = None;
+                }
+            }
+        }
+    }
+}
+
+fn start_progress(client: &Client) -> UnboundedSender<Work> {
+    let (sender, receiver) = unbounded_channel();
+    tokio::spawn(report_progress(client.clone(), receiver));
+    sender
+}
+
+/// Each stretch of work has its own token, which the client has to accept first.
+async fn report_progress(client: Client, mut work: UnboundedReceiver<Work>) {
+    let (mut number, mut open) = (0u32, false);
+    while let Some(work) = work.recv().await {
+        if work == Work::Begin {
+            number += 1;
+            let create = WorkDoneProgressCreateParams {
+                token: token(number),
+            };
+            open = client
+                .send_request::<WorkDoneProgressCreate>(create)
+                .await
+                .is_ok();
+        }
+        if open {
+            let value = ProgressParamsValue::WorkDone(to_proto::progress(work));
+            client
+                .send_notification::<Progress>(ProgressParams {
+                    token: token(number),
+                    value,
+                })
+                .await;
+        }
+        open &= work != Work::End;
+    }
+}
+
+fn token(number: u32) -> ProgressToken {
+    ProgressToken::String(format!("unsnarl/analysis/{number}"))
+}

@@ -1,0 +1,154 @@
+//! The source files that explanations speak of: what the client has open goes before what is on disk.
+
+use crate::{
+    facts::Explained,
+    follow::{LineMap, Recorded, sha256},
+    paths::{Root, candidates},
+    text::Text,
+};
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+
+/// Larger files are no sources that a person reads.
+const MAX_SOURCE_BYTES: u64 = 16 << 20;
+
+/// A document that the client has open.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The client's number for this state.
+    pub version: i32,
+    /// The text with all unsaved edits.
+    pub text: Text,
+}
+
+/// Texts of source files. Cloning shares them.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// What the client has open.
+    pub open: FxHashMap<PathBuf, Document>,
+    /// What was read from disk; none for files that cannot be read.
+    disk: FxHashMap<PathBuf, Option<DiskText>>,
+    /// Texts by the hash under which runs know them.
+    baselines: FxHashMap<String, Text>,
+}
+
+#[derive(Clone, Debug)]
+struct DiskText {
+    text: Text,
+    sha256: String,
+}
+
+/// A recorded file, found in the workspace.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where its recorded lines are now.
+    pub lines: LineMap,
+}
+
+impl Sources {
+    /// Forgets what is known of a file on disk: it has changed.
+    pub fn forget(&mut self, path: &Path) {
+        self.disk.remove(path);
+    }
+
+    /// The text that counts now.
+    pub fn current(&self, path: &Path) -> Option<&Text> {
+        let on_disk = || Some(&self.disk.get(path)?.as_ref()?.text);
+        self.open
+            .get(path)
+            .map(|document| &document.text)
+            .or_else(on_disk)
+    }
+
+    /// Reads what [`Sources::find`] needs for an explanation, and keeps the recorded state of each file
+    /// when it sees it.
+    pub fn load(&mut self, root: &Root, explained: &Explained) {
+        for (name, recorded) in explained.files() {
+            for path in candidates(root, name) {
+                self.read(&path);
+                self.keep_baseline(&path, recorded);
+            }
+        }
+    }
+
+    /// Finds a recorded file and follows its lines.
+    pub fn find(&self, root: &Root, name: &str, recorded: &Recorded) -> Option<Found> {
+        let there: Vec<PathBuf> = candidates(root, name)
+            .into_iter()
+            .filter(|path| self.current(path).is_some())
+            .collect();
+        let same_content = |path: &&PathBuf| {
+            let on_disk = self
+                .disk
+                .get(*path)
+                .and_then(Option::as_ref)
+                .map(|disk| &disk.sha256);
+            on_disk.is_some() && on_disk == recorded.sha256.as_ref()
+        };
+        let by_name = || there.iter().find(|path| path.as_path() == Path::new(name));
+        let path = there
+            .iter()
+            .find(same_content)
+            .or_else(by_name)
+            .or_else(|| there.first())?;
+        let baseline = recorded
+            .sha256
+            .as_ref()
+            .and_then(|hash| self.baselines.get(hash));
+        let lines = LineMap::new(recorded, baseline, self.current(path)?);
+        Some(Found {
+            path: path.clone(),
+            lines,
+        })
+    }
+
+    /// The files on disk that were looked for, found or not.
+    pub fn on_disk(&self) -> impl Iterator<Item = &PathBuf> {
+        self.disk.keys()
+    }
+
+    fn read(&mut self, path: &Path) {
+        if !self.disk.contains_key(path) {
+            self.disk.insert(path.to_owned(), read_source(path));
+        }
+    }
+
+    fn keep_baseline(&mut self, path: &Path, recorded: &Recorded) {
+        let Some(hash) = recorded
+            .sha256
+            .as_ref()
+            .filter(|hash| !self.baselines.contains_key(*hash))
+        else {
+            return;
+        };
+        let on_disk = self
+            .disk
+            .get(path)
+            .and_then(Option::as_ref)
+            .filter(|disk| disk.sha256 == *hash);
+        let open = self
+            .open
+            .get(path)
+            .filter(|document| sha256(document.text.content().as_bytes()) == *hash);
+        let text = on_disk
+            .map(|disk| &disk.text)
+            .or(open.map(|document| &document.text));
+        if let Some(text) = text.cloned() {
+            self.baselines.insert(hash.clone(), text);
+        }
+    }
+}
+
+fn read_source(path: &Path) -> Option<DiskText> {
+    let about = std::fs::metadata(path).ok()?;
+    if !about.is_file() || about.len() > MAX_SOURCE_BYTES {
+        return None;
+    }
+    let bytes = std::fs::read(path).ok()?;
+    Some(DiskText {
+        sha256: sha256(&bytes),
+        text: Text::new(&String::from_utf8_lossy(&bytes)),
+    })
+}

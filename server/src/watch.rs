@@ -1,0 +1,217 @@
+//! Watches run folders that may not exist yet, and the source files that carry marks.
+//!
+//! Each folder on the way from the workspace folder to the run folder is watched by itself, so that the
+//! run folder is noticed when it comes, goes and comes again. An event is only a reason to look: what
+//! is there is read from the folder, never from the events.
+
+use crate::event::{DiskEvent, Event};
+use notify::{
+    EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
+    event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, mpsc::Sender},
+};
+
+/// What is watched, and why.
+#[derive(Debug, Default)]
+struct Targets {
+    /// Run folder of each workspace folder.
+    runs: BTreeMap<PathBuf, PathBuf>,
+    sources: BTreeSet<PathBuf>,
+}
+
+/// Watches; stops when dropped.
+#[derive(Debug)]
+pub struct Watcher {
+    inner: Option<RecommendedWatcher>,
+    targets: Arc<Mutex<Targets>>,
+    watched: BTreeSet<PathBuf>,
+    events: Sender<Event>,
+}
+
+impl Watcher {
+    /// A watcher of nothing yet, which reports to `events`.
+    pub fn new(events: Sender<Event>) -> Watcher {
+        let targets = Arc::new(Mutex::new(Targets::default()));
+        let handler = {
+            let (targets, events) = (targets.clone(), events.clone());
+            move |event| report(&targets, &events, event)
+        };
+        let inner = match notify::recommended_watcher(handler) {
+            Ok(inner) => Some(inner),
+            Err(error) => {
+                lost(&events, &format!("cannot watch any folder: {error}"));
+                None
+            }
+        };
+        Watcher {
+            inner,
+            targets,
+            watched: BTreeSet::new(),
+            events,
+        }
+    }
+
+    /// Watches the run folder of a workspace folder from now on, wherever on the way to it folders exist.
+    pub fn watch_runs(&mut self, root: &Path, runs: &Path) {
+        self.with_targets(|targets| targets.runs.insert(root.to_owned(), runs.to_owned()));
+        self.rewatch(root);
+    }
+
+    /// Forgets a workspace folder.
+    pub fn forget(&mut self, root: &Path) {
+        let runs = self.with_targets(|targets| targets.runs.remove(root));
+        for folder in runs.iter().flat_map(|runs| way(root, runs)) {
+            self.unwatch(&folder);
+        }
+        self.watch_again_what_others_need();
+    }
+
+    /// Watches anew after a folder on the way came or went: a watch belongs to the folder that was there
+    /// when it was set, not to its name.
+    pub fn rewatch(&mut self, root: &Path) {
+        let runs = self.with_targets(|targets| targets.runs.get(root).cloned());
+        for folder in runs.iter().flat_map(|runs| way(root, runs)) {
+            if folder != root || !self.watched.contains(root) {
+                self.unwatch(&folder);
+                self.watch(&folder);
+            }
+        }
+    }
+
+    /// Watches these source files, by their folders, instead of those before.
+    pub fn watch_sources(&mut self, files: BTreeSet<PathBuf>) {
+        let changed = self.with_targets(|targets| {
+            let changed = targets.sources != files;
+            targets.sources = files;
+            changed
+        });
+        if changed {
+            self.watch_again_what_others_need();
+        }
+    }
+
+    fn watch_again_what_others_need(&mut self) {
+        let folders: BTreeSet<PathBuf> = self.with_targets(|targets| {
+            let of_runs = targets.runs.iter().flat_map(|(root, runs)| way(root, runs));
+            let of_sources = targets
+                .sources
+                .iter()
+                .filter_map(|file| Some(file.parent()?.to_owned()));
+            of_runs.chain(of_sources).collect()
+        });
+        let unneeded: Vec<PathBuf> = self.watched.difference(&folders).cloned().collect();
+        unneeded.iter().for_each(|folder| self.unwatch(folder));
+        folders.iter().for_each(|folder| self.watch(folder));
+    }
+
+    fn watch(&mut self, folder: &Path) {
+        let Some(inner) = self
+            .inner
+            .as_mut()
+            .filter(|_| !self.watched.contains(folder))
+        else {
+            return;
+        };
+        match inner.watch(folder, RecursiveMode::NonRecursive) {
+            Ok(()) => {
+                self.watched.insert(folder.to_owned());
+            }
+            // A folder that is not there is noticed by the watch on the folder above it.
+            Err(_) if !folder.is_dir() => {}
+            Err(error) => lost(
+                &self.events,
+                &format!(
+                    "cannot watch {}: {error}; raise fs.inotify.max_user_watches, then restart the server",
+                    folder.display()
+                ),
+            ),
+        }
+    }
+
+    fn unwatch(&mut self, folder: &Path) {
+        if self.watched.remove(folder)
+            && let Some(inner) = &mut self.inner
+        {
+            // A folder that is gone has no watch any more: that is what was wanted.
+            let _ = inner.unwatch(folder);
+        }
+    }
+
+    fn with_targets<T>(&self, change: impl FnOnce(&mut Targets) -> T) -> T {
+        change(&mut self.targets.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The folders from a workspace folder down to its run folder, both included.
+fn way(root: &Path, runs: &Path) -> Vec<PathBuf> {
+    let mut way: Vec<PathBuf> = runs
+        .ancestors()
+        .take_while(|folder| folder.starts_with(root))
+        .map(Path::to_owned)
+        .collect();
+    way.reverse();
+    way
+}
+
+fn lost(events: &Sender<Event>, why: &str) {
+    // Nobody listens any more while the server ends.
+    let _ = events.send(Event::Disk(DiskEvent::Lost(Some(why.to_owned()))));
+}
+
+fn report(targets: &Mutex<Targets>, events: &Sender<Event>, event: notify::Result<notify::Event>) {
+    let found = match event {
+        Ok(event) if event.need_rescan() => vec![DiskEvent::Lost(None)],
+        Ok(event) if is_change(&event) => {
+            let targets = targets.lock().unwrap_or_else(PoisonError::into_inner);
+            event
+                .paths
+                .iter()
+                .flat_map(|path| targets.touched(path))
+                .collect()
+        }
+        Ok(_) => Vec::new(),
+        Err(error) => vec![DiskEvent::Lost(Some(format!("watching failed: {error}")))],
+    };
+    for event in found {
+        // Nobody listens any more while the server ends.
+        let _ = events.send(Event::Disk(event));
+    }
+}
+
+/// Reading is no change, both ends of a renaming are told by themselves, and a file that was only just created is not written yet: closing it will say so.
+fn is_change(event: &notify::Event) -> bool {
+    match event.kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+        EventKind::Access(_) => false,
+        EventKind::Create(CreateKind::File) => event.paths.iter().any(|path| is_link(path)),
+        EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Name(RenameMode::Both)) => false,
+        _ => true,
+    }
+}
+
+/// Links come into being complete.
+fn is_link(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink() || about.nlink() > 1)
+}
+
+impl Targets {
+    fn touched(&self, path: &Path) -> Vec<DiskEvent> {
+        let mut touched = Vec::new();
+        for (root, runs) in &self.runs {
+            if path.parent() == Some(runs) && crate::runs::is_run_file_name(path) {
+                touched.push(DiskEvent::Runs(root.clone()));
+            } else if path != root && runs.starts_with(path) && path.starts_with(root) {
+                touched.push(DiskEvent::Rewatch(root.clone()));
+            }
+        }
+        if self.sources.contains(path) {
+            touched.push(DiskEvent::Source(path.to_owned()));
+        }
+        touched
+    }
+}
