@@ -5,6 +5,7 @@
 //! * [`model`], [`meta`] and [`run`] are a run in memory: columns of small integers and tables.
 //! * [`write`](mod@write) and [`read`](mod@read) are the run file, an Arrow IPC file
 //!   (`docs/run-file.md` is its specification).
+//! * [`folder`] is where run files are kept.
 //! * [`script`] is a run as text, for tests.
 //!
 //! This crate opens no process, reads no debug info and analyses nothing.
@@ -12,6 +13,8 @@
 
 pub mod raw;
 
+#[cfg(feature = "file")]
+pub mod folder;
 #[cfg(feature = "file")]
 pub mod meta;
 #[cfg(feature = "file")]
@@ -31,6 +34,7 @@ pub mod write;
 
 #[cfg(feature = "file")]
 pub use crate::{
+    folder::{RunFile, RunFolder, StoreError},
     meta::{Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, SourceRow, ThreadRow},
     model::{
         Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value, flags,

@@ -1,0 +1,191 @@
+//! The folder that runs are kept in.
+//!
+//! A run is one file that never changes: it is written beside under a name that readers pass over,
+//! and renamed. Whatever else lies in the folder is left alone.
+
+use crate::{
+    run::Run,
+    write::{WriteError, write_run},
+};
+use sha2::{Digest, Sha256};
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+/// What run files end with.
+const EXTENSION: &str = "arrow";
+/// The folder of a project that unsnarl keeps its files in.
+const HOME: &str = ".unsnarl";
+
+/// A folder of run files. It need not be there yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+/// One file of a [`RunFolder`].
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RunFile {
+    /// Name without the folder and the ending.
+    pub name: String,
+    /// The whole path.
+    pub path: PathBuf,
+    /// Size in bytes.
+    pub len: u64,
+    /// When it was last written.
+    pub modified: SystemTime,
+}
+
+/// Why a run could not be stored.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder or the file could not be written.
+    #[error("cannot write {}: {source}; {}", path.display(), advice(source))]
+    Io {
+        /// What could not be written.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The run itself is wrong.
+    #[error(transparent)]
+    Run(WriteError),
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "make room and record again; the runs stored before are whole"
+        }
+        _ => "name a folder that you may write to with --out",
+    }
+}
+
+impl RunFolder {
+    /// The folder at `path`.
+    pub fn new(path: impl Into<PathBuf>) -> RunFolder {
+        RunFolder { path: path.into() }
+    }
+
+    /// Where the runs of the project at `root` are kept.
+    pub fn of_project(root: &Path) -> RunFolder {
+        RunFolder::new(root.join(HOME).join("runs"))
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The run files in it, by name. A folder that is not there has none.
+    pub fn files(&self) -> io::Result<Vec<RunFile>> {
+        let entries = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other?,
+        };
+        let mut files = Vec::new();
+        for entry in entries {
+            // A file that vanished between the listing and the look at it is no error.
+            files.extend(run_file(&entry?.path()));
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Writes a run into the folder, which is made if need be. The same run is stored once.
+    pub fn store(&self, run: &Run) -> Result<PathBuf, StoreError> {
+        let mut bytes = Vec::new();
+        write_run(run, &mut bytes).map_err(StoreError::Run)?;
+        let name = file_name(run, &bytes);
+        let path = self.path.join(&name);
+        if fs::metadata(&path).is_ok_and(|there| there.len() == bytes.len() as u64) {
+            return Ok(path);
+        }
+        self.make().map_err(|source| StoreError::Io {
+            path: self.path.clone(),
+            source,
+        })?;
+        let beside = Beside {
+            path: self.path.join(format!(".{name}.{}", std::process::id())),
+        };
+        beside
+            .write(&bytes)
+            .and_then(|()| fs::rename(&beside.path, &path))
+            .map_err(|source| StoreError::Io {
+                path: path.clone(),
+                source,
+            })?;
+        Ok(path)
+    }
+
+    /// Makes the folder; one in a project is kept out of the project's version control.
+    fn make(&self) -> io::Result<()> {
+        let home = self
+            .path
+            .parent()
+            .filter(|parent| parent.file_name() == Some(OsStr::new(HOME)));
+        let new_home = home.filter(|home| !home.exists());
+        fs::create_dir_all(&self.path)?;
+        new_home.map_or(Ok(()), |home| fs::write(home.join(".gitignore"), "*\n"))
+    }
+}
+
+/// The run file at `path`, if that is one.
+pub fn run_file(path: &Path) -> Option<RunFile> {
+    let file_name = path.file_name()?.to_str()?;
+    let name = file_name.strip_suffix(EXTENSION)?.strip_suffix('.')?;
+    if name.is_empty() || name.starts_with('.') {
+        return None;
+    }
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some(RunFile {
+        name: name.to_owned(),
+        path: path.to_owned(),
+        len: metadata.len(),
+        modified: metadata.modified().ok()?,
+    })
+}
+
+/// `failed-random-7-0123abcd.arrow`: how it ended, how it was made, and the beginning of its SHA-256.
+fn file_name(run: &Run, bytes: &[u8]) -> String {
+    let meta = &run.meta;
+    let is_plain = |c: &char| c.is_ascii_alphanumeric();
+    let strategy: String = meta.strategy.chars().filter(is_plain).collect();
+    let strategy = if strategy.is_empty() {
+        "run"
+    } else {
+        &strategy
+    };
+    let hash: String = Sha256::digest(bytes)
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!(
+        "{}-{strategy}-{}-{hash}.{EXTENSION}",
+        meta.outcome.name(),
+        meta.seed
+    )
+}
+
+/// A file on its way into the folder; what did not arrive is removed.
+struct Beside {
+    path: PathBuf,
+}
+
+impl Beside {
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        File::create(&self.path)?.write_all(bytes)
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // After the rename there is nothing to remove, and after a failure nothing more to say.
+        let _ = fs::remove_file(&self.path);
+    }
+}
