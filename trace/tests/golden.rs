@@ -1,0 +1,36 @@
+//! Files of every version of the format stay readable. `UPDATE_EXPECT=1` writes the one of this
+//! version when it is not there; what is there is never written again.
+
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+mod common;
+
+use common::bytes_of;
+use std::{fs, path::Path};
+use unsnarl_trace::{meta::FORMAT, read_run, script};
+
+#[test]
+fn every_version() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    for version in 1..=FORMAT {
+        let script = fs::read_to_string(folder.join(format!("format-{version}.script"))).unwrap();
+        let run = script::parse(&script).unwrap();
+        let file = folder.join(format!("format-{version}.arrow"));
+        if version == FORMAT && !file.exists() && std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&file, bytes_of(&run)).unwrap();
+        }
+        assert_eq!(read_run(&file).unwrap(), run, "{}", file.display());
+    }
+}
+
+/// As long as the format is the same, so are the bytes: the same run is the same file.
+#[test]
+fn the_bytes_of_this_version() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let script = fs::read_to_string(folder.join(format!("format-{FORMAT}.script"))).unwrap();
+    let bytes = fs::read(folder.join(format!("format-{FORMAT}.arrow"))).unwrap();
+    assert!(
+        bytes_of(&script::parse(&script).unwrap()) == bytes,
+        "another layout needs another version"
+    );
+}
