@@ -11,6 +11,8 @@ pub mod corpus;
 pub mod explain;
 pub mod explanation;
 pub mod facts;
+#[cfg(test)]
+mod fixture;
 pub mod hover;
 pub mod orders;
 pub mod pairs;

@@ -71,8 +71,11 @@ struct Object {
     shared: Clock,
     /// Barrier: what arrived in the generation that is filling up.
     arriving: Clock,
-    /// Barrier: number of that generation.
+    /// Barrier: number of that generation, and how many have arrived in it.
     generation: u32,
+    arrived: u32,
+    /// Barrier: generations that some have still to leave: number, clock, how many.
+    leaving: Vec<(u32, Clock, u32)>,
 }
 
 /// State of one thread.
@@ -290,13 +293,15 @@ impl<'a> Pass<'a> {
             return;
         };
         join(&mut object.arriving, clock);
+        object.arrived += 1;
         let generation = object.generation;
         if let Some(thread) = self.threads.get_mut(usize::from(t)) {
             thread.generation = generation;
         }
     }
 
-    /// The first to leave closes its generation: who arrives from then on belongs to the next.
+    /// The first to leave closes its generation: who arrives from then on belongs to the next. (Rows don't say
+    /// how many a barrier waits for.)
     fn leave(&mut self, row: u32, t: u16) {
         let Some(object) = self.object(row).and_then(|i| self.objects.get_mut(i)) else {
             return;
@@ -305,16 +310,25 @@ impl<'a> Pass<'a> {
             return;
         };
         if thread.generation == object.generation {
-            object.released = std::mem::take(&mut object.arriving);
+            let (clock, arrived) = (
+                std::mem::take(&mut object.arriving),
+                std::mem::take(&mut object.arrived),
+            );
+            object.leaving.push((object.generation, clock, arrived));
             object.generation += 1;
         }
-        learn(
-            &mut thread.clock,
-            &mut self.learned,
-            row,
-            t,
-            &object.released,
-        );
+        let mine = |(generation, ..): &(u32, Clock, u32)| *generation == thread.generation;
+        let Some(at) = object.leaving.iter().position(mine) else {
+            return;
+        };
+        let Some((_, clock, left)) = object.leaving.get_mut(at) else {
+            return;
+        };
+        learn(&mut thread.clock, &mut self.learned, row, t, clock);
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            object.leaving.swap_remove(at);
+        }
     }
 
     fn fork(&mut self, row: u32, t: u16) {

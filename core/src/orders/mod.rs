@@ -9,6 +9,8 @@ mod anomaly;
 mod clocks;
 mod dependencies;
 mod locks;
+#[cfg(test)]
+mod tests;
 
 pub use accesses::Accesses;
 pub use anomaly::{Anomaly, AnomalyKind};
