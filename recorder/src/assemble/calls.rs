@@ -125,8 +125,6 @@ pub(super) struct Calls {
     pub frames: Vec<Frame>,
     /// Live calls by entry point.
     live: Vec<u32>,
-    /// Canonical frame address of the first function: what unnamed stack memory counts from.
-    pub anchor: Option<u64>,
 }
 
 /// Deeper calls are not noted: no real program has them.
@@ -151,9 +149,6 @@ impl Calls {
         }
         let live = self.live.get_mut(entry as usize);
         let occurrence = live.map_or(0, |live| std::mem::replace(live, *live + 1));
-        if self.frames.is_empty() {
-            self.anchor = Some(cfa);
-        }
         let stack = self.frames.last().map_or(StackId(0), |caller| caller.stack);
         let frame = Frame {
             entry,

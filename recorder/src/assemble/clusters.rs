@@ -55,10 +55,10 @@ impl Clusters {
     /// Start of the cluster that an address belongs to: the one below before the one above.
     fn near(&self, address: u64) -> Option<u64> {
         let below = self.by_start.range(..=address).next_back();
-        if let Some((start, cluster)) = below {
-            if address <= cluster.end.saturating_add(self.reach) {
-                return Some(*start);
-            }
+        if let Some((start, cluster)) = below
+            && address <= cluster.end.saturating_add(self.reach)
+        {
+            return Some(*start);
         }
         let (start, _) = self.by_start.range(address..).next()?;
         (start - address <= self.reach).then_some(*start)

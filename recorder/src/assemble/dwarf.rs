@@ -6,7 +6,7 @@ use super::{
     types::{TypeId, Types},
 };
 use gimli::{AttributeValue, LittleEndian, Operation, Reader as _, UnitOffset};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) type Reader = gimli::EndianArcSlice<LittleEndian>;
 pub(super) type Entry = gimli::DebuggingInformationEntry<Reader>;
@@ -164,20 +164,19 @@ impl Units {
 /// Reads everything that is needed of a file's debug info.
 pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
     let units = Units::read(dwarf);
-    let in_std = (0..units.list.len()).fold(FxHashMap::default(), |mut found, unit| {
-        types_in_std(&units, unit, &mut found);
-        found
-    });
+    let mut declared = Declared::default();
+    for unit in (0..units.list.len()).filter(|unit| units.is_c_family(*unit)) {
+        declared.unit(&units, unit);
+    }
     let mut walk = Walk {
         units: &units,
-        types: TypeBuilder::new(&units, &in_std),
+        names: &declared.names,
+        types: TypeBuilder::new(&units, &declared.in_std),
         globals: Vec::new(),
         functions: Vec::new(),
     };
-    for unit in 0..units.list.len() {
-        if units.is_c_family(unit) {
-            walk.unit(unit);
-        }
+    for unit in (0..units.list.len()).filter(|unit| units.is_c_family(*unit)) {
+        walk.unit(unit);
     }
     DebugInfo {
         globals: walk.globals,
@@ -186,37 +185,89 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
     }
 }
 
-/// Notes the type entries directly in namespace `std` (and its inline namespaces).
-fn types_in_std(units: &Units, unit: usize, found: &mut FxHashMap<(usize, usize), ()>) {
-    let Some(header) = units.get(unit) else {
-        return;
-    };
-    let mut cursor = header.entries();
-    let mut std_depth: Option<isize> = None;
-    while let Ok(Some(entry)) = cursor.next_dfs() {
-        if std_depth.is_some_and(|depth| entry.depth() <= depth) {
-            std_depth = None;
-        }
-        let is_namespace = entry.tag() == gimli::DW_TAG_namespace;
-        if is_namespace && std_depth.is_none() && units.name(unit, entry) == "std" {
-            std_depth = Some(entry.depth());
-        }
-        let is_type = matches!(
-            entry.tag(),
-            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_typedef
-        );
-        if is_type && std_depth.is_some() {
-            found.insert((unit, entry.offset().0), ());
+/// An entry by unit and offset.
+pub(super) type EntryId = (usize, usize);
+
+/// What has to be known before the walk, because references may point forwards.
+#[derive(Default)]
+struct Declared {
+    /// Qualified names of functions, variables and members.
+    names: FxHashMap<EntryId, String>,
+    /// Types that stand in namespace `std`.
+    in_std: FxHashSet<EntryId>,
+}
+
+impl Declared {
+    fn unit(&mut self, units: &Units, unit: usize) {
+        let Some(header) = units.get(unit) else {
+            return;
+        };
+        // Depth and qualified name of what encloses the entry.
+        let mut scopes: Vec<(isize, String)> = Vec::new();
+        let mut cursor = header.entries();
+        while let Ok(Some(entry)) = cursor.next_dfs() {
+            while scopes
+                .last()
+                .is_some_and(|(depth, _)| *depth >= entry.depth())
+            {
+                scopes.pop();
+            }
+            let outer = scopes.last().map_or("", |(_, path)| path.as_str());
+            let is_scope = encloses(entry.tag());
+            if !is_scope && !is_named(entry.tag()) {
+                continue;
+            }
+            let name = units.name(unit, entry);
+            let path = qualified(outer, &name);
+            let id = (unit, entry.offset().0);
+            if is_type(entry.tag()) && (outer == "std" || outer.starts_with("std::")) {
+                self.in_std.insert(id);
+            }
+            if is_named(entry.tag()) && !name.is_empty() {
+                self.names.insert(id, path.clone());
+            }
+            if is_scope {
+                scopes.push((entry.depth(), path));
+            }
         }
     }
 }
 
+fn encloses(tag: gimli::DwTag) -> bool {
+    let is_namespace = tag == gimli::DW_TAG_namespace;
+    is_namespace
+        || is_type(tag)
+        || tag == gimli::DW_TAG_union_type
+        || tag == gimli::DW_TAG_subprogram
+}
+
+fn is_named(tag: gimli::DwTag) -> bool {
+    matches!(
+        tag,
+        gimli::DW_TAG_subprogram
+            | gimli::DW_TAG_variable
+            | gimli::DW_TAG_formal_parameter
+            | gimli::DW_TAG_member
+    )
+}
+
+fn is_type(tag: gimli::DwTag) -> bool {
+    matches!(
+        tag,
+        gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_typedef
+    )
+}
+
 struct Walk<'a> {
     units: &'a Units,
+    names: &'a FxHashMap<EntryId, String>,
     types: TypeBuilder<'a>,
     globals: Vec<Global>,
     functions: Vec<Function>,
 }
+
+/// A definition refers to a declaration, that perhaps to another one.
+const MAX_ORIGINS: usize = 4;
 
 /// Something that encloses entries: a namespace, type, function or block.
 struct Scope {
@@ -233,7 +284,6 @@ impl Walk<'_> {
             return;
         };
         let mut scopes: Vec<Scope> = Vec::new();
-        let mut names = FxHashMap::default();
         let mut cursor = header.entries();
         while let Ok(Some(entry)) = cursor.next_dfs() {
             while scopes
@@ -242,75 +292,57 @@ impl Walk<'_> {
             {
                 scopes.pop();
             }
-            self.entry(unit, entry, &mut scopes, &mut names);
+            self.entry(unit, entry, &mut scopes);
         }
     }
 
-    fn entry(
-        &mut self,
-        unit: usize,
-        entry: &Entry,
-        scopes: &mut Vec<Scope>,
-        names: &mut FxHashMap<usize, String>,
-    ) {
+    fn entry(&mut self, unit: usize, entry: &Entry, scopes: &mut Vec<Scope>) {
         let outer = scopes.last();
         let (outer_path, function) =
             outer.map_or(("", None), |scope| (scope.path.as_str(), scope.function));
-        match entry.tag() {
-            gimli::DW_TAG_namespace
-            | gimli::DW_TAG_structure_type
-            | gimli::DW_TAG_class_type
-            | gimli::DW_TAG_union_type => {
-                let path = qualified(outer_path, &self.units.name(unit, entry));
-                scopes.push(Scope {
-                    depth: entry.depth(),
-                    path,
-                    function,
-                });
-            }
-            gimli::DW_TAG_subprogram => {
-                let path = self.full_name(unit, entry, outer_path, names);
-                names.insert(entry.offset().0, path.clone());
-                let function = self.function(unit, entry, &path);
-                scopes.push(Scope {
-                    depth: entry.depth(),
-                    path,
-                    function,
-                });
-            }
-            gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter | gimli::DW_TAG_member => {
-                let path = self.full_name(unit, entry, outer_path, names);
-                names.insert(entry.offset().0, path.clone());
-                self.variable(unit, entry, path, function);
-            }
-            _ => {}
+        if entry.tag() == gimli::DW_TAG_subprogram {
+            let path = self.full_name(unit, entry, outer_path);
+            let function = self.function(unit, entry, &path);
+            scopes.push(Scope {
+                depth: entry.depth(),
+                path,
+                function,
+            });
+        } else if encloses(entry.tag()) {
+            let path = qualified(outer_path, &self.units.name(unit, entry));
+            scopes.push(Scope {
+                depth: entry.depth(),
+                path,
+                function,
+            });
+        } else if is_named(entry.tag()) && entry.attr(gimli::DW_AT_location).is_some() {
+            let path = self.full_name(unit, entry, outer_path);
+            self.variable(unit, entry, path, function);
         }
     }
 
     /// Qualified name; a definition takes that of its declaration.
-    fn full_name(
-        &self,
-        unit: usize,
-        entry: &Entry,
-        outer: &str,
-        names: &FxHashMap<usize, String>,
-    ) -> String {
+    fn full_name(&self, unit: usize, entry: &Entry, outer: &str) -> String {
         let own = self.units.name(unit, entry);
         if !own.is_empty() {
             return qualified(outer, &own);
         }
-        let origin = self.origin(unit, entry);
-        match origin {
-            Some((at, offset)) if at == unit && names.contains_key(&offset.0) => {
-                names.get(&offset.0).cloned().unwrap_or_default()
+        let (mut at, mut origin) = (unit, entry.clone());
+        for _ in 0..MAX_ORIGINS {
+            let Some((unit, offset)) = self.origin(at, &origin) else {
+                break;
+            };
+            if let Some(name) = self.names.get(&(unit, offset.0)) {
+                return name.clone();
             }
-            Some((at, offset)) => self
+            let next = self
                 .units
-                .get(at)
-                .and_then(|unit| unit.entry(offset).ok())
-                .map_or(String::new(), |entry| self.units.name(at, &entry)),
-            None => String::new(),
+                .get(unit)
+                .and_then(|unit| unit.entry(offset).ok());
+            let Some(next) = next else { break };
+            (at, origin) = (unit, next);
         }
+        String::new()
     }
 
     fn origin(&self, unit: usize, entry: &Entry) -> Option<(usize, UnitOffset)> {
@@ -350,9 +382,12 @@ impl Walk<'_> {
         path: String,
         function: Option<usize>,
     ) -> Option<()> {
-        let place = self.place(unit, entry)?;
+        // String literals and unnamed parameters are nothing that a person could look for.
+        let place = self
+            .place(unit, entry)
+            .filter(|_| !path.is_empty() && !path.ends_with("::"))?;
         let (mut described_in, mut described) = (unit, entry.clone());
-        for _ in 0..4 {
+        for _ in 0..MAX_ORIGINS {
             if described.attr(gimli::DW_AT_type).is_some() {
                 break;
             }

@@ -1,11 +1,11 @@
 //! DWARF type entries turned into layouts.
 
 use super::{
-    dwarf::{Entry, Reader, Units},
+    dwarf::{Entry, EntryId, Reader, Units},
     types::{Field, Holds, Type, TypeId, Types, is_opaque},
 };
 use gimli::{AttributeValue, UnitOffset};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Types within types deeper than this are not followed.
 const MAX_DEPTH: usize = 64;
@@ -13,14 +13,14 @@ const MAX_DEPTH: usize = 64;
 /// Builds layouts on demand and remembers them by entry.
 pub(super) struct TypeBuilder<'a> {
     units: &'a Units,
-    known: FxHashMap<(usize, usize), TypeId>,
-    /// Entries of types that stand in namespace `std`.
-    in_std: &'a FxHashMap<(usize, usize), ()>,
+    known: FxHashMap<EntryId, TypeId>,
+    /// Types that stand in namespace `std`.
+    in_std: &'a FxHashSet<EntryId>,
     pub types: Types,
 }
 
 impl<'a> TypeBuilder<'a> {
-    pub fn new(units: &'a Units, in_std: &'a FxHashMap<(usize, usize), ()>) -> TypeBuilder<'a> {
+    pub fn new(units: &'a Units, in_std: &'a FxHashSet<EntryId>) -> TypeBuilder<'a> {
         TypeBuilder {
             units,
             known: FxHashMap::default(),
@@ -46,7 +46,7 @@ impl<'a> TypeBuilder<'a> {
         }
         let entry = self.units.get(unit)?.entry(offset).ok()?;
         let name = self.units.name(unit, &entry);
-        let in_std = self.in_std.contains_key(&(unit, offset.0));
+        let in_std = self.in_std.contains(&(unit, offset.0));
         let id = if is_opaque(&name, in_std) {
             let size = self.byte_size(unit, &entry, depth);
             self.leaf(size, Holds::Unknown)
@@ -158,11 +158,7 @@ impl<'a> TypeBuilder<'a> {
         };
         let kind = self.referred(unit, child, depth)?;
         let name = self.units.name(unit, child);
-        let name = if name.starts_with("_vptr") {
-            "_vptr".to_owned()
-        } else {
-            name
-        };
+        let name = plain_member(name);
         (self.types.leaves(kind) > 0).then_some(Field { name, offset, kind })
     }
 
@@ -206,6 +202,15 @@ impl<'a> TypeBuilder<'a> {
             });
         }
         Some(kind)
+    }
+}
+
+/// What libraries put around the members that people know.
+fn plain_member(name: String) -> String {
+    match name.as_str() {
+        "_M_impl" | "_M_elems" | "__elems_" => String::new(),
+        _ if name.starts_with("_vptr") => "_vptr".to_owned(),
+        _ => name,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{Exit, Launch, names, program::Program, raw_log::RawLog, walk::Walk};
 use unsnarl_trace::{
-    Event, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId, raw::End,
+    Event, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId,
+    raw::{End, WaitsFor},
 };
 
 /// How a run ended.
@@ -203,11 +204,22 @@ pub(super) fn place(
 fn event(kind: FailureKind, rows: &[Event]) -> Option<usize> {
     let last = |wanted: &dyn Fn(&Event) -> bool| rows.iter().rposition(wanted);
     if kind == FailureKind::Deadlock {
-        return rows.iter().position(|row| row.kind == EventKind::Blocked);
+        return blocked(rows);
     }
     last(&|row| row.kind == EventKind::Failure)
         .or_else(|| last(&|row| row.kind.is_access() && row.site != SiteId(0)))
         .or_else(|| rows.len().checked_sub(1))
+}
+
+/// The first thread that waits for something other than the end of another thread: those who join
+/// wait because of the others.
+fn blocked(rows: &[Event]) -> Option<usize> {
+    let joins = |row: &Event| row.size == WaitsFor::Join as u32;
+    let find = |wanted: &dyn Fn(&Event) -> bool| {
+        rows.iter()
+            .position(|row| row.kind == EventKind::Blocked && wanted(row))
+    };
+    find(&|row| !joins(row)).or_else(|| find(&|_| true))
 }
 
 /// Where an assertion stands: its own file and line count, whatever the debug info says.

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 pub(super) struct StackRange {
     pub low: u64,
     pub high: u64,
-    /// The thread has had its first step: before that its stack belongs to somebody else.
+    /// The thread was created: before that its stack belongs to somebody else.
     pub has_begun: bool,
 }
 
@@ -66,8 +66,10 @@ pub(super) struct Memory<'a> {
 const MAPPING_REACH: u64 = 1 << 16;
 /// The kernel leaves a random gap between the argument vector and the strings above it.
 const ENVIRONMENT_REACH: u64 = 64;
-/// Above the first frame, the argument vector is at a fixed distance; what lies further is not.
+/// The argument vector follows the stack of `main` at a fixed distance; what lies further does not.
 const ARGUMENTS: u64 = 512;
+/// Arguments, environment and what else the kernel puts there end below.
+const ENVIRONMENT: u64 = 4 << 20;
 
 impl<'a> Memory<'a> {
     pub fn new(modules: Modules<'a>, regions: Regions, threads: &[LogThread]) -> Memory<'a> {
@@ -95,7 +97,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The thread runs: its stack is its own.
+    /// The thread exists: its stack is its own.
     pub fn begin(&mut self, thread: u16) {
         if let Some(stack) = self.stacks.get_mut(usize::from(thread)) {
             stack.has_begun = true;
@@ -129,7 +131,7 @@ impl<'a> Memory<'a> {
         entries: &EntryPoints,
     ) -> Found {
         if self.on_stack_of(by.thread, address) {
-            let found = self.on_stack(by, by.thread, address, threads, entries);
+            let found = self.on_stack(by.thread, address, threads, entries);
             return Found {
                 own_stack: true,
                 ..found
@@ -193,8 +195,10 @@ impl<'a> Memory<'a> {
             return Some(found);
         }
         // The newest first: the stack of an ended thread is used again.
-        let owner = self.stacks.iter().rposition(|stack| stack.holds(address))?;
-        Some(self.on_stack(by, owner as u16, address, threads, entries))
+        match self.stacks.iter().rposition(|stack| stack.holds(address)) {
+            Some(owner) => Some(self.on_stack(owner as u16, address, threads, entries)),
+            None => self.above_main(address, by),
+        }
     }
 
     fn in_module(&mut self, address: u64) -> Option<Found> {
@@ -246,7 +250,6 @@ impl<'a> Memory<'a> {
 
     fn on_stack(
         &mut self,
-        by: Asker,
         owner: u16,
         address: u64,
         threads: &[Calls],
@@ -259,7 +262,7 @@ impl<'a> Memory<'a> {
             .map_or(0, |stack| stack.high);
         let frame = calls.and_then(|calls| calls.frame_at(address));
         let Some(frame) = frame else {
-            return self.beside_frames(by, owner, address, calls, high);
+            return self.outside_frames(owner, address, high);
         };
         let entry = entries.get(frame.entry);
         let into = address.wrapping_sub(frame.base).cast_signed();
@@ -294,50 +297,47 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Stack memory that is in no known frame: above the first one, or of a thread without any.
-    fn beside_frames(
-        &mut self,
-        by: Asker,
-        owner: u16,
-        address: u64,
-        calls: Option<&Calls>,
-        high: u64,
-    ) -> Found {
-        let anchor = calls.and_then(|calls| calls.anchor);
-        let is_main = owner == 0;
-        let is_far = anchor.is_none_or(|anchor| address >= anchor.saturating_add(ARGUMENTS));
-        if is_main && is_far {
-            let (regions, ordinals) = (&mut self.regions, &mut self.ordinals);
-            let place = self.environment.place(address, || {
-                let ordinal = next_ordinal(ordinals, "environment", by);
-                let (label, thread) = (by.label, by.thread);
-                regions.add(
-                    RegionName::Block {
-                        word: "environment",
-                        label,
-                        thread,
-                        ordinal,
-                    },
-                    None,
-                )
-            });
-            return Found {
-                place,
-                rest: ENVIRONMENT_REACH,
-                own_stack: false,
-            };
-        }
+    /// Stack memory that is in no known frame, counted from the stack's end.
+    fn outside_frames(&mut self, owner: u16, address: u64, high: u64) -> Found {
         let regions = &mut self.regions;
         let region = *self.by_stack.entry(owner).or_insert_with(|| {
             let name = format!("{}:stack", regions.thread_name(owner));
             regions.add(RegionName::Text(name), None)
         });
-        let offset = address.wrapping_sub(anchor.unwrap_or(high)).cast_signed();
+        let offset = address.wrapping_sub(high).cast_signed();
         Found {
             place: Place { region, offset },
             rest: ARGUMENTS,
             own_stack: false,
         }
+    }
+
+    /// What the kernel put above the stack of `main`.
+    fn above_main(&mut self, address: u64, by: Asker) -> Option<Found> {
+        let high = self.stacks.first()?.high;
+        let above = address
+            .checked_sub(high)
+            .filter(|above| *above < ENVIRONMENT)?;
+        if above < ARGUMENTS {
+            return Some(self.outside_frames(0, address, high));
+        }
+        let (regions, ordinals) = (&mut self.regions, &mut self.ordinals);
+        let place = self.environment.place(address, || {
+            let ordinal = next_ordinal(ordinals, "environment", by);
+            let (label, thread) = (by.label, by.thread);
+            let name = RegionName::Block {
+                word: "environment",
+                label,
+                thread,
+                ordinal,
+            };
+            regions.add(name, None)
+        });
+        Some(Found {
+            place,
+            rest: ENVIRONMENT_REACH,
+            own_stack: false,
+        })
     }
 
     fn unknown(&mut self, address: u64, by: Asker) -> Found {

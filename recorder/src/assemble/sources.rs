@@ -65,10 +65,10 @@ impl Sources {
         if !data.is_file() || data.len() > MAX_BYTES {
             return Source::Missing;
         }
-        if let (Some(built), Ok(modified)) = (self.built, data.modified()) {
-            if modified > built {
-                return Source::Changed;
-            }
+        if let (Some(built), Ok(modified)) = (self.built, data.modified())
+            && modified > built
+        {
+            return Source::Changed;
         }
         let Ok(bytes) = std::fs::read(path) else {
             return Source::Missing;

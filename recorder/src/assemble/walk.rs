@@ -322,7 +322,11 @@ impl<'a> Walk<'a> {
         if kind == RecordKind::Begin {
             self.memory.begin(record.thread);
         }
-        let (site, stack) = self.origin(thread, record.pc);
+        // The first step has the start routine itself, all others what follows a call.
+        let pc = record
+            .pc
+            .wrapping_add(u64::from(kind == RecordKind::Begin && record.pc != 0));
+        let (site, stack) = self.origin(thread, pc);
         self.seq += 1;
         let draft = Draft {
             seq: self.seq - 1,
@@ -366,6 +370,9 @@ impl<'a> Walk<'a> {
                 });
             }
             K::Fork | K::Join | K::Branch => {
+                if let (K::Fork, Ok(child)) = (kind, u16::try_from(record.value)) {
+                    self.memory.begin(child);
+                }
                 self.drafts.push(Draft {
                     value: Some(record.value),
                     ..draft

@@ -1,0 +1,218 @@
+//! Ends of runs.
+
+use super::{
+    super::{Exit, Launch, RawLog, assemble},
+    log_writer::LogWriter,
+    programs::{Compiled, compile, compilers},
+};
+use std::mem::offset_of;
+use unsnarl_trace::{
+    FailureKind, Outcome, Run,
+    raw::{End, Header, Record, RecordKind as K, WaitsFor},
+};
+
+const SOURCE: &str = "
+int total;
+int check(void) {
+    return total == 3; /* check */
+}
+int main(void) { return check(); }
+";
+
+fn program() -> Compiled {
+    let compiler = compilers("check.c").into_iter().next().unwrap();
+    compile(compiler, "check.c", SOURCE, &["-g", "-O0"])
+}
+
+const BIAS: u64 = 0x5600_0000_0000;
+
+fn log() -> LogWriter {
+    let mut log = LogWriter::default();
+    log.module(BIAS, BIAS, BIAS + 0x10_0000, "");
+    log.thread(0, 0, 0, (0x7ffd_0000_0000, 0x7ffd_0010_0000));
+    log
+}
+
+fn assembled(log: &LogWriter, program: &Compiled, launch: &Launch) -> Run {
+    let bytes = log.bytes();
+    assemble(&RawLog::new(&bytes).unwrap(), &program.program, launch)
+}
+
+#[test]
+fn an_assertion_names_expression_and_place() {
+    let program = program();
+    let mut log = log();
+    let pc = BIAS + program.on_line("check", "/* check */");
+    log.access(0, K::Read, (pc, BIAS + program.symbol("total")), 4, 2);
+    log.push(0, K::Failure, pc, 0, End::Assert as u64);
+    log.end(End::Assert).message("total == 3\0check.c\0check");
+    log.field(offset_of!(Header, fail_pc), &pc.to_ne_bytes());
+    log.field(offset_of!(Header, fail_line), &4u32.to_ne_bytes());
+    let run = assembled(
+        &log,
+        &program,
+        &Launch {
+            exit: Exit::Signal(6),
+            ..Launch::default()
+        },
+    );
+    let failure = run.meta.failure.clone().unwrap();
+    assert_eq!(run.meta.outcome, Outcome::Failed);
+    assert_eq!(
+        (failure.kind, failure.message.as_str()),
+        (FailureKind::Assert, "assertion `total == 3` failed")
+    );
+    let site = run.meta.site(failure.site.unwrap());
+    assert_eq!((site.line, site.function.as_str()), (4, "check"));
+    assert_eq!(failure.event.unwrap().0, 1);
+
+    // What the assertion says about its place counts, as after a #line.
+    log.message("total == 3\0grammar.y\0check");
+    log.field(offset_of!(Header, fail_line), &90u32.to_ne_bytes());
+    let run = assembled(&log, &program, &Launch::default());
+    let site = run
+        .meta
+        .site(run.meta.failure.clone().unwrap().site.unwrap());
+    assert_eq!((site.file.as_str(), site.line), ("grammar.y", 90));
+}
+
+#[test]
+fn every_end_has_an_outcome() {
+    let program = program();
+    let check = |end: End, launch: Launch, outcome: Outcome, message: &str| {
+        let mut log = log();
+        log.push(0, K::Begin, 0, 0, 0)
+            .end(end)
+            .message("St13runtime_error");
+        log.field(offset_of!(Header, signal), &11u32.to_ne_bytes());
+        let run = assembled(&log, &program, &launch);
+        assert_eq!(run.meta.outcome, outcome, "{end:?} {launch:?}");
+        let said = run
+            .meta
+            .failure
+            .map_or(run.meta.problems.join(" "), |failure| failure.message);
+        assert!(said.contains(message), "{end:?}: {said}");
+    };
+    let ended = |exit| Launch {
+        exit,
+        ..Launch::default()
+    };
+    let plain = Launch::default;
+    check(End::Exited, ended(Exit::Code(0)), Outcome::Passed, "");
+    check(
+        End::Exited,
+        ended(Exit::Code(3)),
+        Outcome::Failed,
+        "exit status 3",
+    );
+    check(
+        End::Exited,
+        ended(Exit::Signal(11)),
+        Outcome::Failed,
+        "segmentation fault",
+    );
+    check(End::Signal, plain(), Outcome::Failed, "null pointer");
+    check(End::Abort, plain(), Outcome::Failed, "abort");
+    check(
+        End::Terminate,
+        plain(),
+        Outcome::Failed,
+        "std::runtime_error",
+    );
+    check(End::DoubleFree, plain(), Outcome::Failed, "freed twice");
+    check(
+        End::Deadlock,
+        plain(),
+        Outcome::Deadlocked,
+        "wait for each other",
+    );
+    check(End::StepLimit, plain(), Outcome::TimedOut, "steps");
+    check(End::LogFull, plain(), Outcome::CutShort, "log is full");
+    check(End::Exec, plain(), Outcome::CutShort, "exec");
+    check(End::TooManyThreads, plain(), Outcome::CutShort, "threads");
+    check(
+        End::Unsupported,
+        plain(),
+        Outcome::CutShort,
+        "cannot follow",
+    );
+    check(
+        End::NotStarted,
+        plain(),
+        Outcome::CutShort,
+        "nothing was recorded",
+    );
+    check(
+        End::Running,
+        ended(Exit::Signal(9)),
+        Outcome::CutShort,
+        "killed",
+    );
+    check(
+        End::Running,
+        ended(Exit::Signal(11)),
+        Outcome::Failed,
+        "segmentation fault",
+    );
+    check(
+        End::Running,
+        plain(),
+        Outcome::CutShort,
+        "before the program did",
+    );
+    let timed_out = Launch {
+        timed_out: true,
+        exit: Exit::Signal(9),
+        ..Launch::default()
+    };
+    check(End::Running, timed_out, Outcome::TimedOut, "time allowed");
+    let killed = Launch {
+        killed: true,
+        exit: Exit::Signal(9),
+        ..Launch::default()
+    };
+    check(End::Running, killed, Outcome::CutShort, "from outside");
+}
+
+#[test]
+fn a_deadlock_stands_where_somebody_waits_for_a_lock() {
+    let program = program();
+    let mut log = log();
+    let blocked = |thread, waits_for: WaitsFor, addr| Record {
+        kind: K::Blocked as u8,
+        thread,
+        size: waits_for as u32,
+        addr,
+        ..Record::default()
+    };
+    log.thread(0, 1, 0, (0, 0)).end(End::Deadlock);
+    log.record(blocked(0, WaitsFor::Join, 1));
+    log.record(blocked(1, WaitsFor::Lock, BIAS + program.symbol("total")));
+    let run = assembled(&log, &program, &Launch::default());
+    assert_eq!(run.meta.failure.clone().unwrap().event.unwrap().0, 1);
+    assert_eq!(
+        super::shown(&run),
+        "main blocked  = 1\nmain.1 blocked total\n"
+    );
+}
+
+#[test]
+fn a_write_that_was_not_executed_has_no_value() {
+    let program = program();
+    let mut log = log();
+    let total = BIAS + program.symbol("total");
+    let pending = Record {
+        kind: K::Write as u8,
+        flags: unsnarl_trace::raw::flag::PENDING,
+        size: 4,
+        addr: total,
+        value: 77,
+        ..Record::default()
+    };
+    log.record(pending).end(End::Signal);
+    log.push(0, K::Failure, 0, 0, End::Signal as u64);
+    let run = assembled(&log, &program, &Launch::default());
+    let event = run.events.get(unsnarl_trace::EventId(0)).unwrap();
+    assert_eq!(event.value, None);
+    assert_ne!(event.flags & unsnarl_trace::model::flags::UNFINISHED, 0);
+}
