@@ -91,12 +91,14 @@ impl RunStore {
         }
     }
 
-    fn take_in(&mut self, path: &Path, stamp: Stamp) {
+    fn take_in(&mut self, path: &Path, found: Stamp) {
         match summarize(path) {
             Ok(summary) => drop(self.corpora.insert(summary)),
+            // Gone or replaced while it was read: there is an event on its way that says so.
+            Err(_) if stamp(path) != Some(found) => return,
             Err(reason) => drop(self.broken.insert(path.to_owned(), reason)),
         }
-        self.files.insert(path.to_owned(), stamp);
+        self.files.insert(path.to_owned(), found);
     }
 
     fn explain(&self, budget: &Budget) -> Result<Vec<Arc<Explained>>, Superseded> {
@@ -166,12 +168,18 @@ fn summarize(path: &Path) -> Result<RunSummary, String> {
     let read = || {
         let run = read_run(path).map_err(|error| error.to_string())?;
         if let Some(damage) = run.damage.first() {
-            return Err(format!("{damage}; the run is left out, record it again"));
+            return Err(format!(
+                "the run file {} is left out: {damage}; record the program again",
+                path.display()
+            ));
         }
         Ok(RunSummary::new(run_name(path), Arc::new(run)))
     };
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        Err("its content makes the analysis fail; please report it with the file".to_owned())
+        Err(format!(
+            "the run file {} makes the analysis fail, a defect of unsnarl: please report it with the file",
+            path.display()
+        ))
     })
 }
 

@@ -121,7 +121,7 @@ impl Watcher {
                 self.watched.insert(folder.to_owned());
             }
             // A folder that is not there is noticed by the watch on the folder above it.
-            Err(_) if !folder.is_dir() => {}
+            Err(error) if is_missing(&error) => {}
             Err(error) => lost(
                 &self.events,
                 &format!(
@@ -143,6 +143,14 @@ impl Watcher {
 
     fn with_targets<T>(&self, change: impl FnOnce(&mut Targets) -> T) -> T {
         change(&mut self.targets.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn is_missing(error: &notify::Error) -> bool {
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
     }
 }
 

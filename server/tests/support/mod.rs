@@ -107,6 +107,12 @@ impl Client {
             .await
     }
 
+    /// Answers a request of the server with null.
+    pub async fn answer(&mut self, request: &Value) {
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": null });
+        self.send(answer).await;
+    }
+
     /// Waits for the next diagnostics of a file.
     pub async fn diagnostics(&mut self, file: &Path) -> Vec<Value> {
         let (method, uri) = ("textDocument/publishDiagnostics", uri(file));
@@ -133,6 +139,14 @@ impl Client {
             assert!(Instant::now() < until, "the status stayed {status}");
             tokio::task::yield_now().await;
         }
+    }
+
+    /// The hover at a line (from 1), as one text.
+    pub async fn hover(&mut self, file: &Path, line: u32) -> Option<String> {
+        let position = json!({ "line": line - 1, "character": 6 });
+        let params = json!({ "textDocument": { "uri": uri(file) }, "position": position });
+        let hover = self.request("textDocument/hover", params).await;
+        Some(hover["contents"]["value"].as_str()?.to_owned())
     }
 
     /// Opens a document.
@@ -164,14 +178,26 @@ impl Client {
     /// Says `shutdown` and `exit` as clients do, and waits until the server has ended.
     pub async fn shutdown(mut self) {
         assert_eq!(self.request("shutdown", Value::Null).await, Value::Null);
+        self.exit_after_shutdown().await;
+    }
+
+    /// Says `exit` after a `shutdown`.
+    pub async fn exit_after_shutdown(mut self) {
         self.send(json!({ "jsonrpc": "2.0", "method": "exit" }))
             .await;
         assert_eq!(self.end().await, Ending::Orderly);
     }
 
+    /// Says `exit` without `shutdown`.
+    pub async fn exit_at_once(mut self) {
+        self.send(json!({ "jsonrpc": "2.0", "method": "exit" }))
+            .await;
+        assert_eq!(self.end().await, Ending::Abrupt);
+    }
+
     /// Closes the server's input without a word, as a client that crashes.
     pub async fn hang_up(mut self) {
-        self.to_server = None;
+        self.to_server.as_mut().unwrap().shutdown().await.unwrap();
         assert_eq!(self.end().await, Ending::Abrupt);
     }
 
