@@ -102,17 +102,22 @@ impl Workspace {
 
     /// Names of the run files, sorted.
     pub fn runs(&self) -> Result<Vec<String>> {
-        let folder = self.path().join(RUNS);
+        self.runs_in(RUNS)
+    }
+
+    /// Names of the run files in a folder of this one, sorted; none when it is not there.
+    pub fn runs_in(&self, folder: &str) -> Result<Vec<String>> {
+        let folder = self.path().join(folder);
         if !folder.exists() {
             return Ok(Vec::new());
         }
-        let names = fs::read_dir(&folder)?
-            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-            .collect::<Result<Vec<String>>>()?;
-        let mut runs: Vec<String> = names
-            .into_iter()
-            .filter(|name| name.ends_with(".arrow"))
-            .collect();
+        let mut runs = Vec::new();
+        for entry in fs::read_dir(&folder)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".arrow") && !name.starts_with('.') {
+                runs.push(name);
+            }
+        }
         runs.sort();
         Ok(runs)
     }

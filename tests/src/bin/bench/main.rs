@@ -1,2 +1,25 @@
-//! Benchmarks.
-fn main() {}
+//! The benchmarks behind `cargo xtask bench`: tables in Markdown on standard output, progress on
+//! standard error.
+//!
+//! ```text
+//! bench programs [NAME...]   how soon each bug is found, replayed and explained
+//! bench overhead             recording beside the compiler's own thread sanitizer
+//! ```
+
+mod overhead;
+mod programs;
+mod table;
+
+use anyhow::{Result, bail};
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.split_first() {
+        Some((what, names)) if what == "programs" => programs::run(names),
+        Some((what, [])) if what == "overhead" => overhead::run(),
+        _ => bail!(
+            "expected `programs` or `overhead`, not `{}`",
+            words.join(" ")
+        ),
+    }
+}
