@@ -159,7 +159,7 @@ fn harmless(view: &View, triple: &Triple) -> u32 {
 fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
     const ENOUGH: u32 = 3;
     let counts = view.corpus.counts();
-    let runs = |head, tail| counts.stats(PairKey { head, tail }).runs;
+    let runs = |head, tail| counts.ordered(PairKey { head, tail });
     let remote_first = runs(key.remote, key.first).max(runs(key.remote, key.second));
     let remote_last = runs(key.second, key.remote).max(runs(key.first, key.remote));
     let (first, second) = (

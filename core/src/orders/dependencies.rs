@@ -25,6 +25,9 @@ pub struct Dependency {
     pub location: LocationId,
     /// How.
     pub kind: DependencyKind,
+    /// No access in between: false for a write after a write that somebody read, and for further reads of
+    /// a thread that has read the value already.
+    pub direct: bool,
 }
 
 /// Calls back for each immediate dependency between threads, location by location.
@@ -88,11 +91,16 @@ impl State {
             } else {
                 DependencyKind::Output
             };
+            let direct = match kind {
+                DependencyKind::Flow => !self.reading.contains(&thread),
+                _ => self.reading.is_empty(),
+            };
             found(Dependency {
                 head,
                 tail,
                 location,
                 kind,
+                direct,
             });
         }
         if kind.writes() {
@@ -118,6 +126,7 @@ impl State {
                     tail,
                     location,
                     kind: DependencyKind::Anti,
+                    direct: true,
                 });
             }
         }

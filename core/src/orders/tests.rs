@@ -155,14 +155,14 @@ proptest! {
     #[test]
     fn dependencies_are_those_of_all_pairs(run in feasible(200)) {
         let mut got = Vec::new();
-        dependencies(&run, &Accesses::new(&run), |d| got.push((d.head, d.tail)));
+        dependencies(&run, &Accesses::new(&run), |d| got.push((d.head, d.tail, d.direct)));
         got.sort();
         let rows: Vec<Event> = run.events.iter().map(|(_, event)| event).collect();
         let mut expected = Vec::new();
         for b in 0..rows.len() {
             for a in 0..b {
                 if is_dependency(&rows, a, b) {
-                    expected.push((EventId(a as u32), EventId(b as u32)));
+                    expected.push((EventId(a as u32), EventId(b as u32), is_direct(&rows, a, b)));
                 }
             }
         }
@@ -193,6 +193,18 @@ proptest! {
             orders.locks_held(row);
             orders.happens_before(row, EventId(row.0 / 2));
         }
+    }
+}
+
+/// No access in between that matters: for a write after a write any, for a read one of the same thread.
+fn is_direct(rows: &[Event], a: usize, b: usize) -> bool {
+    let mut between = rows[a + 1..b]
+        .iter()
+        .filter(|e| e.location == rows[a].location);
+    match (rows[a].kind.writes(), rows[b].kind.reads()) {
+        (true, true) => between.all(|e| e.thread != rows[b].thread || !e.kind.is_access()),
+        (true, false) => between.all(|e| !e.kind.is_access()),
+        (false, _) => true,
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Directed {
 pub struct RunPairs {
     /// Sorted by key.
     pub pairs: Vec<SeenPair>,
+    /// Dependencies that are not immediate: no pairs, but they have an order. Sorted.
+    pub indirect: Vec<PairKey>,
     /// Sorted.
     pub directed: Vec<Directed>,
     /// Sorted.
@@ -61,12 +63,17 @@ impl RunPairs {
         let mut keys = Keys::new(run);
         let mut pairs: FxHashMap<PairKey, SeenPair> = FxHashMap::default();
         let mut directed = FxHashSet::default();
+        let mut indirect = FxHashSet::default();
         let mut names = Names::default();
         dependencies(run, accesses, |dependency| {
             let key = PairKey {
                 head: keys.of(dependency.head),
                 tail: keys.of(dependency.tail),
             };
+            if !dependency.direct {
+                indirect.insert(key);
+                return;
+            }
             directed.insert(Directed {
                 key,
                 head: keys.thread(dependency.head),
@@ -102,6 +109,7 @@ impl RunPairs {
         pairs.sort_by_key(|pair| pair.key);
         RunPairs {
             pairs,
+            indirect: sorted(indirect),
             directed: sorted(directed),
             triples: sorted(unserializable),
             accesses: keys.sites(),

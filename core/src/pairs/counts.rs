@@ -30,6 +30,7 @@ impl PairStats {
 pub struct PairCounts {
     passing: u32,
     pairs: FxHashMap<PairKey, PairStats>,
+    indirect: FxHashMap<PairKey, u32>,
     triples: FxHashMap<TripleKey, u32>,
     ran: FxHashMap<AccessKey, u32>,
     /// What keys stand for. A build has few sites: they stay when runs go.
@@ -57,6 +58,9 @@ impl PairCounts {
                 name.clone_into(known);
             }
         }
+        for &key in &run.indirect {
+            *self.indirect.entry(key).or_default() += 1;
+        }
         for &triple in &run.triples {
             *self.triples.entry(triple).or_default() += 1;
         }
@@ -82,6 +86,9 @@ impl PairCounts {
                 self.locations.remove(&pair.key);
             }
         }
+        run.indirect
+            .iter()
+            .for_each(|key| drop_one(&mut self.indirect, key));
         run.triples
             .iter()
             .for_each(|triple| drop_one(&mut self.triples, triple));
@@ -98,6 +105,13 @@ impl PairCounts {
     /// What is known of a pair; zeros when no passing run has it.
     pub fn stats(&self, key: PairKey) -> PairStats {
         self.pairs.get(&key).copied().unwrap_or_default()
+    }
+
+    /// Passing runs (at least this many) in which the head ran before the tail on one location, with at most
+    /// reads in between.
+    pub fn ordered(&self, key: PairKey) -> u32 {
+        let indirect = self.indirect.get(&key).copied().unwrap_or(0);
+        self.stats(key).runs.max(indirect)
     }
 
     /// All pairs of passing runs, in no particular order.

@@ -12,6 +12,8 @@ mod predictable;
 mod procedure_one;
 mod procedure_three;
 mod procedure_two;
+#[cfg(test)]
+mod tests;
 mod triples;
 
 pub use collect::{Directed, RunPairs, SeenPair};

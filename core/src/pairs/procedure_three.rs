@@ -89,6 +89,9 @@ fn together(run: &RunPairs, a: PairKey, b: PairKey) -> bool {
 fn first_occurrences(run: &Run, accesses: &Accesses) -> Vec<(Directed, Dependency)> {
     let mut found: FxHashMap<Directed, Dependency> = FxHashMap::default();
     dependencies(run, accesses, |dependency| {
+        if !dependency.direct {
+            return;
+        }
         let directed = directed(run, &dependency);
         let slot = found.entry(directed).or_insert(dependency);
         if dependency.tail < slot.tail {
