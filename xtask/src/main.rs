@@ -1,2 +1,68 @@
-//! Set-up, tests, demo and benchmarks.
-fn main() {}
+//! The project's own commands: `cargo xtask setup | demo | test | bench | codegen | gate`.
+//!
+//! Everything here works from a clone in any folder, keeps to `CARGO_TARGET_DIR`, and leaves nothing
+//! outside of the project but what the set-up installed and a cache in the user's cache folder.
+
+mod bench;
+mod demo;
+mod gate;
+mod setup;
+mod shell;
+mod test;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use setup::{Answer, Scope};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about, long_about = None)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Installs what tests and demo need and this machine lacks
+    Setup {
+        /// Install without asking
+        #[arg(short)]
+        yes: bool,
+    },
+    /// Compiles an example with a real bug, records it and explains why it fails
+    Demo {
+        /// Install what is missing without asking
+        #[arg(short)]
+        yes: bool,
+    },
+    /// Runs every check and every test
+    Test {
+        /// Install what is missing without asking
+        #[arg(short)]
+        yes: bool,
+    },
+    /// Measures and prints tables
+    Bench {
+        /// What to measure; everything when not given
+        sections: Vec<bench::Section>,
+    },
+    /// Writes the files that are made from declarations in the code
+    Codegen {
+        /// Only says which files are out of date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Checks what the crates may depend on and what core may call
+    Gate,
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().task {
+        Task::Setup { yes } => setup::run(Scope::Tests, Answer::from_flag(yes)),
+        Task::Demo { yes } => demo::run(Answer::from_flag(yes)),
+        Task::Test { yes } => test::run(Answer::from_flag(yes)),
+        Task::Bench { sections } => bench::run(&sections),
+        Task::Codegen { check } => test::codegen(check),
+        Task::Gate => gate::run(),
+    }
+}

@@ -1,0 +1,60 @@
+//! Measurements: which program measures what.
+
+use crate::{
+    setup::{self, Answer, Scope},
+    shell::{cargo, run as shell_run},
+};
+use anyhow::Result;
+use clap::ValueEnum;
+
+/// What can be measured.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Section {
+    /// A trace of one million events: write, read, happens-before, locksets, beside a plain scan
+    Trace,
+    /// Per program: runs to the first failure, runs per second, replays, rank of the explanation
+    Programs,
+    /// Recording beside the plain program and beside gcc's own thread sanitizer
+    Overhead,
+    /// From a run file landing to the diagnostic in the editor
+    Latency,
+}
+
+/// Measures these sections, or all.
+pub fn run(sections: &[Section]) -> Result<()> {
+    setup::run(Scope::Tests, Answer::from_flag(false))?;
+    let sections = if sections.is_empty() {
+        Section::value_variants()
+    } else {
+        sections
+    };
+    sections.iter().try_for_each(|section| measure(*section))
+}
+
+fn measure(section: Section) -> Result<()> {
+    let name = match section {
+        Section::Trace => {
+            return shell_run(cargo([
+                "run",
+                "--release",
+                "--package",
+                "xtask",
+                "--example",
+                "bench_trace",
+            ]));
+        }
+        Section::Programs => "programs",
+        Section::Overhead => "overhead",
+        Section::Latency => "latency",
+    };
+    shell_run(cargo([
+        "run",
+        "--release",
+        "--package",
+        "unsnarl-e2e",
+        "--bin",
+        "bench",
+        "--",
+        name,
+    ]))
+}

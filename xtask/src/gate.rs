@@ -1,0 +1,139 @@
+//! What the crates may depend on, and what `core` may call.
+//!
+//! The analysis knows no files, processes, sockets or editors, and what is linked into the user's
+//! program stays tiny: a dependency that breaks that is refused here, not found out later.
+
+use crate::shell::{self, cargo};
+use anyhow::{Context, Result, bail};
+use std::{collections::BTreeSet, fs, path::Path};
+
+/// Crates below `unsnarl-core` and what they are for. Whatever else appears needs a reason and a line here.
+const CORE: &[&str] = &[
+    // Its own: data types, JSON, errors, hashing, parallel loops.
+    "unsnarl-core unsnarl-trace serde serde_core serde_derive serde_json itoa memchr ryu zmij thiserror",
+    "thiserror-impl rustc-hash rayon rayon-core crossbeam-deque crossbeam-epoch crossbeam-utils either",
+    "smallvec",
+    // Derive macros, at build time.
+    "proc-macro2 quote syn unicode-ident",
+    // The run file: Arrow, without compression, and the map of the file.
+    "arrow-array arrow-buffer arrow-cmp arrow-data arrow-ipc arrow-schema arrow-select flatbuffers bitflags",
+    "bytes half hashbrown ahash num num-bigint num-complex num-integer num-iter num-rational num-traits",
+    "chrono iana-time-zone memmap2 libc libm cfg-if once_cell getrandom zerocopy zerocopy-derive",
+    "foldhash equivalent allocator-api2 autocfg version_check rustc_version semver crunchy",
+    // Names of run files: SHA-256.
+    "sha2 digest block-buffer crypto-common generic-array typenum cpufeatures",
+];
+
+/// Crates below `unsnarl-runtime`.
+const RUNTIME: &[&str] = &["unsnarl-runtime unsnarl-trace libc"];
+
+/// All gates.
+pub fn run() -> Result<()> {
+    dependencies("unsnarl-core", CORE)?;
+    dependencies("unsnarl-runtime", RUNTIME)?;
+    ban_list_works()?;
+    eprintln!("gate: core and runtime depend on nothing else, core's ban list works");
+    Ok(())
+}
+
+fn dependencies(package: &str, allowed: &[&str]) -> Result<()> {
+    let tree = [
+        "tree",
+        "--package",
+        package,
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}",
+    ];
+    let tree = shell::output(cargo(tree))?;
+    let allowed: BTreeSet<&str> = allowed.iter().flat_map(|line| line.split(' ')).collect();
+    let found: BTreeSet<&str> = tree
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    let strange: Vec<&str> = found
+        .difference(&allowed)
+        .copied()
+        .filter(|name| !name.is_empty())
+        .collect();
+    if strange.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "{package} depends on {}, which xtask/src/gate.rs does not allow: do without, \
+         or add it there with the reason (`cargo tree -p {package} -i {}` says who brings it)",
+        strange.join(", "),
+        strange.first().unwrap_or(&"")
+    )
+}
+
+/// What `core` must not use; one line of Rust each.
+const BANNED: &[&str] = &[
+    "let _ = std::fs::read::<&str>;",
+    "let _ = std::fs::read_to_string::<&str>;",
+    "let _ = std::fs::write::<&str, &str>;",
+    "let _ = std::fs::read_dir::<&str>;",
+    "let _ = std::path::Path::exists;",
+    "let _ = std::path::Path::canonicalize;",
+    "let _ = std::env::var::<&str>;",
+    "let _ = std::env::var_os::<&str>;",
+    "let _ = std::env::args;",
+    "let _ = std::env::current_dir;",
+    "let _ = std::process::exit;",
+    "let _ = std::io::stdin;",
+    "let _ = std::io::stdout;",
+    "let _ = std::time::SystemTime::now;",
+    "let _: Option<std::fs::File> = None;",
+    "let _: Option<std::fs::OpenOptions> = None;",
+    "let _: Option<std::process::Command> = None;",
+    "let _: Option<std::net::TcpStream> = None;",
+    "let _: Option<std::net::TcpListener> = None;",
+    "let _: Option<std::net::UdpSocket> = None;",
+    "println!();",
+    "eprintln!();",
+];
+
+/// `core/clippy.toml` must refuse all of that: an entry with a slip of the pen would ban nothing.
+fn ban_list_works() -> Result<()> {
+    let core = shell::project().join("core");
+    let probe = shell::target()?.join("gate");
+    write_probe(&probe)?;
+    let mut clippy = cargo(["clippy", "--quiet", "--message-format", "short"]);
+    clippy
+        .current_dir(&probe)
+        .env("CLIPPY_CONF_DIR", &core)
+        .env("CARGO_TERM_COLOR", "never");
+    let output = clippy.output()?;
+    let messages = String::from_utf8(output.stderr)?;
+    if !output.status.success() || messages.contains("does not refer to") {
+        bail!("core/clippy.toml is wrong:\n{messages}");
+    }
+    let refused = |line: usize| messages.contains(&format!("src/lib.rs:{line}:"));
+    let missed = BANNED
+        .iter()
+        .zip(FIRST_LINE..)
+        .find(|(_, line)| !refused(*line));
+    match missed {
+        None => Ok(()),
+        Some((used, _)) => bail!("core/clippy.toml does not ban what `{used}` uses"),
+    }
+}
+
+/// The line of the probe on which the first use stands.
+const FIRST_LINE: usize = 3;
+
+/// A crate that uses what is banned. It is rewritten each time, so that clippy looks at it again.
+fn write_probe(folder: &Path) -> Result<()> {
+    let manifest =
+        "[package]\nname = \"gate\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
+    let source = format!(
+        "//! Uses what core must not use.\npub fn uses() {{\n{}\n}}\n",
+        BANNED.join("\n")
+    );
+    fs::create_dir_all(folder.join("src")).context("the target folder cannot be written")?;
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    Ok(fs::write(folder.join("src/lib.rs"), source)?)
+}

