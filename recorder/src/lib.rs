@@ -9,5 +9,10 @@
 //! This crate explains nothing and knows no editor.
 
 pub mod assemble;
+pub mod launch;
+pub mod log;
+pub mod record;
+pub mod replay;
 pub mod runtime_library;
+pub mod target;
 pub mod wrapper;

@@ -1,0 +1,207 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+use unsnarl_recorder::record::strategy::Strategy;
+
+/// Explains concurrency bugs of C and C++ programs.
+///
+/// Build the program with `unsnarl cc`, record runs under many schedules, and let it say why the
+/// failing ones fail:
+///
+///   CC="unsnarl cc" make
+///   unsnarl record --until-failing 3 -- ./prog
+///   unsnarl explain
+#[derive(Parser, Debug)]
+#[command(name = "unsnarl", version, verbatim_doc_comment)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Compile and link C for recording, like the compiler itself
+    #[command(disable_help_flag = true)]
+    Cc {
+        /// The compiler's arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Compile and link C++ for recording, like the compiler itself
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx {
+        /// The compiler's arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Run a program under many schedules and keep the runs
+    ///
+    /// Exit status: 0 every run passed, 1 a run failed, 2 usage or the program cannot be recorded.
+    Record(Record),
+    /// Say why the failing runs fail
+    ///
+    /// Exit status: 0 nothing failed, 1 failures explained, 2 usage or broken input, 3 failed runs
+    /// without an explanation.
+    Explain(Explain),
+    /// Run a recorded run again, with the same schedule
+    ///
+    /// Exit status: 0 when all runs repeat it, 1 with the first difference, 2 usage or broken input.
+    Replay(Replay),
+    /// Serve an editor (the language server)
+    Lsp(Lsp),
+    /// Say what is missing on this machine, and how to get it
+    Doctor,
+}
+
+/// `unsnarl record`
+#[derive(Args, Debug)]
+pub struct Record {
+    /// Runs to make [default: 100; 10000 with --until-failing]
+    #[arg(short = 'n', long = "runs", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub runs: Option<u64>,
+    /// Go on until K runs have failed (and some have passed, to compare with)
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
+    pub until_failing: Option<u64>,
+    /// How schedules are chosen: portfolio, random, pct, pct:DEPTH, sequential or free
+    #[arg(long, value_name = "NAME", default_value = "portfolio")]
+    pub strategy: Strategy,
+    /// Seed of the first run; the same seed gives the same runs [default: a new one]
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
+    pub timeout: Duration,
+    /// Folder for the runs
+    #[arg(long, value_name = "DIR", default_value = crate::load::RUNS)]
+    pub out: PathBuf,
+    /// File for the program's standard input [default: nothing]
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Passing runs to keep at most
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub keep_passing: u64,
+    /// Events that one run may record
+    #[arg(long, value_name = "N", default_value_t = unsnarl_recorder::log::Limits::default().events,
+          value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    pub max_events: u64,
+    /// Steps after which a run counts as endless
+    #[arg(long, value_name = "N", default_value_t = unsnarl_recorder::log::Limits::default().steps,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_steps: u64,
+    /// Show what the program prints
+    #[arg(long)]
+    pub show_output: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROG ARGS")]
+    pub command: Vec<OsString>,
+}
+
+/// `unsnarl explain`
+#[derive(Args, Debug)]
+pub struct Explain {
+    /// The runs: a folder of runs, a project with .unsnarl/runs, or a run file [default: .]
+    pub place: Option<PathBuf>,
+    /// How to say it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Time for the analysis: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub budget: Option<Duration>,
+}
+
+/// How explanations are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Format {
+    /// For reading
+    Text,
+    /// For programs (docs/explain-json.md)
+    Json,
+}
+
+/// `unsnarl replay`
+#[derive(Args, Debug)]
+pub struct Replay {
+    /// A run file, or the name of one in .unsnarl/runs
+    pub run: PathBuf,
+    /// How often
+    #[arg(short = 'n', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub times: u64,
+    /// File for the program's standard input, if the run had one
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
+    pub timeout: Duration,
+    /// Show what the program prints
+    #[arg(long)]
+    pub show_output: bool,
+}
+
+/// `unsnarl lsp`
+#[derive(Args, Debug)]
+pub struct Lsp {
+    /// Speak over standard input and output (there is no other way)
+    #[arg(long)]
+    pub stdio: bool,
+}
+
+/// `10`, `1.5`, `500ms`, `10s`, `2m`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(
+        text.trim_end_matches(|c: char| c.is_ascii_alphabetic())
+            .len(),
+    );
+    let scale = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => {
+            return Err(format!(
+                "`{unit}` is no unit of time: expected ms, s, m or h"
+            ));
+        }
+    };
+    let seconds: f64 = number
+        .parse()
+        .map_err(|_| format!("`{number}` is no number"))?;
+    Duration::try_from_secs_f64(seconds * scale)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| format!("`{text}` is no time that something may take"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for bad in ["", "s", "0", "-1", "1y", "nan", "1e300", "1 0"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_programs_own_options_stay_its_own() {
+        let line = ["unsnarl", "record", "-n", "2", "--", "./p", "-n", "--help"];
+        let Command::Record(record) = Arguments::parse_from(line).command else {
+            panic!("not record")
+        };
+        assert_eq!(record.runs, Some(2));
+        assert_eq!(record.command, ["./p", "-n", "--help"]);
+    }
+}

@@ -1,0 +1,297 @@
+//! `unsnarl explain`.
+
+use crate::{
+    arguments::{Explain, Format},
+    load::{self, Loaded},
+    message,
+};
+use anstyle::{AnsiColor, Style};
+use anyhow::{Result, bail};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    process::ExitCode,
+};
+use unsnarl_core::{
+    Budget, Corpora, Corpus, CorpusKey, Explanation, RunSummary, StopReason, explain, render,
+    unexplained,
+};
+
+/// Version of the JSON; changes when a reader would have to.
+const JSON_VERSION: u32 = 1;
+/// Broken files that are named one by one.
+const NAMED_BROKEN: usize = 10;
+
+/// What was found about the runs of one build on one input.
+struct Finding<'a> {
+    corpus: &'a Corpus,
+    explanations: Vec<Explanation>,
+    unexplained: Vec<String>,
+    stopped: StopReason,
+}
+
+/// Explains the failing runs.
+pub fn run(arguments: &Explain) -> Result<ExitCode> {
+    let loaded = load::load(arguments.place.as_deref())?;
+    name_broken(&loaded);
+    if loaded.runs.is_empty() {
+        bail!(
+            "none of the {} run files can be read\n  next: record again: unsnarl record -- ./prog",
+            loaded.broken.len()
+        );
+    }
+    let sources = Sources::of(&loaded);
+    let mut corpora = Corpora::default();
+    for (name, run) in &loaded.runs {
+        corpora.insert(RunSummary::new(name.clone(), run.clone()));
+    }
+    let budget = arguments
+        .budget
+        .map_or_else(Budget::unlimited, Budget::lasting);
+    let findings: Vec<Finding<'_>> = corpora
+        .iter()
+        .map(|corpus| look_at(corpus, &budget))
+        .collect();
+    match arguments.format {
+        Format::Text => print_text(&findings, &sources),
+        Format::Json => print_json(&findings, &loaded)?,
+    }
+    Ok(ExitCode::from(status(&findings)))
+}
+
+fn look_at<'a>(corpus: &'a Corpus, budget: &Budget) -> Finding<'a> {
+    let outcome = explain(corpus, budget);
+    Finding {
+        corpus,
+        unexplained: unexplained(corpus, &outcome.findings),
+        explanations: outcome.findings,
+        stopped: outcome.stopped,
+    }
+}
+
+/// 0 nothing failed, 1 failures explained, 3 failed runs without an explanation.
+fn status(findings: &[Finding<'_>]) -> u8 {
+    let unexplained = findings
+        .iter()
+        .any(|finding| !finding.unexplained.is_empty());
+    let explained = findings
+        .iter()
+        .any(|finding| !finding.explanations.is_empty());
+    match (explained, unexplained) {
+        (true, _) => 1,
+        (false, true) => 3,
+        (false, false) => 0,
+    }
+}
+
+/// Broken files spoil nothing but their own runs, and are named.
+fn name_broken(loaded: &Loaded) {
+    for (file, problem) in loaded.broken.iter().take(NAMED_BROKEN) {
+        message::warning(&match problem.contains(file.as_str()) {
+            true => format!("left out: {problem}"),
+            false => format!("left out: {file}: {problem}"),
+        });
+    }
+    if loaded.broken.len() > NAMED_BROKEN {
+        message::warning(&format!(
+            "{} more files were left out",
+            loaded.broken.len() - NAMED_BROKEN
+        ));
+    }
+}
+
+/// The recorded sources of each build's runs.
+struct Sources(BTreeMap<CorpusKey, BTreeSet<(String, String)>>);
+
+impl Sources {
+    fn of(loaded: &Loaded) -> Sources {
+        let mut sources: BTreeMap<CorpusKey, BTreeSet<(String, String)>> = BTreeMap::new();
+        for (_, run) in &loaded.runs {
+            let rows = run
+                .meta
+                .sources
+                .iter()
+                .map(|row| (row.file.clone(), row.sha256.clone()));
+            sources.entry(CorpusKey::of(run)).or_default().extend(rows);
+        }
+        Sources(sources)
+    }
+
+    /// Files of which the lines are no longer where the explanations say.
+    fn changed(&self, finding: &Finding<'_>) -> Vec<String> {
+        let named: BTreeSet<&str> = finding
+            .explanations
+            .iter()
+            .flat_map(|explanation| &explanation.sites)
+            .map(|site| site.place.file.as_str())
+            .collect();
+        let recorded = self.0.get(finding.corpus.key()).into_iter().flatten();
+        recorded
+            .filter(|(file, hash)| named.contains(file.as_str()) && is_other(file, hash))
+            .map(|(file, _)| file.clone())
+            .collect()
+    }
+}
+
+fn is_other(file: &str, hash: &str) -> bool {
+    fs::read(file).is_ok_and(|content| {
+        let now: String = Sha256::digest(content)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        now != hash
+    })
+}
+
+fn print_text(findings: &[Finding<'_>], sources: &Sources) {
+    for (number, finding) in findings.iter().enumerate() {
+        if number > 0 {
+            anstream::println!();
+        }
+        if findings.len() > 1 {
+            let key = finding.corpus.key();
+            let build = key.build_id.get(..8).unwrap_or(&key.build_id);
+            let count = finding.corpus.len();
+            anstream::println!(
+                "{DIM}{} (build {build}, {count} runs){DIM:#}\n",
+                key.command.join(" ")
+            );
+        }
+        print_finding(finding);
+        for file in sources.changed(finding) {
+            message::note(&format!(
+                "{file} has changed since these runs; lines are those of the recorded text"
+            ));
+        }
+    }
+}
+
+fn print_finding(finding: &Finding<'_>) {
+    let text = render::summary(&finding.explanations);
+    if !text.is_empty() {
+        anstream::println!("{text}");
+    }
+    for (number, explanation) in finding.explanations.iter().enumerate() {
+        if number > 0 {
+            anstream::println!();
+        }
+        print_coloured(&render::text(explanation));
+    }
+    match stopped(finding.stopped) {
+        Some(reason) => message::warning(&format!("the analysis ended early: {reason}")),
+        None if finding.explanations.is_empty() && finding.unexplained.is_empty() => {
+            anstream::print!("{}", render::nothing_failed(finding.corpus));
+        }
+        None => {}
+    }
+    if !finding.unexplained.is_empty() {
+        anstream::print!(
+            "{}",
+            render::unexplained(finding.corpus, &finding.unexplained)
+        );
+    }
+}
+
+fn stopped(reason: StopReason) -> Option<String> {
+    match reason {
+        StopReason::Complete => None,
+        StopReason::OutOfTime => Some("its time was over (--budget)".to_owned()),
+        StopReason::Cancelled => Some("it was cancelled".to_owned()),
+        StopReason::Lacks(what) => Some(format!("the runs lack {what}")),
+    }
+}
+
+const DIM: Style = Style::new().dimmed();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const MILD: Style = AnsiColor::Cyan.on_default().bold();
+const MARK: Style = AnsiColor::Yellow.on_default();
+
+/// Colours the word before the headline and the marks behind the steps.
+fn print_coloured(text: &str) {
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("error:") {
+            anstream::println!("{BAD}error:{BAD:#}{rest}");
+        } else if let Some(rest) = line.strip_prefix("note:") {
+            anstream::println!("{MILD}note:{MILD:#}{rest}");
+        } else if let Some((step, mark)) = line.split_once("<-") {
+            anstream::println!("{step}{MARK}<-{mark}{MARK:#}");
+        } else {
+            anstream::println!("{line}");
+        }
+    }
+}
+
+/// The whole document; `docs/explain-json.md` describes it.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    explanations: Vec<Numbered<'a>>,
+    corpora: Vec<CorpusRow<'a>>,
+    broken: Vec<Broken<'a>>,
+}
+
+/// An explanation and whose runs it is about.
+#[derive(Serialize)]
+struct Numbered<'a> {
+    corpus: usize,
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+}
+
+#[derive(Serialize)]
+struct CorpusRow<'a> {
+    command: &'a [String],
+    build_id: &'a str,
+    input_hash: &'a str,
+    runs: usize,
+    failing: usize,
+    passing: usize,
+    unexplained: &'a [String],
+    stopped: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Broken<'a> {
+    file: &'a str,
+    problem: &'a str,
+}
+
+fn print_json(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
+    let numbered = findings.iter().enumerate().flat_map(|(corpus, finding)| {
+        finding
+            .explanations
+            .iter()
+            .map(move |explanation| Numbered {
+                corpus,
+                explanation,
+            })
+    });
+    let document = Document {
+        version: JSON_VERSION,
+        explanations: numbered.collect(),
+        corpora: findings.iter().map(row).collect(),
+        broken: loaded
+            .broken
+            .iter()
+            .map(|(file, problem)| Broken { file, problem })
+            .collect(),
+    };
+    anstream::println!("{}", serde_json::to_string_pretty(&document)?);
+    Ok(())
+}
+
+fn row<'a>(finding: &'a Finding<'_>) -> CorpusRow<'a> {
+    let key = finding.corpus.key();
+    CorpusRow {
+        command: &key.command,
+        build_id: &key.build_id,
+        input_hash: &key.input_hash,
+        runs: finding.corpus.len(),
+        failing: finding.corpus.failing().count(),
+        passing: finding.corpus.passing().count(),
+        unexplained: &finding.unexplained,
+        stopped: stopped(finding.stopped),
+    }
+}

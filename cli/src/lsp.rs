@@ -1,0 +1,17 @@
+//! `unsnarl lsp`.
+
+use anyhow::{Context, Result};
+use std::{io, process::ExitCode};
+
+/// Serves one editor over standard input and output.
+pub fn run() -> Result<ExitCode> {
+    // Standard output belongs to the protocol: what there is to log goes to standard error.
+    let filter = tracing_subscriber::EnvFilter::try_from_env("UNSNARL_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .init();
+    unsnarl_server::serve_stdio().context("the language server had to give up")
+}

@@ -1,0 +1,209 @@
+//! `unsnarl record`.
+
+use crate::{arguments::Record, message};
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    io::IsTerminal,
+    process::ExitCode,
+    sync::{Arc, atomic::AtomicBool},
+    time::{Duration, Instant, SystemTime},
+};
+use unsnarl_recorder::{
+    launch::Output,
+    log::Limits,
+    record::{Ended, Goal, Job, Observed, Recording, Summary, Tally, record, strategy::Strategy},
+    target,
+};
+
+/// Records runs of a program.
+pub fn run(arguments: Record) -> Result<ExitCode> {
+    let recording = recording(arguments)?;
+    let name = recording.job.command.first().cloned().unwrap_or_default();
+    let target = target::open(&name, &recording.job.directory)?;
+    target
+        .warnings
+        .iter()
+        .for_each(|warning| message::warning(warning));
+    let stop = stop_flag()?;
+    let begin = Instant::now();
+    let bar = bar(&recording);
+    let result = record(&recording, &target.program, &stop, |seen| show(&bar, seen));
+    bar.finish_and_clear();
+    let summary = result?;
+    report(&recording, &summary, begin.elapsed());
+    Ok(ExitCode::from(u8::from(summary.tally.failing() > 0)))
+}
+
+fn recording(arguments: Record) -> Result<Recording> {
+    Ok(Recording {
+        job: Job {
+            command: arguments.command,
+            directory: std::env::current_dir().context("the current folder cannot be found")?,
+            stdin: arguments.stdin,
+            output: if arguments.show_output {
+                Output::Shown
+            } else {
+                Output::Kept
+            },
+            timeout: arguments.timeout,
+            limits: Limits {
+                events: arguments.max_events,
+                steps: arguments.max_steps,
+            },
+        },
+        strategy: arguments.strategy,
+        seed: arguments.seed.unwrap_or_else(new_seed),
+        goal: Goal::of(arguments.runs, arguments.until_failing),
+        keep_passing: arguments.keep_passing,
+        out: arguments.out,
+    })
+}
+
+/// A seed that can be read aloud.
+fn new_seed() -> u64 {
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::from(now.subsec_nanos() / 1000)
+}
+
+/// Becomes true when the user interrupts; a second interruption ends at once.
+pub fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [
+        signal_hook::consts::SIGINT,
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+    ] {
+        let unhandled = "cannot watch for signals";
+        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
+            .context(unhandled)?;
+        signal_hook::flag::register(signal, stop.clone()).context(unhandled)?;
+    }
+    Ok(stop)
+}
+
+fn bar(recording: &Recording) -> ProgressBar {
+    let hidden = recording.job.output == Output::Shown || !std::io::stderr().is_terminal();
+    let target = if hidden {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr_with_hz(10)
+    };
+    let bar = ProgressBar::with_draw_target(Some(recording.goal.runs), target);
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:24} {pos} of {len} runs, {msg} ({per_sec})")
+    {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn show(bar: &ProgressBar, seen: &Observed<'_>) {
+    bar.set_message(format!("{} failing", seen.tally.failing()));
+    bar.inc(1);
+}
+
+fn report(recording: &Recording, summary: &Summary, time: Duration) {
+    for (problem, runs) in summary.problems.iter().take(10) {
+        message::warning(&match runs {
+            1 => format!("{problem} (in one run)"),
+            runs => format!("{problem} (in {runs} runs)"),
+        });
+    }
+    if summary.problems.len() > 10 {
+        message::warning(&format!(
+            "{} more problems are noted in the run files",
+            summary.problems.len() - 10
+        ));
+    }
+    let tally = &summary.tally;
+    let rate = tally.runs as f64 / time.as_secs_f64().max(0.001);
+    anstream::eprintln!(
+        "{}, {rate:.0} runs/s, seed {}",
+        counts(tally),
+        recording.seed
+    );
+    if tally.not_kept > 0 {
+        message::note(&format!(
+            "{} of the passing runs were not kept (--keep-passing {})",
+            tally.not_kept, recording.keep_passing
+        ));
+    }
+    match summary.ended {
+        Ended::Stopped => message::note("stopped; the runs so far are kept"),
+        Ended::Cap => message::note(&format!(
+            "ended after {} runs with fewer failing ones than wanted (-n sets how many are tried)",
+            tally.runs
+        )),
+        Ended::Enough => {}
+    }
+    anstream::eprintln!("runs are in {}", recording.out.display());
+    anstream::eprintln!("  next: {}", next(recording, tally));
+}
+
+/// `100 runs: 93 passed, 5 failed, 2 deadlocked`
+fn counts(tally: &Tally) -> String {
+    let kinds = [
+        (tally.passed, "passed"),
+        (tally.failed, "failed"),
+        (tally.deadlocked, "deadlocked"),
+        (tally.timed_out, "timed out"),
+        (tally.cut_short, "cut short"),
+    ];
+    let seen: Vec<String> = kinds
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, kind)| format!("{count} {kind}"))
+        .collect();
+    let runs = if tally.runs == 1 { "run" } else { "runs" };
+    let seen = if seen.is_empty() {
+        "none ended".to_owned()
+    } else {
+        seen.join(", ")
+    };
+    format!("{} {runs}: {seen}", tally.runs)
+}
+
+/// The command to type next.
+fn next(recording: &Recording, tally: &Tally) -> String {
+    if tally.failing() > 0 {
+        return match recording.out.as_os_str() == crate::load::RUNS {
+            true => "unsnarl explain".to_owned(),
+            false => format!("unsnarl explain {}", recording.out.display()),
+        };
+    }
+    let words: Vec<_> = recording
+        .job
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let strategy = match recording.strategy {
+        Strategy::Portfolio => String::new(),
+        _ => "--strategy portfolio ".to_owned(),
+    };
+    let more = recording.goal.runs.saturating_mul(10);
+    format!(
+        "unsnarl record {strategy}--until-failing 1 -n {more} -- {}",
+        words.join(" ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_name_what_was_seen() {
+        let tally = Tally {
+            runs: 7,
+            passed: 4,
+            timed_out: 3,
+            ..Tally::default()
+        };
+        assert_eq!(counts(&tally), "7 runs: 4 passed, 3 timed out");
+        assert_eq!(counts(&Tally::default()), "0 runs: none ended");
+    }
+}

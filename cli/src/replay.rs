@@ -1,0 +1,85 @@
+//! `unsnarl replay`.
+
+use crate::{arguments::Replay, load, message, record::stop_flag};
+use anyhow::{Result, bail};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+use unsnarl_recorder::{
+    launch::Output,
+    replay::{Options, Replayed, replay},
+};
+use unsnarl_trace::read_run;
+
+/// Runs a recorded run again.
+pub fn run(arguments: Replay) -> Result<ExitCode> {
+    let path = find(&arguments.run)?;
+    let run = read_run(&path)?;
+    if let Some(damage) = run.damage.first() {
+        bail!(
+            "{} is damaged: {damage}\n  next: replay another run",
+            path.display()
+        );
+    }
+    let options = Options {
+        times: arguments.times,
+        stdin: arguments.stdin,
+        timeout: arguments.timeout,
+        output: if arguments.show_output {
+            Output::Shown
+        } else {
+            Output::Kept
+        },
+    };
+    let stop = stop_flag()?;
+    let replayed = replay(&run, &options, &stop, |_| {})?;
+    report(&replayed, options.times);
+    Ok(ExitCode::from(u8::from(replayed.same < options.times)))
+}
+
+/// A file, or a name as `explain` and the editor say it.
+fn find(named: &Path) -> Result<PathBuf> {
+    if named.is_file() {
+        return Ok(named.to_owned());
+    }
+    let in_folder = Path::new(load::RUNS).join(named);
+    let mut with_ending = in_folder.clone().into_os_string();
+    with_ending.push(".arrow");
+    [in_folder, with_ending.into()]
+        .into_iter()
+        .find(|path| path.is_file())
+        .map_or_else(
+            || {
+                bail!(
+                    "there is no run {}\n  next: name a file, or a run in {} of this folder",
+                    named.display(),
+                    load::RUNS
+                )
+            },
+            Ok,
+        )
+}
+
+fn report(replayed: &Replayed, times: u64) {
+    let outcome = replayed.outcome.name();
+    if let Some(difference) = &replayed.difference {
+        anstream::println!(
+            "run {} of {times} left the recorded one at event {}:",
+            replayed.same + 1,
+            difference.event
+        );
+        anstream::println!("  recorded  {}", difference.recorded);
+        anstream::println!("  replayed  {}", difference.replayed);
+        message::note(
+            "the program depends on something that is not recorded: time, random numbers, other input",
+        );
+    } else if replayed.stopped {
+        message::note(&format!(
+            "stopped after {} of {times}, all the same",
+            replayed.same
+        ));
+    } else {
+        anstream::println!("the same run {} of {times} times: {outcome}", replayed.same);
+    }
+}

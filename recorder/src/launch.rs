@@ -1,0 +1,401 @@
+//! Runs a program once with a raw log: starts it, keeps it fed and drained, ends it in time.
+
+use crate::{assemble::Exit, log::Log};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    io::Errno,
+    process::{
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+    },
+};
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Read},
+    os::{
+        fd::{AsFd, AsRawFd, OwnedFd},
+        unix::process::{CommandExt, ExitStatusExt},
+    },
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+use unsnarl_trace::raw::FD_VARIABLE;
+
+/// What is run, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The program's file.
+    pub program: PathBuf,
+    /// The name that the program is called by, and its arguments.
+    pub command: Vec<OsString>,
+    /// Working directory.
+    pub directory: PathBuf,
+    /// File for standard input; nothing when there is none.
+    pub stdin: Option<PathBuf>,
+    /// What becomes of the program's output.
+    pub output: Output,
+    /// Time that a run may take.
+    pub timeout: Duration,
+}
+
+/// What becomes of the program's output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// Read, and only its beginning and end kept.
+    Kept,
+    /// Goes where unsnarl's own goes.
+    Shown,
+}
+
+/// A run that has ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// How the process ended.
+    pub exit: Exit,
+    /// Its time was over.
+    pub timed_out: bool,
+    /// It was ended because the user wanted to stop.
+    pub stopped: bool,
+    /// Its standard output.
+    pub stdout: Excerpt,
+    /// Its standard error.
+    pub stderr: Excerpt,
+}
+
+/// Why a run did not begin or could not be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The file for standard input cannot be read.
+    #[error("cannot read {path} for standard input: {error}\n  next: check the name after --stdin")]
+    Stdin {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The program could not be started.
+    #[error("cannot start {program}: {error}\n  next: try it by itself: {program}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The kernel refused something while the program ran.
+    #[error("lost sight of the program: {0}")]
+    Watch(#[from] io::Error),
+}
+
+/// The beginning and the end of an output: a program that prints a gigabyte must not hurt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    first: Vec<u8>,
+    last: Vec<u8>,
+    left_out: u64,
+}
+
+impl Excerpt {
+    /// Bytes that are kept of the beginning, and again of the end.
+    const PART: usize = 16 * 1024;
+
+    fn add(&mut self, bytes: &[u8]) {
+        let room = Self::PART.saturating_sub(self.first.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at(room);
+        self.first.extend(first);
+        self.last.extend(rest);
+        if self.last.len() > 2 * Self::PART {
+            let surplus = self.last.len() - Self::PART;
+            self.last.drain(..surplus);
+            self.left_out += surplus as u64;
+        }
+    }
+
+    /// The text, with a line in place of what was left out.
+    pub fn text(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.first).into_owned();
+        if self.left_out > 0 {
+            text.push_str(&format!("\n[{} bytes left out]\n", self.left_out));
+        }
+        text.push_str(&String::from_utf8_lossy(&self.last));
+        text
+    }
+}
+
+/// Longest time between two looks at the user's wish to stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// The same where the kernel cannot tell about the end of a process.
+const SHORT_PATIENCE: Duration = Duration::from_millis(5);
+
+/// Runs the program to its end. Whatever it started in its process group ends with it.
+pub fn launch(request: &Request, log: &Log, stop: &AtomicBool) -> Result<Finished, LaunchError> {
+    let mut child = start(request, log)?;
+    let watched = watch(&mut child, request.timeout, stop);
+    // The group is ended before its leader is waited for: until then its number cannot be reused.
+    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+        // Nobody may be left in it, which is as good.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let status = child.wait()?;
+    let watched = watched?;
+    Ok(Finished {
+        exit: exit(status),
+        timed_out: watched.ending == Ending::Timeout,
+        stopped: watched.ending == Ending::Stopped,
+        stdout: watched.stdout.excerpt,
+        stderr: watched.stderr.excerpt,
+    })
+}
+
+fn start(request: &Request, log: &Log) -> Result<Child, LaunchError> {
+    let mut command = Command::new(&request.program);
+    if let Some((name, arguments)) = request.command.split_first() {
+        command.arg0(name).args(arguments);
+    }
+    let stdin = match &request.stdin {
+        Some(path) => Stdio::from(File::open(path).map_err(|error| LaunchError::Stdin {
+            path: path.clone(),
+            error,
+        })?),
+        None => Stdio::null(),
+    };
+    let output = || match request.output {
+        Output::Kept => Stdio::piped(),
+        Output::Shown => Stdio::inherit(),
+    };
+    command.stdin(stdin).stdout(output()).stderr(output());
+    command.current_dir(&request.directory).process_group(0);
+    let variable = FD_VARIABLE.to_string_lossy();
+    command.env(variable.as_ref(), log.descriptor().as_raw_fd().to_string());
+    command.spawn().map_err(|error| LaunchError::Start {
+        program: request.program.display().to_string(),
+        error,
+    })
+}
+
+/// Why watching ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Exit,
+    Timeout,
+    Stopped,
+}
+
+struct Watched {
+    ending: Ending,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+fn watch(child: &mut Child, timeout: Duration, stop: &AtomicBool) -> io::Result<Watched> {
+    let deadline = Instant::now().checked_add(timeout);
+    let pid = Pid::from_raw(child.id().cast_signed()).ok_or(io::ErrorKind::NotFound)?;
+    let ends = pidfd_open(pid, PidfdFlags::empty()).ok();
+    let mut stdout = Stream::new(child.stdout.take().map(OwnedFd::from))?;
+    let mut stderr = Stream::new(child.stderr.take().map(OwnedFd::from))?;
+    let ending = loop {
+        // Asked before the pipes are read: what was written before the end is read after it.
+        let ended = has_ended(pid)?;
+        stdout.drain();
+        stderr.drain();
+        if ended {
+            break Ending::Exit;
+        }
+        if stop.load(Ordering::Relaxed) {
+            break Ending::Stopped;
+        }
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            break Ending::Timeout;
+        }
+        let patience = if ends.is_some() {
+            PATIENCE
+        } else {
+            SHORT_PATIENCE
+        };
+        wait(
+            &ends,
+            [&stdout, &stderr],
+            left.map_or(patience, |left| left.min(patience)),
+        )?;
+    };
+    Ok(Watched {
+        ending,
+        stdout,
+        stderr,
+    })
+}
+
+/// The process has ended; it is not waited for yet.
+fn has_ended(pid: Pid) -> io::Result<bool> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    match waitid(WaitId::Pid(pid), options) {
+        Ok(status) => Ok(status.is_some()),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sleeps until something can be read, the process ends or the time is over.
+fn wait(ends: &Option<OwnedFd>, streams: [&Stream; 2], time: Duration) -> io::Result<()> {
+    let mut sources: Vec<PollFd<'_>> = Vec::with_capacity(3);
+    let open = streams
+        .iter()
+        .filter_map(|stream| stream.pipe.as_ref())
+        .map(AsFd::as_fd);
+    for source in ends.iter().map(AsFd::as_fd).chain(open) {
+        sources.push(PollFd::from_borrowed_fd(source, PollFlags::IN));
+    }
+    let time = Timespec {
+        tv_sec: time.as_secs().cast_signed(),
+        tv_nsec: time.subsec_nanos().into(),
+    };
+    match poll(&mut sources, Some(&time)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// One of the program's outputs.
+struct Stream {
+    /// `None` when it is not ours or has been closed.
+    pipe: Option<File>,
+    excerpt: Excerpt,
+}
+
+impl Stream {
+    fn new(pipe: Option<OwnedFd>) -> io::Result<Stream> {
+        if let Some(pipe) = &pipe {
+            fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
+        }
+        Ok(Stream {
+            pipe: pipe.map(File::from),
+            excerpt: Excerpt::default(),
+        })
+    }
+
+    /// Reads what is there, but not for ever: the program may write faster.
+    fn drain(&mut self) {
+        let mut buffer = [0; 64 * 1024];
+        for _ in 0..64 {
+            let Some(pipe) = &mut self.pipe else { return };
+            match pipe.read(&mut buffer) {
+                Ok(0) => self.pipe = None,
+                Ok(count) => self.excerpt.add(buffer.get(..count).unwrap_or(&[])),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => self.pipe = None,
+            }
+        }
+    }
+}
+
+fn exit(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Config;
+
+    fn shell(script: &str) -> Request {
+        Request {
+            program: "/bin/sh".into(),
+            command: ["sh", "-c", script].map(OsString::from).to_vec(),
+            directory: "/".into(),
+            stdin: None,
+            output: Output::Kept,
+            timeout: Duration::from_secs(60),
+        }
+    }
+
+    fn run(request: &Request) -> Finished {
+        let log = Log::create(&Config::default()).unwrap();
+        launch(request, &log, &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn status_and_both_outputs() {
+        let finished = run(&shell("echo out; echo err >&2; exit 3"));
+        assert_eq!(finished.exit, Exit::Code(3));
+        assert_eq!(
+            (finished.stdout.text(), finished.stderr.text()),
+            ("out\n".into(), "err\n".into())
+        );
+        assert_eq!(run(&shell("kill -SEGV $$")).exit, Exit::Signal(11));
+    }
+
+    #[test]
+    fn a_flood_is_cut_and_its_end_kept() {
+        let finished = run(&shell(
+            "head -c 20000000 /dev/zero | tr '\\0' x; echo the end",
+        ));
+        let text = finished.stdout.text();
+        assert!(text.len() < 80_000, "{} bytes", text.len());
+        assert!(text.starts_with("xxx") && text.ends_with("xthe end\n"));
+        assert!(text.contains("bytes left out"));
+    }
+
+    #[test]
+    fn too_long_is_ended_with_all_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut request = shell("sleep 1000 & echo $! > child; wait");
+        request.directory = folder.path().into();
+        request.timeout = Duration::from_millis(300);
+        let finished = run(&request);
+        assert!(finished.timed_out && !finished.stopped);
+        let child = std::fs::read_to_string(folder.path().join("child")).unwrap();
+        let state =
+            std::fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
+        assert!(
+            state.is_empty() || state.contains(") Z"),
+            "still there: {state}"
+        );
+    }
+
+    #[test]
+    fn a_child_that_keeps_the_pipe_does_not_keep_us() {
+        let begin = Instant::now();
+        assert_eq!(run(&shell("sleep 1000 & exit 0")).exit, Exit::Code(0));
+        assert!(begin.elapsed() < Duration::from_secs(50));
+    }
+
+    #[test]
+    fn the_wish_to_stop_is_heard() {
+        let log = Log::create(&Config::default()).unwrap();
+        let finished = launch(&shell("sleep 1000"), &log, &AtomicBool::new(true)).unwrap();
+        assert!(finished.stopped);
+    }
+
+    #[test]
+    fn standard_input_from_a_file_or_from_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("input");
+        std::fs::write(&file, "hello").unwrap();
+        let mut request = shell("cat");
+        assert_eq!(run(&request).stdout.text(), "");
+        request.stdin = Some(file);
+        assert_eq!(run(&request).stdout.text(), "hello");
+        request.stdin = Some("/nowhere".into());
+        let log = Log::create(&Config::default()).unwrap();
+        let refused = launch(&request, &log, &AtomicBool::new(false)).unwrap_err();
+        assert!(matches!(refused, LaunchError::Stdin { .. }));
+    }
+
+    #[test]
+    fn the_log_is_inherited() {
+        let finished = run(&shell("readlink /proc/self/fd/$UNSNARL_LOG_FD"));
+        assert!(
+            finished.stdout.text().contains("unsnarl-log"),
+            "{}",
+            finished.stdout.text()
+        );
+    }
+}

@@ -1,0 +1,234 @@
+//! The raw log's memory: made here, filled by the runtime in the program, read by `assemble`.
+//!
+//! It is an anonymous file in memory, a new one for each run: a process that outlives its run can
+//! write into its own log only. Only pages that are touched take memory.
+
+use memmap2::MmapMut;
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use std::{
+    fs::File,
+    io,
+    mem::offset_of,
+    os::fd::{AsFd, BorrowedFd},
+};
+use unsnarl_trace::raw::{
+    HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode, RawStrategy, Record,
+    Thread, VERSION,
+};
+
+/// What the runtime is told before the program starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Controlled or free.
+    pub mode: RawMode,
+    /// How the next thread is chosen.
+    pub strategy: RawStrategy,
+    /// Seed of the choices.
+    pub seed: u64,
+    /// PCT's depth.
+    pub depth: u32,
+    /// PCT's k.
+    pub expected_steps: u64,
+    /// Random walk: leave the running thread only once in this many decisions.
+    pub switch_one_in: u32,
+    /// The choices to follow, for [`RawStrategy::Replay`].
+    pub replay: Vec<u16>,
+    /// What a run may use.
+    pub limits: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            mode: RawMode::Controlled,
+            strategy: RawStrategy::Sequential,
+            seed: 0,
+            depth: 0,
+            expected_steps: 0,
+            switch_one_in: 1,
+            replay: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a run may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Events that are recorded before the run is cut short.
+    pub events: u64,
+    /// Steps after which the run counts as endless.
+    pub steps: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            events: 8 << 20,
+            steps: 32 << 20,
+        }
+    }
+}
+
+/// Reads in a row after which a thread is taken to be spinning and lets the others run.
+const SPIN_LIMIT: u32 = 200;
+
+/// Where the program's clock begins, in nanoseconds: 2024-01-01. A fixed date, so that the same
+/// choices give the same run.
+const START_TIME: u64 = 1_704_067_200_000_000_000;
+
+/// Choices that are kept. A run that makes more cannot be replayed to its end.
+const MAX_DECISIONS: u64 = 32 << 20;
+
+/// A raw log.
+pub struct Log {
+    file: File,
+    map: MmapMut,
+}
+
+/// Byte offsets of the log's parts.
+struct Layout {
+    modules: u64,
+    threads: u64,
+    replay: u64,
+    decisions: u64,
+    records: u64,
+    end: u64,
+}
+
+impl Layout {
+    fn of(config: &Config) -> Layout {
+        let page = |bytes: u64| bytes.next_multiple_of(4096);
+        let modules = HEADER_BYTES as u64;
+        let threads = modules + page((MAX_MODULES * size_of::<Module>()) as u64);
+        let replay = threads + page((MAX_THREADS * size_of::<Thread>()) as u64);
+        let decisions = replay + page(2 * config.replay.len() as u64);
+        let records = decisions + page(2 * decisions_cap(config));
+        let end = records
+            + page(
+                config
+                    .limits
+                    .events
+                    .saturating_mul(size_of::<Record>() as u64),
+            );
+        Layout {
+            modules,
+            threads,
+            replay,
+            decisions,
+            records,
+            end,
+        }
+    }
+}
+
+fn decisions_cap(config: &Config) -> u64 {
+    config.limits.steps.min(MAX_DECISIONS)
+}
+
+impl Log {
+    /// Makes a log that is ready for a program.
+    pub fn create(config: &Config) -> io::Result<Log> {
+        let layout = Layout::of(config);
+        // Inherited on purpose: the program gets it by its number.
+        let file = File::from(memfd_create("unsnarl-log", MemfdFlags::empty())?);
+        ftruncate(&file, layout.end)?;
+        // SAFETY: nobody else has the file yet; later only the program writes, and this process reads
+        // when the program has ended.
+        let map = unsafe { MmapMut::map_mut(&file)? };
+        let mut log = Log { file, map };
+        log.configure(config, &layout);
+        Ok(log)
+    }
+
+    fn configure(&mut self, config: &Config, layout: &Layout) {
+        let words = [
+            (offset_of!(Header, version), VERSION),
+            (offset_of!(Header, mode), config.mode as u32),
+            (offset_of!(Header, strategy), config.strategy as u32),
+            (offset_of!(Header, depth), config.depth),
+            (offset_of!(Header, switch_one_in), config.switch_one_in),
+            (offset_of!(Header, spin_limit), SPIN_LIMIT),
+            (offset_of!(Header, record_calls), 1),
+            (offset_of!(Header, spurious_wakeups), 0),
+        ];
+        let longs = [
+            (offset_of!(Header, seed), config.seed),
+            (offset_of!(Header, expected_steps), config.expected_steps),
+            (offset_of!(Header, max_steps), config.limits.steps),
+            (offset_of!(Header, start_time), START_TIME),
+            (offset_of!(Header, log_bytes), layout.end),
+            (offset_of!(Header, modules_at), layout.modules),
+            (offset_of!(Header, threads_at), layout.threads),
+            (offset_of!(Header, replay_at), layout.replay),
+            (offset_of!(Header, replay_len), config.replay.len() as u64),
+            (offset_of!(Header, decisions_at), layout.decisions),
+            (offset_of!(Header, decisions_cap), decisions_cap(config)),
+            (offset_of!(Header, records_at), layout.records),
+            (offset_of!(Header, records_cap), config.limits.events),
+            (offset_of!(Header, magic), MAGIC),
+        ];
+        let schedule: Vec<u8> = config
+            .replay
+            .iter()
+            .flat_map(|choice| choice.to_ne_bytes())
+            .collect();
+        self.put(layout.replay as usize, &schedule);
+        words
+            .iter()
+            .for_each(|(at, word)| self.put(*at, &word.to_ne_bytes()));
+        longs
+            .iter()
+            .for_each(|(at, long)| self.put(*at, &long.to_ne_bytes()));
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(place) = self.map.get_mut(at..at + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    /// The descriptor that the program inherits.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// The log's bytes. To be looked at when the program has ended.
+    pub fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assemble::RawLog;
+
+    #[test]
+    fn a_new_log_is_empty_and_whole() {
+        let config = Config {
+            seed: 7,
+            depth: 3,
+            expected_steps: 99,
+            replay: vec![1, 0, 2],
+            ..Config::default()
+        };
+        let log = Log::create(&config).unwrap();
+        let read = RawLog::new(log.bytes()).unwrap();
+        assert!(read.is_empty());
+        assert_eq!(
+            (read.seed(), read.depth(), read.expected_steps()),
+            (7, 3, 99)
+        );
+        assert_eq!(read.records_cap(), Limits::default().events);
+        assert_eq!(
+            read.choices().count() + read.threads().count() + read.modules().count(),
+            0
+        );
+        let replay = Layout::of(&config).replay as usize;
+        assert_eq!(
+            &log.bytes()[replay..replay + 6],
+            [1u16, 0, 2].map(u16::to_ne_bytes).as_flattened()
+        );
+    }
+}

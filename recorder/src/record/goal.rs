@@ -1,0 +1,106 @@
+//! When a campaign has seen enough.
+
+use super::Tally;
+
+/// When a campaign has seen enough.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Goal {
+    /// Most runs.
+    pub runs: u64,
+    /// Enough failing runs, if that is asked for.
+    pub failing: Option<u64>,
+}
+
+/// Why a campaign ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// It saw what it was asked for.
+    Enough,
+    /// The most runs were made without as many failing ones as wanted.
+    Cap,
+    /// The user stopped it.
+    Stopped,
+}
+
+/// Runs when nothing is said.
+pub const USUAL_RUNS: u64 = 100;
+/// Most runs when only failing ones are asked for.
+pub const USUAL_CAP: u64 = 10_000;
+/// Passing runs that a failing one is compared with: fewer say little about what is usual.
+const WANTED_PASSING: u64 = 10;
+/// Runs after which a program that has failed every time is taken to fail always.
+const ENOUGH_FAILING: u64 = 50;
+
+impl Goal {
+    /// The goal that the command line asks for.
+    pub fn of(runs: Option<u64>, failing: Option<u64>) -> Goal {
+        let usual = if failing.is_some() {
+            USUAL_CAP
+        } else {
+            USUAL_RUNS
+        };
+        Goal {
+            runs: runs.unwrap_or(usual),
+            failing,
+        }
+    }
+
+    /// Why it is enough, if it is.
+    pub(super) fn reached(&self, tally: &Tally) -> Option<Ended> {
+        let failing = tally.failing();
+        let found = self.failing.is_some_and(|wanted| failing >= wanted);
+        // With enough failing runs some passing ones are still waited for, but not when time runs out
+        // in each run, and not for ever.
+        let compared = tally.passed >= WANTED_PASSING
+            || tally.timed_out > 0
+            || failing >= self.failing.unwrap_or(0).saturating_add(ENOUGH_FAILING);
+        if found && compared {
+            Some(Ended::Enough)
+        } else if tally.runs >= self.runs {
+            let short = self.failing.is_some() && !found;
+            Some(if short { Ended::Cap } else { Ended::Enough })
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(goal: Goal, passed: u64, failed: u64) -> Option<Ended> {
+        goal.reached(&Tally {
+            runs: passed + failed,
+            passed,
+            failed,
+            ..Tally::default()
+        })
+    }
+
+    #[test]
+    fn a_number_of_runs() {
+        let goal = Goal::of(Some(5), None);
+        assert_eq!(reached(goal, 2, 2), None);
+        assert_eq!(reached(goal, 5, 0), Some(Ended::Enough));
+        assert_eq!(Goal::of(None, None).runs, USUAL_RUNS);
+    }
+
+    #[test]
+    fn until_failing_waits_for_passing_runs_too() {
+        let goal = Goal::of(None, Some(3));
+        assert_eq!(reached(goal, 500, 2), None);
+        assert_eq!(reached(goal, 500, 3), Some(Ended::Enough));
+        assert_eq!(reached(goal, 0, 3), None);
+        assert_eq!(reached(goal, 10, 40), Some(Ended::Enough));
+        assert_eq!(reached(goal, 0, 53), Some(Ended::Enough));
+        assert_eq!(reached(goal, USUAL_CAP, 0), Some(Ended::Cap));
+    }
+
+    #[test]
+    fn the_number_of_runs_caps() {
+        let goal = Goal::of(Some(20), Some(1));
+        assert_eq!(reached(goal, 20, 0), Some(Ended::Cap));
+        assert_eq!(reached(goal, 5, 15), Some(Ended::Enough));
+    }
+}

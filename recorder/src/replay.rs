@@ -1,0 +1,349 @@
+//! Runs a recorded run again, with its schedule, and compares event by event.
+
+use crate::{
+    launch::{LaunchError, Output},
+    log::Limits,
+    record::{Job, RecordError, execute, input_hash, strategy::Attempt},
+    target::{self, Target, TargetError},
+};
+use std::{
+    ffi::OsString,
+    fmt,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+use unsnarl_trace::{
+    Event, EventId, Mode, Outcome, Run, Value,
+    raw::{RawMode, RawStrategy},
+};
+
+/// How a run is run again.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How often.
+    pub times: u64,
+    /// File for standard input, if the run had one.
+    pub stdin: Option<PathBuf>,
+    /// Time that each may take.
+    pub timeout: Duration,
+    /// What becomes of the program's output.
+    pub output: Output,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// Runs that were the recorded one again.
+    pub same: u64,
+    /// Where the first of the others left it; replaying ended there.
+    pub difference: Option<Difference>,
+    /// The user stopped it.
+    pub stopped: bool,
+    /// The outcome that the recorded run had.
+    pub outcome: Outcome,
+}
+
+/// Where a run left the recorded one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// Number of the event, from 0; the number of events when only the endings differ.
+    pub event: usize,
+    /// What the recorded run did.
+    pub recorded: String,
+    /// What this one did.
+    pub replayed: String,
+}
+
+/// Why a run cannot be run again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The program is not what was recorded.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// Another build.
+    #[error(
+        "{program} is another build than the one that was recorded\n  next: build it as it was then, or record the new build: unsnarl record -- {command}"
+    )]
+    OtherBuild {
+        /// The program.
+        program: String,
+        /// The command that was recorded.
+        command: String,
+    },
+    /// Other input.
+    #[error("the run had another standard input\n  next: name the file with --stdin")]
+    OtherInput,
+    /// No schedule.
+    #[error(
+        "the run has no schedule to follow: it was {0}\n  next: record with a controlled strategy, such as the default"
+    )]
+    NoSchedule(&'static str),
+    /// The folder that it ran in is gone.
+    #[error(
+        "the folder that the program ran in is gone: {0}\n  next: make it again, or record again"
+    )]
+    NoDirectory(String),
+    /// It did not run.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+impl From<LaunchError> for ReplayError {
+    fn from(error: LaunchError) -> Self {
+        ReplayError::Record(error.into())
+    }
+}
+
+/// Runs `recorded` again. `watcher` hears of every run that repeated it.
+pub fn replay(
+    recorded: &Run,
+    options: &Options,
+    stop: &AtomicBool,
+    mut watcher: impl FnMut(u64),
+) -> Result<Replayed, ReplayError> {
+    let (target, job) = prepare(recorded, options)?;
+    let attempt = Attempt {
+        name: "replay",
+        strategy: RawStrategy::Replay,
+        mode: RawMode::Controlled,
+        seed: recorded.meta.seed,
+        depth: recorded.meta.depth,
+        expected_steps: recorded.meta.expected_steps,
+        switch_one_in: 1,
+    };
+    let mut replayed = Replayed {
+        same: 0,
+        difference: None,
+        stopped: false,
+        outcome: recorded.meta.outcome,
+    };
+    while replayed.same < options.times {
+        let schedule = &recorded.meta.schedule.choices;
+        let (run, finished) = execute(&job, &target.program, &attempt, schedule, stop)?;
+        if finished.stopped || stop.load(Ordering::Relaxed) {
+            replayed.stopped = true;
+            break;
+        }
+        replayed.difference = compare(recorded, &run);
+        if replayed.difference.is_some() {
+            break;
+        }
+        replayed.same += 1;
+        watcher(replayed.same);
+    }
+    Ok(replayed)
+}
+
+/// Checks that this is what was recorded.
+fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayError> {
+    let meta = &recorded.meta;
+    match meta.mode {
+        Mode::Controlled => {}
+        Mode::Free => return Err(ReplayError::NoSchedule("recorded in free mode")),
+        Mode::Imported => return Err(ReplayError::NoSchedule("imported from another tool")),
+    }
+    let directory = PathBuf::from(&meta.directory);
+    if !directory.is_dir() {
+        return Err(ReplayError::NoDirectory(meta.directory.clone()));
+    }
+    let target = target::open(meta.program.as_ref(), &directory)?;
+    if target.program.build_id() != meta.build_id {
+        let (program, command) = (meta.program.clone(), meta.command.join(" "));
+        return Err(ReplayError::OtherBuild { program, command });
+    }
+    let job = Job {
+        command: meta.command.iter().map(OsString::from).collect(),
+        directory,
+        stdin: options.stdin.clone(),
+        output: options.output,
+        timeout: options.timeout,
+        limits: Limits::default(),
+    };
+    if input_hash(&job)? != meta.input_hash {
+        return Err(ReplayError::OtherInput);
+    }
+    Ok((target, job))
+}
+
+/// The first difference between two runs in what they did; what the launcher noted on the side,
+/// such as the strategy, does not count.
+pub fn compare(recorded: &Run, replayed: &Run) -> Option<Difference> {
+    let common = recorded.events.len().min(replayed.events.len());
+    let differs = |at: &usize| !same_event(recorded, replayed, *at);
+    if let Some(event) = (0..common).find(differs) {
+        return Some(difference(recorded, replayed, event));
+    }
+    // Where the clock or the room ended the run, the point of the end means nothing.
+    let cut = matches!(recorded.meta.outcome, Outcome::TimedOut | Outcome::CutShort);
+    let same_end = recorded.meta.outcome == replayed.meta.outcome
+        && (cut
+            || recorded.events.len() == replayed.events.len()
+                && message(recorded) == message(replayed));
+    (!same_end).then(|| difference(recorded, replayed, common))
+}
+
+fn difference(recorded: &Run, replayed: &Run, event: usize) -> Difference {
+    Difference {
+        event,
+        recorded: Step(recorded, event).to_string(),
+        replayed: Step(replayed, event).to_string(),
+    }
+}
+
+fn message(run: &Run) -> Option<&str> {
+    run.meta
+        .failure
+        .as_ref()
+        .map(|failure| failure.message.as_str())
+}
+
+fn row(run: &Run, at: usize) -> Option<Event> {
+    run.events.get(EventId(u32::try_from(at).ok()?))
+}
+
+/// The same thread did the same at the same place to the same thing with the same value. Ids are
+/// compared by what they stand for: each run has its own tables.
+fn same_event(a: &Run, b: &Run, at: usize) -> bool {
+    let (Some(x), Some(y)) = (row(a, at), row(b, at)) else {
+        return false;
+    };
+    let plain = |event: &Event| (event.kind, event.size, event.flags, event.old);
+    let same_value = match (x.value, y.value) {
+        (Some(Value::Address(p)), Some(Value::Address(q))) => a.location(p) == b.location(q),
+        (p, q) => p == q,
+    };
+    plain(&x) == plain(&y)
+        && same_value
+        && a.meta.thread(x.thread).name == b.meta.thread(y.thread).name
+        && a.meta.site(x.site) == b.meta.site(y.site)
+        && a.location(x.location) == b.location(y.location)
+}
+
+/// An event as a person reads it, or the end of the run.
+struct Step<'a>(&'a Run, usize);
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Step(run, at) = *self;
+        let Some(event) = row(run, at) else {
+            let how = message(run).unwrap_or(run.meta.outcome.name());
+            return write!(f, "the run ended: {how}");
+        };
+        write!(
+            f,
+            "{}: {}",
+            run.meta.thread(event.thread).name,
+            event.kind.name()
+        )?;
+        let location = run.location(event.location);
+        if !location.is_empty() {
+            write!(f, " {location}")?;
+        }
+        match event.value {
+            Some(Value::Bits(bits)) => write!(f, " = {bits}")?,
+            Some(Value::Address(place)) => write!(f, " = &{}", run.location(place))?,
+            None => {}
+        }
+        let site = run.meta.site(event.site);
+        if site.line != 0 {
+            write!(f, " at {}:{} in {}", site.file, site.line, site.function)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unsnarl_trace::{
+        EventKind, Events, LocationId, RunMeta, SiteId, StackId, ThreadId, ThreadRow,
+    };
+
+    /// A run of one thread that reads these values of `x`.
+    fn run(values: &[u64], outcome: Outcome) -> Run {
+        let event = |value: u64| Event {
+            seq: 0,
+            thread: ThreadId(0),
+            kind: EventKind::Read,
+            site: SiteId(0),
+            location: LocationId(1),
+            size: 4,
+            flags: 0,
+            value: Some(Value::Bits(value)),
+            old: None,
+            stack: StackId(0),
+        };
+        let rows: Vec<Event> = values.iter().copied().map(event).collect();
+        Run {
+            meta: RunMeta {
+                outcome,
+                threads: vec![ThreadRow {
+                    name: "main".into(),
+                    ..ThreadRow::default()
+                }],
+                ..RunMeta::default()
+            },
+            locations: vec![String::new(), "x".into()],
+            events: Events::from_rows(&rows),
+            damage: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn equal_runs_do_not_differ() {
+        assert_eq!(
+            compare(
+                &run(&[1, 2], Outcome::Passed),
+                &run(&[1, 2], Outcome::Passed)
+            ),
+            None
+        );
+    }
+
+    #[test]
+    fn the_first_difference_names_both_sides() {
+        let found = compare(
+            &run(&[1, 2, 3], Outcome::Passed),
+            &run(&[1, 5, 6], Outcome::Passed),
+        )
+        .unwrap();
+        assert_eq!(
+            (
+                found.event,
+                found.recorded.as_str(),
+                found.replayed.as_str()
+            ),
+            (1, "main: read x = 2", "main: read x = 5")
+        );
+    }
+
+    #[test]
+    fn one_goes_on_where_the_other_ends() {
+        let found = compare(&run(&[1], Outcome::Passed), &run(&[1, 2], Outcome::Passed)).unwrap();
+        assert_eq!(
+            (found.event, found.recorded.as_str()),
+            (1, "the run ended: passed")
+        );
+        let found = compare(&run(&[1], Outcome::Passed), &run(&[1], Outcome::Failed)).unwrap();
+        assert_eq!(found.replayed, "the run ended: failed");
+    }
+
+    #[test]
+    fn where_the_clock_ended_the_run_the_prefix_counts() {
+        assert_eq!(
+            compare(
+                &run(&[1, 2], Outcome::TimedOut),
+                &run(&[1, 2, 3], Outcome::TimedOut)
+            ),
+            None
+        );
+        assert!(
+            compare(
+                &run(&[1, 2], Outcome::TimedOut),
+                &run(&[1, 2, 3], Outcome::Passed)
+            )
+            .is_some()
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! Looks at a program before its first run: what cannot be recorded is refused with the next step.
+
+use crate::{
+    assemble::{Instrumented, Program, ProgramError},
+    wrapper::compiler::{in_path, is_executable},
+};
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// A program that can be recorded.
+pub struct Target {
+    /// Its file and debug info.
+    pub program: Program,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Why a program cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// No such file, or none in the search path.
+    #[error("there is no program {name}{}", hint.as_deref().unwrap_or("\n  next: check the name; relative names start at the current folder"))]
+    NotFound {
+        /// As given.
+        name: String,
+        /// A better name.
+        hint: Option<String>,
+    },
+    /// A file that nobody may execute.
+    #[error("{0} is not executable\n  next: name the program that was built, or chmod +x it")]
+    NotExecutable(String),
+    /// A shell script or the like.
+    #[error(
+        "{0} is a script, not a program\n  next: record the program that it starts (libtool keeps it under .libs/)"
+    )]
+    Script(String),
+    /// Not for this machine, damaged, or unreadable.
+    #[error("{0}\n  next: build it again with `unsnarl cc`")]
+    Unreadable(#[from] ProgramError),
+    /// Linked with the compiler's own runtime.
+    #[error(
+        "{0} already holds libtsan, the compiler's own thread sanitizer, which excludes the recorder's\n  \
+         next: build it with `unsnarl cc` (as in CC=\"unsnarl cc\" make) and without -fsanitize=thread at the link"
+    )]
+    Libtsan(String),
+    /// Not instrumented.
+    #[error(
+        "{0} was not built for recording\n  next: build it with `unsnarl cc` (as in CC=\"unsnarl cc\" make), then record again"
+    )]
+    NotInstrumented(String),
+}
+
+/// Finds the program that a command names and checks that it can be recorded.
+pub fn open(name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
+    let shown = name.to_string_lossy().into_owned();
+    let path = find(name, directory)?;
+    if is_script(&path) {
+        return Err(TargetError::Script(shown));
+    }
+    let program = Program::open(&path)?;
+    match program.is_instrumented() {
+        Instrumented::ByUnsnarl => {}
+        Instrumented::ByLibtsan => return Err(TargetError::Libtsan(shown)),
+        Instrumented::No => return Err(TargetError::NotInstrumented(shown)),
+    }
+    let mut warnings = Vec::new();
+    if !program.has_debug_info() {
+        warnings.push(format!(
+            "{shown} has no debug info: sites will have no lines and variables no names\n  \
+             next: build it with -g (`unsnarl cc` adds it) and don't strip it"
+        ));
+    }
+    Ok(Target { program, warnings })
+}
+
+/// The program's file by an absolute path.
+fn find(name: &OsStr, directory: &Path) -> Result<PathBuf, TargetError> {
+    let shown = name.to_string_lossy().into_owned();
+    let here = directory.join(name);
+    if !shown.contains('/') {
+        return in_path(name).ok_or_else(|| TargetError::NotFound {
+            hint: is_executable(&here)
+                .then(|| format!(" in PATH\n  next: say ./{shown} to mean the one in this folder")),
+            name: shown,
+        });
+    }
+    match fs::metadata(&here) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(TargetError::NotFound {
+            name: shown,
+            hint: None,
+        }),
+        Err(cause) => Err(ProgramError::Read { path: here, cause }.into()),
+        Ok(_) if is_executable(&here) => Ok(here),
+        Ok(_) => Err(TargetError::NotExecutable(shown)),
+    }
+}
+
+fn is_script(path: &Path) -> bool {
+    use io::Read;
+    let mut start = [0; 2];
+    fs::File::open(path)
+        .and_then(|mut file| file.read_exact(&mut start))
+        .is_ok()
+        && start == *b"#!"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(name: &str, directory: &Path) -> TargetError {
+        open(OsStr::new(name), directory).err().expect("refused")
+    }
+
+    #[test]
+    fn what_is_no_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, mode: u32| {
+            use std::os::unix::fs::PermissionsExt;
+            let file = folder.path().join(name);
+            fs::write(&file, "#!/bin/sh\n").unwrap();
+            fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        write("text", 0o644);
+        write("script", 0o755);
+        assert!(matches!(
+            refusal("./nothing", folder.path()),
+            TargetError::NotFound { .. }
+        ));
+        assert!(matches!(
+            refusal("./text", folder.path()),
+            TargetError::NotExecutable(_)
+        ));
+        assert!(matches!(
+            refusal("./script", folder.path()),
+            TargetError::Script(_)
+        ));
+        assert!(matches!(
+            refusal("/bin/ls", folder.path()),
+            TargetError::NotInstrumented(_)
+        ));
+        let hint = refusal("script", folder.path()).to_string();
+        assert!(hint.contains("./script"), "{hint}");
+    }
+}
