@@ -213,24 +213,30 @@ fn contrast(view: &View, triple: &Triple) -> String {
         remote: view.key(triple.remote),
         second: view.key(triple.second),
     };
-    let here = view.place(triple.first);
-    let (remote, second) = (view.place(triple.remote), view.place(triple.second));
-    let between = if here.line == second.line && here.file == second.file {
-        format!("within {}", line(&here, &remote))
-    } else {
-        format!(
-            "between {} and {}",
-            line(&here, &remote),
-            line(&second, &remote).trim_start_matches("line ")
-        )
-        .replacen("between line", "between lines", 1)
-    };
+    let (first, second) = (view.place(triple.first), view.place(triple.second));
+    let remote = view.place(triple.remote);
+    let one_line = (&first.file, first.line) == (&second.file, second.line);
     match (counts.triple_runs(key), counts.passing()) {
         (_, 0) => String::new(),
-        (0, of) => format!(
-            "{} no other thread's line {} ran {between}.",
+        (0, of) if one_line && (&remote.file, remote.line) == (&first.file, first.line) => {
+            format!(
+                "{} every thread's line {} ran as one step.",
+                in_runs(of, of),
+                first.line
+            )
+        }
+        (0, of) if one_line => format!(
+            "{} {} ran before or after line {} as a whole.",
             in_runs(of, of),
-            remote.line
+            line(&remote, &first),
+            first.line
+        ),
+        (0, of) => format!(
+            "{} {} ran before line {} or after {}.",
+            in_runs(of, of),
+            line(&remote, &first),
+            first.line,
+            line(&second, &first)
         ),
         (runs, of) => format!(
             "{} that happens too, without harm there.",

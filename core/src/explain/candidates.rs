@@ -69,12 +69,29 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     let mut found = after_free(view);
     found.extend(interrupted(view));
     found.extend(reordered(view));
-    found.extend(missing(view));
-    if budget.stop().is_none() {
-        found.extend(coupled(view, budget));
-    }
+    let couples = match budget.stop() {
+        None => coupled(view, budget),
+        Some(_) => Vec::new(),
+    };
+    found.extend(
+        missing(view)
+            .into_iter()
+            .filter(|one| !is_half(one, &couples)),
+    );
+    found.extend(couples);
     found.sort_by_key(|candidate| (candidate.cost, candidate.at, rows(view, &candidate.story)));
     found
+}
+
+/// A missing pair that came late after all is told better with the pair that came in time.
+fn is_half(candidate: &Candidate, couples: &[Candidate]) -> bool {
+    let Story::Missing { reader: row, .. } = candidate.story else {
+        return false;
+    };
+    let about = |couple: &CoupledPairs| couple.second.head == row || couple.first.head == row;
+    couples
+        .iter()
+        .any(|other| matches!(&other.story, Story::MultiVariable(couple) if about(couple)))
 }
 
 fn distance(view: &View, rows: &[EventId]) -> u32 {

@@ -12,6 +12,8 @@ mod locking;
 mod order;
 mod sequential;
 mod slice;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use crate::{

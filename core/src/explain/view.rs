@@ -220,6 +220,9 @@ impl<'a> View<'a> {
             step.access = self.event(read).kind.name().to_owned();
             step.location = self.run.location(self.event(read).location).to_owned();
             step.event = read.0;
+            if step.place.text.is_empty() {
+                step.place.text = self.place(read).text;
+            }
         }
         Some(step)
     }

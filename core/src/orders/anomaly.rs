@@ -23,13 +23,11 @@ pub enum AnomalyKind {
     LockWhileHeld,
     /// A thread was joined that was never forked.
     JoinWithoutFork,
-    /// A thread was joined before its last event.
-    JoinBeforeEnd,
     /// A thread other than the first began without a fork.
     BeginWithoutFork,
     /// A thread was forked after it had run.
     ForkAfterBegin,
-    /// A thread has events after its end.
+    /// A thread has events after its end or after it was joined.
     EventAfterEnd,
     /// A row's kind is not known.
     UnknownKind,
@@ -46,10 +44,9 @@ impl fmt::Display for AnomalyKind {
             Self::UnlockWithoutLock => "a lock is released that nobody holds",
             Self::LockWhileHeld => "a lock is taken while another thread holds it",
             Self::JoinWithoutFork => "a thread is joined that was never created",
-            Self::JoinBeforeEnd => "a thread is joined before its end",
             Self::BeginWithoutFork => "a thread begins that was never created",
             Self::ForkAfterBegin => "a thread is created after it has run",
-            Self::EventAfterEnd => "a thread goes on after its end",
+            Self::EventAfterEnd => "a thread goes on after its end or after it was joined",
             Self::UnknownKind => "an event's kind is not known",
             Self::UnknownLocation => "an event's location is not in the table",
             Self::TooManyThreads => "there are more threads than orders are worked out for",

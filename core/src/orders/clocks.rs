@@ -369,20 +369,20 @@ impl<'a> Pass<'a> {
         let Some(other) = self.threads.get_mut(usize::from(child)) else {
             return self.tell(row, AnomalyKind::JoinWithoutFork);
         };
-        let (forked, ended) = (other.forked, other.ended);
-        let clock = match ended {
-            true => other.clock.clone(),
-            false => own_entry(&mut self.threads, child, row)
-                .cloned()
-                .unwrap_or_default(),
+        let forked = other.forked;
+        if !other.ended {
+            own_entry(&mut self.threads, child, row);
+        }
+        let Some(other) = self.threads.get_mut(usize::from(child)) else {
+            return;
         };
+        other.ended = true;
+        let clock = other.clock.clone();
         if let Some(thread) = self.threads.get_mut(usize::from(t)) {
             learn(&mut thread.clock, &mut self.learned, row, t, &clock);
         }
         if !forked {
             self.tell(row, AnomalyKind::JoinWithoutFork);
-        } else if !ended {
-            self.tell(row, AnomalyKind::JoinBeforeEnd);
         }
     }
 

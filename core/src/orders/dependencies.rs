@@ -92,7 +92,7 @@ impl State {
                 DependencyKind::Output
             };
             let direct = match kind {
-                DependencyKind::Flow => !self.reading.contains(&thread),
+                DependencyKind::Flow => !self.has_read(thread),
                 _ => self.reading.is_empty(),
             };
             found(Dependency {
@@ -110,6 +110,10 @@ impl State {
         } else {
             self.note_reader(thread, tail);
         }
+    }
+
+    fn has_read(&self, thread: u16) -> bool {
+        matches!(self.readers.get(usize::from(thread)), Some(Some(_)))
     }
 
     fn anti(

@@ -255,7 +255,7 @@ fn anomalies_are_told() {
             3: a lock is released by a thread that does not hold it
             4: a lock is released that nobody holds
             6: a lock is taken while another thread holds it
-            8: a thread goes on after its end
+            8: a thread goes on after its end or after it was joined
             10: a thread is joined that was never created
         "#]],
     );

@@ -9,7 +9,7 @@ use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 pub struct Triple {
     /// First access of the interrupted thread.
     pub first: EventId,
-    /// The last access in between by another thread that makes it unserializable.
+    /// An access in between by another thread that makes it unserializable.
     pub remote: EventId,
     /// The interrupted thread's next access to the location.
     pub second: EventId,
@@ -17,7 +17,8 @@ pub struct Triple {
     pub location: LocationId,
 }
 
-/// Calls back for each unserializable triple, location by location.
+/// Calls back for each unserializable triple, location by location; of many accesses in between the last
+/// one comes first.
 pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
     let mut last: Vec<Option<(EventId, EventKind)>> = Vec::new();
     for location in accesses.shared() {
@@ -42,12 +43,14 @@ pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
                     first,
                 )
             {
-                found(Triple {
+                let triple = Triple {
                     first,
                     remote,
                     second: row,
                     location,
-                });
+                };
+                found(triple);
+                earlier(run, accesses, triple, &mut found);
             }
             *mine = Some((row, kind));
             if kind.writes() {
@@ -56,6 +59,26 @@ pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
             if kind.reads() {
                 reads.note(thread, row);
             }
+        }
+    }
+}
+
+/// Other accesses in between of the same class as the last one: each of them alone would do as well.
+fn earlier(run: &Run, accesses: &Accesses, triple: Triple, found: &mut impl FnMut(Triple)) {
+    const LOOKED_AT: usize = 64;
+    let Some((thread, _)) = access(run, triple.second) else {
+        return;
+    };
+    let writes = access(run, triple.remote).is_some_and(|(_, kind)| kind.writes());
+    let before = accesses.before(triple.location, triple.remote).iter();
+    for &remote in before
+        .rev()
+        .take(LOOKED_AT)
+        .take_while(|row| **row > triple.first)
+    {
+        let same = |(by, kind): (u16, EventKind)| by != thread && kind.writes() == writes;
+        if access(run, remote).is_some_and(same) {
+            found(Triple { remote, ..triple });
         }
     }
 }

@@ -1,0 +1,435 @@
+//! Explanations of traces, as a person reads them.
+
+use crate::{Budget, StopReason, explain, fixture::corpus, render, unexplained};
+use expect_test::{Expect, expect};
+
+fn check(passing: &[&str], failing: &[&str], expected: Expect) {
+    let corpus = corpus(passing, failing);
+    let outcome = explain(&corpus, &Budget::unlimited());
+    assert_eq!(outcome.stopped, StopReason::Complete);
+    let mut text: String = outcome.findings.iter().map(render::text).collect();
+    text.push_str(&render::unexplained(
+        &corpus,
+        &unexplained(&corpus, &outcome.findings),
+    ));
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+    expected.assert_eq(&text);
+}
+
+const FORKS: &str = r#"
+    file bank.c
+    start main.1 payroll
+    start main.2 cash_machine
+    main fork main.1 @72 main "pthread_create(&threads[0], NULL, payroll, NULL);"
+    main fork main.2 @73 main "pthread_create(&threads[1], NULL, cash_machine, NULL);"
+"#;
+const DEPOSIT: &str = r#"
+    main.1 lock account.lock @40 deposit "pthread_mutex_lock(&account.lock);"
+    main.1 R account.balance =B0 @41 deposit "account.balance += amount;"
+    main.1 W account.balance =B1 @41 deposit "account.balance += amount;"
+    main.1 unlock account.lock @43 deposit "pthread_mutex_unlock(&account.lock);"
+"#;
+const LOOK: &str = r#"
+    main.2 lock account.lock @48 withdraw "pthread_mutex_lock(&account.lock);"
+    main.2 R account.balance =B0 @49 withdraw "long available = account.balance;"
+    main.2 unlock account.lock @50 withdraw "pthread_mutex_unlock(&account.lock);"
+"#;
+const TAKE: &str = r#"
+    main.2 lock account.lock @56 withdraw "pthread_mutex_lock(&account.lock);"
+    main.2 W account.balance =B1 @57 withdraw "account.balance = available - amount - fee;"
+    main.2 unlock account.lock @59 withdraw "pthread_mutex_unlock(&account.lock);"
+"#;
+const CHECK: &str = r#"
+    main join main.1 @75 main "pthread_join(threads[i], NULL);"
+    main join main.2 @75 main "pthread_join(threads[i], NULL);"
+    main R account.balance =B0 @79 main "assert(account.balance == 450);"
+"#;
+const FAILS: &str = "main fails @79 assertion `account.balance == 450` failed";
+
+/// Parts in this order, with the values that each reads and writes.
+fn play(parts: &[(&str, i64, i64)]) -> String {
+    let text = |(part, old, new): &(&str, i64, i64)| {
+        part.replace("B0", &old.to_string())
+            .replace("B1", &new.to_string())
+    };
+    parts.iter().map(text).collect()
+}
+
+#[test]
+fn bank_account_with_two_critical_sections() {
+    let first = play(&[
+        (FORKS, 0, 0),
+        (DEPOSIT, 300, 500),
+        (LOOK, 500, 0),
+        (TAKE, 0, 450),
+        (CHECK, 450, 0),
+    ]);
+    let second = play(&[
+        (FORKS, 0, 0),
+        (LOOK, 300, 0),
+        (TAKE, 0, 250),
+        (DEPOSIT, 250, 450),
+        (CHECK, 450, 0),
+    ]);
+    let fails = play(&[
+        (FORKS, 0, 0),
+        (LOOK, 300, 0),
+        (DEPOSIT, 300, 500),
+        (TAKE, 0, 250),
+        (CHECK, 250, 0),
+        (FAILS, 0, 0),
+    ]);
+    check(
+        &[&first, &second, &first, &second, &first],
+        &[&fails],
+        expect![[r#"
+            error: another thread's update of `account.balance` was lost
+              cash_machine (main.2) read account.balance = 300 at bank.c:49 and wrote 250 at line 57;
+              in between payroll (main.1) wrote 500 at bank.c:41.
+
+               main.2  bank.c:49  long available = account.balance;            reads 300
+               main.1  bank.c:41  account.balance += amount;                   writes 500        <- in between
+               main.2  bank.c:57  account.balance = available - amount - fee;  writes 250        500 is gone
+               main    bank.c:79  assert(account.balance == 450);              reads 250, fails
+
+              Each access holds `account.lock`, but the two critical sections of withdraw are one step in
+              meaning.
+              In all 5 passing runs line 41 ran before line 49 or after line 57.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+    check(
+        &[],
+        &[&fails],
+        expect![[r#"
+            error: another thread's update of `account.balance` was lost
+              cash_machine (main.2) read account.balance = 300 at bank.c:49 and wrote 250 at line 57;
+              in between payroll (main.1) wrote 500 at bank.c:41.
+
+               main.2  bank.c:49  long available = account.balance;            reads 300
+               main.1  bank.c:41  account.balance += amount;                   writes 500        <- in between
+               main.2  bank.c:57  account.balance = available - amount - fee;  writes 250        500 is gone
+               main    bank.c:79  assert(account.balance == 450);              reads 250, fails
+
+              Each access holds `account.lock`, but the two critical sections of withdraw are one step in
+              meaning.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
+    );
+}
+
+#[test]
+fn table_cleared_too_early() {
+    let start = r#"
+        start main.1 consume
+        start main.2 print_heading
+        main W table =&block @60 main "table = new_table();"
+        main fork main.1 @61 main "pthread_create(&consumer, NULL, consume, NULL);"
+        main fork main.2 @62 main "pthread_create(&printer, NULL, print_heading, title);"
+    "#;
+    let consume = r#"
+        main.1 R table =&block @34 consume "for (int i = 0; i < table->used; i++)"
+        main.1 R `heap(a.c:20 by main #0)` =4 @34 consume "for (int i = 0; i < table->used; i++)"
+    "#;
+    let drop = r#"
+        main.2 end
+        main join main.2 @64 main "pthread_join(printer, NULL);"
+        main R table =&block @54 drop_table "struct table *old = table;"
+        main W table =0 size=8 @55 drop_table "table = NULL;"
+    "#;
+    let fails = r#"
+        main.1 R table =0 size=8 @34 consume "for (int i = 0; i < table->used; i++)"
+        main.1 fails @34 segmentation fault
+    "#;
+    let passes = [start, consume, consume, drop].concat();
+    check(
+        &[passes.as_str(); 6],
+        &[&[start, consume, drop, fails].concat()],
+        expect![[r#"
+            error: `table` was cleared while consume (main.1) still used it
+              main set table = NULL at test.c:55 before consume (main.1) read it at line 34.
+
+               main.1  test.c:34  for (int i = 0; i < table->used; i++)  reads a pointer
+               main    test.c:55  table = NULL;                          writes NULL        <- too early
+               main.1  test.c:34  for (int i = 0; i < table->used; i++)  reads NULL, fails
+
+              Nothing orders the two: main joins main.2 but not main.1 before.
+              In all 6 passing runs line 34 ran first.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+    check(
+        &[passes.as_str(); 6],
+        &[&[start, drop, fails].concat()],
+        expect![[r#"
+            error: `table` was cleared while consume (main.1) still used it
+              main set table = NULL at test.c:55 before consume (main.1) read it at line 34.
+
+               main    test.c:55  table = NULL;                          writes NULL        <- too early
+               main.1  test.c:34  for (int i = 0; i < table->used; i++)  reads NULL, fails
+
+              Nothing orders the two: main joins main.2 but not main.1 before.
+              In all 6 passing runs line 34 ran first.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+#[test]
+fn session_used_before_its_bandwidth_is_set() {
+    let start = r#"
+        start main.1 event_loop
+        main W `session->peers` =3 @54 session_new "session->peers = peers;"
+        main fork main.1 @55 session_new "pthread_create(&session->events, NULL, event_loop, session);"
+    "#;
+    let set = r#"main W `session->bandwidth` =&b @56 session_new "session->bandwidth = bandwidth_new(4096);"
+    "#;
+    let take = r#"
+        main.1 R `session->peers` =3 @44 event_loop "for (int peer = 0; peer < session->peers; peer++)"
+        main.1 R `session->bandwidth` =VALUE size=8 @33 bandwidth_take "assert(session->bandwidth != NULL);"
+    "#;
+    let fails = "main.1 fails @33 assertion `session->bandwidth != NULL` failed";
+    let passes = [start, set, &take.replace("VALUE", "&b")].concat();
+    check(
+        &[passes.as_str(); 5],
+        &[&[start, &take.replace("VALUE", "0"), fails].concat()],
+        expect![[""]],
+    );
+}
+
+#[test]
+fn two_variables_half_new() {
+    let feed = |n: i64| {
+        format!(
+            r#"
+        main.1 W stats.sum ={} @9 feed "stats.sum += value;"
+        "#,
+            n * 10
+        )
+    };
+    let count = |n: i64| {
+        format!(
+            r#"
+        main.1 W stats.count ={n} @12 feed "stats.count++;"
+        "#
+        )
+    };
+    let sum_read = |n: i64| {
+        format!(
+            r#"
+        main.2 R stats.sum ={} @21 report "long sum = stats.sum;"
+        "#,
+            n * 10
+        )
+    };
+    let count_read = |n: i64| {
+        format!(
+            r#"
+        main.2 R stats.count ={n} @22 report "long count = stats.count;"
+        "#
+        )
+    };
+    let new = [feed(1), count(1), sum_read(1), count_read(1)].concat();
+    let old = [sum_read(0), count_read(0), feed(1), count(1)].concat();
+    let half = [
+        feed(1),
+        sum_read(1),
+        count_read(0),
+        count(1),
+        "main.2 fails @23 assertion `sum == 10 * count` failed".into(),
+    ]
+    .concat();
+    check(
+        &[&new, &old, &new, &old, &new],
+        &[&half],
+        expect![[r#"
+            error: `stats.sum` and `stats.count` were read while only one of them was new
+              feed (main.1) wrote stats.sum at test.c:9 and wrote stats.count at line 12;
+              in between report (main.2) read stats.sum at test.c:21 and read stats.count at line 22.
+
+               main.1  test.c:9   stats.sum += value;        writes 10
+               main.2  test.c:21  long sum = stats.sum;      reads 10   <- in between
+               main.2  test.c:22  long count = stats.count;  reads 0    <- in between
+               main.1  test.c:12  stats.count++;             writes 1
+               main.2  test.c:23                             fails
+
+              In all 5 passing runs the two threads have one order for both.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+#[test]
+fn locks_in_opposite_order() {
+    let text = r#"
+        start main.1 execute
+        start main.2 execute
+        main fork main.1 @48 main
+        main fork main.2 @48 main
+        main.1 lock alice.lock @28 transfer "pthread_mutex_lock(&from->lock);"
+        main.2 lock bob.lock @28 transfer "pthread_mutex_lock(&from->lock);"
+        main.1 lock-wait bob.lock @29 transfer "pthread_mutex_lock(&to->lock);"
+        main.2 lock-wait alice.lock @29 transfer "pthread_mutex_lock(&to->lock);"
+        main blocked join main.1 @50 main "pthread_join(threads[i], NULL);"
+        main.1 blocked lock bob.lock @29 transfer "pthread_mutex_lock(&to->lock);"
+        main.2 blocked lock alice.lock @29 transfer "pthread_mutex_lock(&to->lock);"
+        deadlocks
+    "#;
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: main.1 and main.2 wait for each other's lock
+          execute (main.1) holds `alice.lock` (test.c:28) and waits for `bob.lock` (test.c:29);
+          execute (main.2) holds `bob.lock` (test.c:28) and waits for `alice.lock` (test.c:29).
+
+           main.1  test.c:28  pthread_mutex_lock(&from->lock);  locks alice.lock      holds it to the end
+           main.2  test.c:28  pthread_mutex_lock(&from->lock);  locks bob.lock        holds it to the end
+           main.1  test.c:29  pthread_mutex_lock(&to->lock);    waits for bob.lock    for ever
+           main.2  test.c:29  pthread_mutex_lock(&to->lock);    waits for alice.lock  for ever
+
+          The same lines lock in both orders: which lock comes first depends on the arguments.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+#[test]
+fn locks_of_which_one_is_forgotten() {
+    let text = r#"
+        main.1 lock m @28 work "pthread_mutex_lock(&m);"
+        main.1 end
+        main.2 lock-wait m @38 other "pthread_mutex_lock(&m);"
+        main.2 blocked lock m @38 other "pthread_mutex_lock(&m);"
+        deadlocks
+    "#;
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: other (main.2) waits for `m`, which is never unlocked
+          other (main.2) waits at test.c:38;
+          work (main.1) locked it at test.c:28 and did not unlock it.
+
+           main.1  test.c:28  pthread_mutex_lock(&m);  locks m      never unlocked
+           main.2  test.c:38  pthread_mutex_lock(&m);  waits for m  for ever
+
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+#[test]
+fn wakeup_that_came_before_the_wait() {
+    let text = r#"
+        start main.1 wait_for_it
+        start main.2 waker
+        main.1 R done =0 @14 wait_for_it "if (!done)"
+        main.2 W done =1 @23 waker "done = 1;"
+        main.2 signal ready =0 @24 waker "pthread_cond_signal(&ready);"
+        main.1 lock m @15 wait_for_it "pthread_mutex_lock(&m);"
+        main.1 wait ready @16 wait_for_it "pthread_cond_wait(&ready, &m);"
+        main.1 unlock m @16 wait_for_it "pthread_cond_wait(&ready, &m);"
+        main blocked join main.1 @30 main "pthread_join(a, NULL);"
+        main.1 blocked condition ready @16 wait_for_it "pthread_cond_wait(&ready, &m);"
+        deadlocks
+    "#;
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: wait_for_it (main.1) waits for a signal that was already sent
+          waker (main.2) signalled `ready` at test.c:24 while nobody waited;
+          main.1 began to wait at test.c:16.
+
+           main.1  test.c:14  if (!done)                      reads 0
+           main.2  test.c:24  pthread_cond_signal(&ready);    signals ready    nobody waits
+           main.1  test.c:16  pthread_cond_wait(&ready, &m);  waits for ready  for ever
+
+          It last checked `done` at test.c:14, before the signal.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+#[test]
+fn use_after_free() {
+    let text = r#"
+        start main.1 worker
+        main alloc `heap(a.c:20 by main #0)` =16 @20 main "job = malloc(sizeof *job);"
+        main.1 R job =&`heap(a.c:20 by main #0)` @31 worker "use(job->size);"
+        main free `heap(a.c:20 by main #0)` @40 main "free(job);"
+        main.1 R `heap(a.c:20 by main #0)+8` =7 @31 worker "use(job->size);"
+        main.1 fails @32 segmentation fault
+    "#;
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: `job->size` was freed while worker (main.1) still used it
+          main freed it at test.c:40 before worker (main.1) read it at line 31.
+
+           main.1  test.c:31  use(job->size);  reads a pointer
+           main    test.c:40  free(job);       frees the heap block from a.c:20  <- too early
+           main.1  test.c:31  use(job->size);  reads 7                           after it was freed
+           main.1  test.c:32                   fails
+
+          Nothing orders the two.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+#[test]
+fn sequential_bug() {
+    let run = |n: usize| {
+        format!(
+            "main R sum =4 @26\n{}main R sum =4 @27\nmain fails @27 assertion `sum == 5` failed",
+            "main.1 W x\n".repeat(n)
+        )
+    };
+    let texts: Vec<String> = (0..25).map(run).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    check(
+        &[],
+        &texts,
+        expect![[r#"
+        note: every one of 25 different orders fails at test.c:27 (assertion `sum == 5`)
+          This does not depend on the schedule: it is not a concurrency bug.
+    "#]],
+    );
+    check(
+        &[],
+        &texts[..1],
+        expect![[r#"
+        failed-0 failed without an explanation: assertion `sum == 5` failed at test.c:27.
+        No passing run was recorded to compare with: record more runs.
+    "#]],
+    );
+}
+
+#[test]
+fn nothing_failed() {
+    let corpus = corpus(&["main W x", "main W x"], &[]);
+    expect![[r#"
+        Nothing failed: 2 runs passed. To look for failures: unsnarl record --until-failing 1 -- 
+    "#]]
+    .assert_eq(&render::nothing_failed(&corpus));
+    assert!(explain(&corpus, &Budget::unlimited()).findings.is_empty());
+}
+
+#[test]
+fn cancelled() {
+    let budget = Budget::unlimited();
+    budget.cancel();
+    let outcome = explain(&corpus(&[], &["main W x @1\nmain fails @1"]), &budget);
+    assert_eq!(outcome.stopped, StopReason::Cancelled);
+}
