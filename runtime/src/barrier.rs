@@ -3,7 +3,7 @@
 use crate::{
     entry::entry,
     log,
-    mutex::ready,
+    mutex::ready_at,
     objects,
     real::real,
     scheduler,
@@ -17,7 +17,7 @@ const SERIAL_THREAD: c_int = -1;
 
 unsafe extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, pc: u64) -> c_int {
     let library = real!("pthread_barrier_init", fn(usize, usize, u32) -> c_int);
-    if ready(pc).is_some() && controlled() {
+    if ready_at(barrier, pc).is_some() && controlled() {
         objects::at(barrier).reset();
         objects::at(barrier).value.set(i64::from(count));
     }
@@ -27,7 +27,7 @@ unsafe extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, 
 
 unsafe extern "C-unwind" fn wait(barrier: usize, pc: u64) -> c_int {
     let library = real!("pthread_barrier_wait", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(barrier, pc) {
         Some(this) if controlled() => arrive(this, barrier, pc),
         Some(this) => {
             log::sync(this, RecordKind::BarrierArrive, pc, barrier, 0);
@@ -68,7 +68,7 @@ fn release_waiters(barrier: usize) {
 
 unsafe extern "C-unwind" fn destroy(barrier: usize, pc: u64) -> c_int {
     let library = real!("pthread_barrier_destroy", fn(usize) -> c_int);
-    if ready(pc).is_some() && controlled() {
+    if ready_at(barrier, pc).is_some() && controlled() {
         objects::at(barrier).reset();
     }
     // SAFETY: the program's own call.

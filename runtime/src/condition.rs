@@ -3,7 +3,7 @@
 use crate::{
     entry::entry,
     log,
-    mutex::{self, ready},
+    mutex::{self, ready_at},
     objects,
     real::real,
     scheduler,
@@ -108,7 +108,7 @@ fn free_wait(
 
 pub unsafe extern "C-unwind" fn wait(condition: usize, lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_cond_wait" @ c"GLIBC_2.3.2", fn(usize, usize) -> c_int);
-    match ready(pc) {
+    match ready_at(condition, pc) {
         Some(this) if controlled() => {
             wait_until(this, condition, lock, 0, pc);
             0
@@ -134,7 +134,7 @@ pub unsafe extern "C-unwind" fn timed_wait(
         "pthread_cond_timedwait" @ c"GLIBC_2.3.2",
         fn(usize, usize, *const libc::timespec) -> c_int
     );
-    match ready(pc) {
+    match ready_at(condition, pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own argument.
             let deadline = unsafe { time::deadline(until) };
@@ -158,7 +158,7 @@ unsafe extern "C-unwind" fn clock_wait(
         "pthread_cond_clockwait",
         fn(usize, usize, c_int, *const libc::timespec) -> c_int
     );
-    match ready(pc) {
+    match ready_at(condition, pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own argument. All virtual clocks show the same time.
             let deadline = unsafe { time::deadline(until) };
@@ -185,7 +185,7 @@ pub fn notify(this: &Thread, condition: usize, all: bool, pc: u64) {
 
 pub unsafe extern "C-unwind" fn signal(condition: usize, pc: u64) -> c_int {
     let library = real!("pthread_cond_signal" @ c"GLIBC_2.3.2", fn(usize) -> c_int);
-    let this = ready(pc);
+    let this = ready_at(condition, pc);
     match this {
         Some(this) if controlled() => {
             notify(this, condition, false, pc);
@@ -200,7 +200,7 @@ pub unsafe extern "C-unwind" fn signal(condition: usize, pc: u64) -> c_int {
 
 pub unsafe extern "C-unwind" fn broadcast(condition: usize, pc: u64) -> c_int {
     let library = real!("pthread_cond_broadcast" @ c"GLIBC_2.3.2", fn(usize) -> c_int);
-    let this = ready(pc);
+    let this = ready_at(condition, pc);
     match this {
         Some(this) if controlled() => {
             notify(this, condition, true, pc);
@@ -215,7 +215,7 @@ pub unsafe extern "C-unwind" fn broadcast(condition: usize, pc: u64) -> c_int {
 
 pub unsafe extern "C-unwind" fn destroy(condition: usize, pc: u64) -> c_int {
     let library = real!("pthread_cond_destroy" @ c"GLIBC_2.3.2", fn(usize) -> c_int);
-    if ready(pc).is_some() && controlled() {
+    if ready_at(condition, pc).is_some() && controlled() {
         // The library's own object was never used, and it would wait for waiters that it never had.
         return 0;
     }

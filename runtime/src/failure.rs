@@ -121,6 +121,8 @@ unsafe extern "C-unwind" fn assert_fail(
 ) -> ! {
     if let Some(this) = recording() {
         log::resolve(this);
+        // From here on what is called is not the program's doing.
+        this.inside.set(this.inside.get() + 1);
         if conclude(End::Assert) {
             // SAFETY: the C library's contract: the three are C strings.
             let parts = unsafe { [bytes(expression), bytes(file), bytes(function)] };
@@ -128,7 +130,6 @@ unsafe extern "C-unwind" fn assert_fail(
             header().fail_line.store(line, Relaxed);
             note_failure(this, End::Assert, pc, 0);
         }
-        this.inside.set(this.inside.get() + 1);
     }
     let fail = real!(
         "__assert_fail",
@@ -144,6 +145,7 @@ unsafe extern "C-unwind" fn assert_fail(
 unsafe extern "C-unwind" fn on_abort(pc: u64) -> ! {
     if let Some(this) = recording() {
         log::resolve(this);
+        this.inside.set(this.inside.get() + 1);
         let exception = uncaught_exception();
         let end = if exception.is_some() {
             End::Terminate
@@ -155,7 +157,6 @@ unsafe extern "C-unwind" fn on_abort(pc: u64) -> ! {
             write_message(&[exception.unwrap_or(b"")]);
             note_failure(this, end, pc, 0);
         }
-        this.inside.set(this.inside.get() + 1);
     }
     let abort = real!("abort", fn() -> c_int);
     // SAFETY: ends the process.

@@ -3,6 +3,7 @@
 //! rather than meeting a neighbour's data, and a second free is noticed.
 
 use crate::{
+    access,
     entry::{entry, passing},
     failure, log, memory, modules, scheduler,
     state::{Thread, controlled, recording, unrecorded},
@@ -176,6 +177,8 @@ unsafe fn give_back(this: &Thread, block: *mut c_void, pc: u64) {
         failure::double_free(this, pc, block as usize);
     }
     log::sync(this, RecordKind::Free, pc, block as usize, 0);
+    // SAFETY: the library accesses the block's header, just below it; what is no block faults here.
+    unsafe { access::sample_for(this, block.cast::<u8>().sub(8), 8, pc) };
     // SAFETY: a block of the library that is not free.
     unsafe {
         let bytes = malloc_usable_size(block);

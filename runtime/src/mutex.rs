@@ -1,6 +1,7 @@
 //! Mutexes and spinlocks.
 
 use crate::{
+    access,
     entry::entry,
     log, modules,
     objects::{self, Object},
@@ -105,6 +106,15 @@ pub fn ready(pc: u64) -> Option<&'static Thread> {
     Some(this)
 }
 
+/// As [`ready`], for a step on the object at this address: one that cannot be accessed faults here, at
+/// the program's call, as it would in the library.
+pub fn ready_at(object: usize, pc: u64) -> Option<&'static Thread> {
+    let this = ready(pc)?;
+    // SAFETY: the library would access the object next.
+    unsafe { access::sample_for(this, object as *const u8, 1, pc) };
+    Some(this)
+}
+
 /// Calls the library's lock function and logs whether it got the lock.
 fn free_lock(
     this: Option<&Thread>,
@@ -126,7 +136,7 @@ fn free_lock(
 
 pub unsafe extern "C-unwind" fn lock(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_lock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(mutex, pc) {
         // SAFETY: the program's own call.
         Some(this) if controlled() => unsafe { lock_until(this, mutex, 0, pc) },
         // SAFETY: the program's own call.
@@ -145,7 +155,7 @@ pub unsafe extern "C-unwind" fn timed_lock(
         "pthread_mutex_timedlock",
         fn(usize, *const libc::timespec) -> c_int
     );
-    match ready(pc) {
+    match ready_at(mutex, pc) {
         // SAFETY: the program's own call.
         Some(this) if controlled() => unsafe { lock_until(this, mutex, time::deadline(until), pc) },
         // SAFETY: the program's own call.
@@ -165,7 +175,7 @@ unsafe extern "C-unwind" fn clock_lock(
         "pthread_mutex_clocklock",
         fn(usize, c_int, *const libc::timespec) -> c_int
     );
-    match ready(pc) {
+    match ready_at(mutex, pc) {
         // SAFETY: the program's own call.
         Some(this) if controlled() => unsafe { lock_until(this, mutex, time::deadline(until), pc) },
         this => free_lock(this, mutex, pc, LockType::Mutex, || {
@@ -189,7 +199,7 @@ pub fn attempt(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
 
 pub unsafe extern "C-unwind" fn try_lock(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_trylock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(mutex, pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own mutex.
             if unsafe { kind(mutex) } == RECURSIVE
@@ -212,7 +222,7 @@ pub unsafe extern "C-unwind" fn try_lock(mutex: usize, pc: u64) -> c_int {
 
 pub unsafe extern "C-unwind" fn unlock(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_unlock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(mutex, pc) {
         // SAFETY: the program's own mutex.
         Some(this) if controlled() => unlock_as(this, mutex, unsafe { kind(mutex) }, pc),
         this => {
@@ -242,7 +252,7 @@ fn unlock_as(this: &Thread, mutex: usize, kind: c_int, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn init(mutex: usize, attributes: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_init", fn(usize, usize) -> c_int);
-    if ready(pc).is_some() && controlled() {
+    if ready_at(mutex, pc).is_some() && controlled() {
         objects::at(mutex).reset();
     }
     // SAFETY: the program's own call; it writes the kind that `kind` reads.
@@ -251,7 +261,7 @@ unsafe extern "C-unwind" fn init(mutex: usize, attributes: usize, pc: u64) -> c_
 
 pub unsafe extern "C-unwind" fn destroy(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_destroy", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(mutex, pc) {
         Some(this) if controlled() => {
             scheduler::decide(this);
             if objects::at(mutex).owner.get() != 0 {
@@ -267,7 +277,7 @@ pub unsafe extern "C-unwind" fn destroy(mutex: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn spin_init(lock: usize, shared: c_int, pc: u64) -> c_int {
     let library = real!("pthread_spin_init", fn(usize, c_int) -> c_int);
-    if ready(pc).is_some() && controlled() {
+    if ready_at(lock, pc).is_some() && controlled() {
         objects::at(lock).reset();
     }
     // SAFETY: the program's own call.
@@ -276,7 +286,7 @@ unsafe extern "C-unwind" fn spin_init(lock: usize, shared: c_int, pc: u64) -> c_
 
 unsafe extern "C-unwind" fn spin_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_spin_lock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => {
             acquire(this, lock, 0, pc, LockType::Spin);
             0
@@ -288,7 +298,7 @@ unsafe extern "C-unwind" fn spin_lock(lock: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn spin_try_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_spin_trylock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => {
             if attempt(this, lock, pc, LockType::Spin) {
                 0
@@ -303,7 +313,7 @@ unsafe extern "C-unwind" fn spin_try_lock(lock: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn spin_unlock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_spin_unlock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => {
             scheduler::decide(this);
             release(this, lock, pc);

@@ -3,7 +3,7 @@
 use crate::{
     entry::entry,
     log,
-    mutex::ready,
+    mutex::ready_at,
     objects,
     real::real,
     scheduler,
@@ -39,7 +39,7 @@ fn end(this: &Thread, once: usize, pc: u64) {
 
 pub unsafe extern "C-unwind" fn once(control: usize, routine: Routine, pc: u64) -> c_int {
     let library = real!("pthread_once", fn(usize, Routine) -> c_int);
-    match ready(pc) {
+    match ready_at(control, pc) {
         Some(this) if controlled() => {
             if begin(this, control, || objects::at(control).value.get() == 1, pc) {
                 // SAFETY: the program's own routine.
@@ -71,7 +71,7 @@ unsafe fn is_initialized(guard: usize) -> bool {
 
 unsafe extern "C-unwind" fn guard_acquire(guard: usize, pc: u64) -> c_int {
     let library = real!("__cxa_guard_acquire", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(guard, pc) {
         Some(this) if controlled() => {
             // SAFETY: the compiler's own guard.
             c_int::from(begin(this, guard, || unsafe { is_initialized(guard) }, pc))
@@ -83,7 +83,7 @@ unsafe extern "C-unwind" fn guard_acquire(guard: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn guard_release(guard: usize, pc: u64) {
     let library = real!("__cxa_guard_release", fn(usize) -> ());
-    match ready(pc) {
+    match ready_at(guard, pc) {
         Some(this) if controlled() && objects::at(guard).owner.get() != 0 => {
             // SAFETY: the compiler's own guard; this thread is the one that initialized it.
             unsafe { (guard as *mut u8).write_volatile(1) };
@@ -96,7 +96,7 @@ unsafe extern "C-unwind" fn guard_release(guard: usize, pc: u64) {
 
 unsafe extern "C-unwind" fn guard_abort(guard: usize, pc: u64) {
     let library = real!("__cxa_guard_abort", fn(usize) -> ());
-    match ready(pc) {
+    match ready_at(guard, pc) {
         Some(this) if controlled() && objects::at(guard).owner.get() != 0 => end(this, guard, pc),
         // SAFETY: the compiler's own call.
         _ => unsafe { library(guard) },

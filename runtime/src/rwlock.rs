@@ -3,7 +3,7 @@
 use crate::{
     entry::entry,
     log,
-    mutex::{self, ready},
+    mutex::{self, ready_at},
     objects,
     real::real,
     scheduler,
@@ -75,7 +75,7 @@ fn status(taken: bool, otherwise: c_int) -> c_int {
 
 unsafe extern "C-unwind" fn read_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_rdlock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => status(acquire_shared(this, lock, 0, pc), libc::ETIMEDOUT),
         // SAFETY: the program's own call.
         this => free_lock(this, lock, RecordKind::SharedLock, pc, || unsafe {
@@ -93,7 +93,7 @@ unsafe extern "C-unwind" fn timed_read_lock(
         "pthread_rwlock_timedrdlock",
         fn(usize, *const libc::timespec) -> c_int
     );
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own argument.
             let deadline = unsafe { time::deadline(until) };
@@ -108,7 +108,7 @@ unsafe extern "C-unwind" fn timed_read_lock(
 
 unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_tryrdlock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => {
             scheduler::count_idle(this);
             if objects::at(lock).owner.get() != 0 {
@@ -127,7 +127,7 @@ unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn write_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_wrlock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => {
             let taken = mutex::acquire(this, lock, 0, pc, LockType::ReadWrite);
             status(taken, libc::ETIMEDOUT)
@@ -148,7 +148,7 @@ unsafe extern "C-unwind" fn timed_write_lock(
         "pthread_rwlock_timedwrlock",
         fn(usize, *const libc::timespec) -> c_int
     );
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own argument.
             let deadline = unsafe { time::deadline(until) };
@@ -164,7 +164,7 @@ unsafe extern "C-unwind" fn timed_write_lock(
 
 unsafe extern "C-unwind" fn try_write_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_trywrlock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => status(
             mutex::attempt(this, lock, pc, LockType::ReadWrite),
             libc::EBUSY,
@@ -189,7 +189,7 @@ fn release(this: &Thread, lock: usize, pc: u64) {
 
 unsafe extern "C-unwind" fn unlock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_unlock", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(lock, pc) {
         Some(this) if controlled() => {
             scheduler::decide(this);
             release(this, lock, pc);
@@ -205,7 +205,7 @@ unsafe extern "C-unwind" fn unlock(lock: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn init(lock: usize, attributes: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_init", fn(usize, usize) -> c_int);
-    if ready(pc).is_some() && controlled() {
+    if ready_at(lock, pc).is_some() && controlled() {
         objects::at(lock).reset();
     }
     // SAFETY: the program's own call.
@@ -214,7 +214,7 @@ unsafe extern "C-unwind" fn init(lock: usize, attributes: usize, pc: u64) -> c_i
 
 unsafe extern "C-unwind" fn destroy(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_destroy", fn(usize) -> c_int);
-    if ready(pc).is_some() && controlled() {
+    if ready_at(lock, pc).is_some() && controlled() {
         objects::at(lock).reset();
     }
     // SAFETY: the program's own call.

@@ -3,7 +3,7 @@
 use crate::{
     entry::entry,
     log,
-    mutex::ready,
+    mutex::ready_at,
     objects::{self, Object},
     real::real,
     scheduler,
@@ -73,7 +73,7 @@ fn free_wait(
 
 unsafe extern "C-unwind" fn init(semaphore: usize, shared: c_int, units: u32, pc: u64) -> c_int {
     let library = real!("sem_init", fn(usize, c_int, u32) -> c_int);
-    if ready(pc).is_some() && controlled() {
+    if ready_at(semaphore, pc).is_some() && controlled() {
         let object = objects::at(semaphore);
         object.reset();
         object.value.set(i64::from(units));
@@ -85,7 +85,7 @@ unsafe extern "C-unwind" fn init(semaphore: usize, shared: c_int, units: u32, pc
 
 unsafe extern "C-unwind" fn wait(semaphore: usize, pc: u64) -> c_int {
     let library = real!("sem_wait", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(semaphore, pc) {
         Some(this) if controlled() => wait_until(this, semaphore, 0, pc),
         // SAFETY: the program's own call.
         this => free_wait(this, semaphore, pc, || unsafe { library(semaphore) }),
@@ -98,7 +98,7 @@ unsafe extern "C-unwind" fn timed_wait(
     pc: u64,
 ) -> c_int {
     let library = real!("sem_timedwait", fn(usize, *const libc::timespec) -> c_int);
-    match ready(pc) {
+    match ready_at(semaphore, pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own argument.
             wait_until(this, semaphore, unsafe { time::deadline(until) }, pc)
@@ -118,7 +118,7 @@ unsafe extern "C-unwind" fn clock_wait(
         "sem_clockwait",
         fn(usize, c_int, *const libc::timespec) -> c_int
     );
-    match ready(pc) {
+    match ready_at(semaphore, pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own argument.
             wait_until(this, semaphore, unsafe { time::deadline(until) }, pc)
@@ -132,7 +132,7 @@ unsafe extern "C-unwind" fn clock_wait(
 
 unsafe extern "C-unwind" fn try_wait(semaphore: usize, pc: u64) -> c_int {
     let library = real!("sem_trywait", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(semaphore, pc) {
         Some(this) if controlled() => {
             scheduler::count_idle(this);
             if state(semaphore).value.get() > 0 {
@@ -148,7 +148,7 @@ unsafe extern "C-unwind" fn try_wait(semaphore: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn post(semaphore: usize, pc: u64) -> c_int {
     let library = real!("sem_post", fn(usize) -> c_int);
-    match ready(pc) {
+    match ready_at(semaphore, pc) {
         Some(this) if controlled() => {
             scheduler::decide(this);
             let object = state(semaphore);
@@ -165,7 +165,7 @@ unsafe extern "C-unwind" fn post(semaphore: usize, pc: u64) -> c_int {
 
 unsafe extern "C-unwind" fn value(semaphore: usize, units: *mut c_int, pc: u64) -> c_int {
     let library = real!("sem_getvalue", fn(usize, *mut c_int) -> c_int);
-    match ready(pc) {
+    match ready_at(semaphore, pc) {
         Some(this) if controlled() => {
             scheduler::decide(this);
             // SAFETY: the program's own argument.
