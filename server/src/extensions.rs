@@ -175,18 +175,29 @@ fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
             parts.push("no runs yet: record some with `unsnarl record -- PROGRAM`".to_owned())
         }
         (true, runs) => parts.push(format!(
-            "{runs} runs, {} failing, {} explanations",
-            status.failing, status.explanations
+            "{}, {} failing, {}",
+            count(runs, "run"),
+            status.failing,
+            count(status.explanations, "explanation")
         )),
     }
     if !status.broken.is_empty() {
-        parts.push(format!("{} files cannot be read", status.broken.len()));
+        parts.push(format!(
+            "{} cannot be read",
+            count(status.broken.len(), "file")
+        ));
     }
     if status.stale > 0 {
         parts.push(format!(
-            "{} marks not shown, their lines changed since the run",
-            status.stale
+            "{} not shown, the lines changed since the run",
+            count(status.stale, "mark")
         ));
     }
     parts.join("; ")
+}
+
+/// `1 run`, `2 runs`.
+pub fn count(number: usize, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
 }

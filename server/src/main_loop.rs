@@ -2,6 +2,7 @@
 
 use crate::{
     event::{DiskEvent, Event, JobEvent, Session},
+    extensions::count,
     facts::FolderFacts,
     host::{Change, Host},
     marks::FileMarks,
@@ -180,8 +181,9 @@ impl MainLoop {
         let stale = self.publish();
         if stale > 0 && stale != self.stale {
             self.tell(Outgoing::Info(format!(
-                "{stale} marks are not shown, because their lines changed since the run was recorded; \
-                 record again to see them"
+                "{} not shown, because the lines changed since the run was recorded; record again to \
+                 see what is true now",
+                count(stale, "mark")
             )));
         }
         self.stale = stale;

@@ -3,34 +3,28 @@
 use crate::facts::{Explained, FolderFacts};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::ErrorKind,
-    os::unix::fs::MetadataExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
 };
 use unsnarl_core::{Budget, Corpora, RunSummary, explain};
-use unsnarl_trace::read::read_run;
+use unsnarl_trace::{
+    folder::{RunFile, RunFolder, run_file},
+    read::read_run,
+};
 
 /// A job was given up because something newer happened.
 #[derive(Debug)]
 pub struct Superseded;
 
-/// What is known about the runs of one folder.
-#[derive(Debug, Default)]
+/// What is known about the runs of one workspace folder.
+#[derive(Debug)]
 pub struct RunStore {
-    files: BTreeMap<PathBuf, Stamp>,
+    root: PathBuf,
+    /// Every file that was looked into, as it was then.
+    files: BTreeSet<RunFile>,
     broken: BTreeMap<PathBuf, String>,
     corpora: Corpora,
-}
-
-/// Tells whether a file is the one that was read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Stamp {
-    inode: u64,
-    size: u64,
-    modified: Option<SystemTime>,
 }
 
 /// A file that a recorder finished: `*.arrow`, not one that it is still writing (`.*`).
@@ -45,7 +39,17 @@ pub fn is_run_file_name(path: &Path) -> bool {
 }
 
 impl RunStore {
-    /// Brings the store up to date with the folder, then explains what fails. What was read stays read
+    /// Nothing is known yet about the workspace folder `root`.
+    pub fn new(root: PathBuf) -> RunStore {
+        RunStore {
+            root,
+            files: BTreeSet::new(),
+            broken: BTreeMap::new(),
+            corpora: Corpora::default(),
+        }
+    }
+
+    /// Brings the store up to date with the run folder, then explains what fails. What was read stays read
     /// when the budget ends the work. `progress` hears how many of the new files are done.
     pub fn refresh(
         &mut self,
@@ -54,17 +58,16 @@ impl RunStore {
         mut progress: impl FnMut(usize, usize),
     ) -> Result<FolderFacts, Superseded> {
         let (there, unreadable) = list(folder);
-        self.forget_others(&there);
-        let new: Vec<_> = there
-            .into_iter()
-            .filter(|(path, stamp)| self.files.get(path) != Some(stamp))
-            .collect();
-        for (done, (path, stamp)) in new.iter().enumerate() {
+        for gone in self.files.difference(&there).cloned().collect::<Vec<_>>() {
+            self.forget(&gone);
+        }
+        let new: Vec<RunFile> = there.difference(&self.files).cloned().collect();
+        for (done, file) in new.iter().enumerate() {
             progress(done, new.len());
             if budget.stop().is_some() {
                 return Err(Superseded);
             }
-            self.take_in(path, *stamp);
+            self.take_in(file);
         }
         let explained = self.explain(budget)?;
         let runs = || self.corpora.iter().flat_map(|corpus| corpus.runs());
@@ -77,28 +80,49 @@ impl RunStore {
         })
     }
 
-    fn forget_others(&mut self, there: &BTreeMap<PathBuf, Stamp>) {
-        let gone: BTreeSet<PathBuf> = self
-            .files
-            .iter()
-            .filter(|(path, stamp)| there.get(*path) != Some(*stamp))
-            .map(|(path, _)| path.clone())
-            .collect();
-        for path in gone {
-            self.files.remove(&path);
-            self.broken.remove(&path);
-            self.corpora.remove(&run_name(&path));
-        }
+    fn forget(&mut self, file: &RunFile) {
+        self.files.remove(file);
+        self.broken.remove(&file.path);
+        self.corpora.remove(&self.run_name(&file.path));
     }
 
-    fn take_in(&mut self, path: &Path, found: Stamp) {
-        match summarize(path) {
+    fn take_in(&mut self, file: &RunFile) {
+        match self.summarize(&file.path) {
             Ok(summary) => drop(self.corpora.insert(summary)),
             // Gone or replaced while it was read: there is an event on its way that says so.
-            Err(_) if stamp(path) != Some(found) => return,
-            Err(reason) => drop(self.broken.insert(path.to_owned(), reason)),
+            Err(_) if run_file(&file.path).as_ref() != Some(file) => return,
+            Err(reason) => drop(self.broken.insert(file.path.clone(), reason)),
         }
-        self.files.insert(path.to_owned(), found);
+        self.files.insert(file.clone());
+    }
+
+    /// What `replay` takes in the workspace folder.
+    fn run_name(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root)
+            .unwrap_or(path)
+            .display()
+            .to_string()
+    }
+
+    /// A file that trips the reader or the analysis up is broken, and no reason to end the server.
+    fn summarize(&self, path: &Path) -> Result<RunSummary, String> {
+        let read = || {
+            let run = read_run(path).map_err(|error| error.to_string())?;
+            if let Some(damage) = run.damage.first() {
+                return Err(format!(
+                    "the run file {} is left out: {damage}; record the program again",
+                    path.display()
+                ));
+            }
+            Ok(RunSummary::new(self.run_name(path), Arc::new(run)))
+        };
+        let defect = |_| {
+            Err(format!(
+                "the run file {} makes the analysis fail, a defect of unsnarl: please report it with the file",
+                path.display()
+            ))
+        };
+        catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(defect)
     }
 
     fn explain(&self, budget: &Budget) -> Result<Vec<Arc<Explained>>, Superseded> {
@@ -120,67 +144,16 @@ impl RunStore {
     }
 }
 
-/// The run files of a folder; a folder that is not there has none.
-fn list(folder: &Path) -> (BTreeMap<PathBuf, Stamp>, Option<String>) {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return (BTreeMap::new(), None),
+/// The run files of a folder, and why it cannot be read if it cannot. One that is not there has none.
+fn list(folder: &Path) -> (BTreeSet<RunFile>, Option<String>) {
+    match RunFolder::new(folder).files() {
+        Ok(files) => (files.into_iter().collect(), None),
         Err(error) => {
-            let text = format!(
-                "cannot read {}: {error}; check that it is a readable folder",
-                folder.display()
-            );
-            return (BTreeMap::new(), Some(text));
+            let shown = folder.display();
+            let text = format!("cannot read {shown}: {error}; check that it is a readable folder");
+            (BTreeSet::new(), Some(text))
         }
-    };
-    let paths = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| is_run_file_name(path));
-    (
-        paths
-            .filter_map(|path| Some((path.clone(), stamp(&path)?)))
-            .collect(),
-        None,
-    )
-}
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let about = std::fs::metadata(path)
-        .ok()
-        .filter(std::fs::Metadata::is_file)?;
-    Some(Stamp {
-        inode: about.ino(),
-        size: about.len(),
-        modified: about.modified().ok(),
-    })
-}
-
-/// Name of the run in a file: what `replay` takes.
-fn run_name(path: &Path) -> String {
-    path.file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
-}
-
-/// A file that trips the reader or the analysis up is broken, and no reason to end the server.
-fn summarize(path: &Path) -> Result<RunSummary, String> {
-    let read = || {
-        let run = read_run(path).map_err(|error| error.to_string())?;
-        if let Some(damage) = run.damage.first() {
-            return Err(format!(
-                "the run file {} is left out: {damage}; record the program again",
-                path.display()
-            ));
-        }
-        Ok(RunSummary::new(run_name(path), Arc::new(run)))
-    };
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        Err(format!(
-            "the run file {} makes the analysis fail, a defect of unsnarl: please report it with the file",
-            path.display()
-        ))
-    })
+    }
 }
 
 #[cfg(test)]

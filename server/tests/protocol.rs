@@ -369,7 +369,7 @@ async fn explanations_with_the_places_of_today() {
     };
     assert_eq!(one["kind"], "atomicity-violation");
     assert_eq!(one["headline"], HEADLINE);
-    assert_eq!(one["runs"], json!(["failed-random-1"]));
+    assert_eq!(one["runs"], json!([".unsnarl/runs/failed-random-1.arrow"]));
     assert_eq!(
         one["steps"].as_array().unwrap().len(),
         one["stepLocations"].as_array().unwrap().len()
@@ -423,6 +423,7 @@ async fn columns_in_the_units_of_the_client() {
         "contentChanges": [{ "range": range, "text": "\n" }],
     });
     client.notify("textDocument/didChange", change).await;
+    client.status(|_| true).await;
     workspace.land_failing("a");
     assert_eq!(told(&client.diagnostics(&source).await), lost_update(1));
     client.shutdown().await;

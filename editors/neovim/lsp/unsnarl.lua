@@ -1,0 +1,25 @@
+-- The language server, in the form that `vim.lsp.config` looks for. `vim.lsp.config('unsnarl', {...})` changes
+-- anything here; `vim.g.unsnarl` holds what most people want to change.
+local options = require('unsnarl.options').get()
+
+--- The project of a buffer: where runs already land, else where it is built. A lone file's project is its own
+--- folder, so that its first run is noticed too; headers that it leads to start no servers of their own.
+---@param bufnr integer
+---@param on_dir fun(root: string)
+local function root_dir(bufnr, on_dir)
+  local root = vim.fs.root(bufnr, '.unsnarl') or vim.fs.root(bufnr, { 'compile_commands.json', '.git' })
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  if root then
+    on_dir(root)
+  elseif name ~= '' and #vim.lsp.get_clients({ name = 'unsnarl' }) == 0 then
+    on_dir(vim.fs.dirname(name))
+  end
+end
+
+---@type vim.lsp.Config
+return {
+  cmd = options.cmd,
+  filetypes = { 'c', 'cpp' },
+  root_dir = root_dir,
+  init_options = { runsFolder = options.runs_folder },
+}

@@ -1,0 +1,86 @@
+--- `:Unsnarl explain` and `:Unsnarl status`.
+local M = {}
+
+--- The client of the current buffer, or any of another buffer.
+---@return vim.lsp.Client?
+local function client()
+  local here = vim.lsp.get_clients({ name = 'unsnarl', bufnr = 0 })[1]
+  return here or vim.lsp.get_clients({ name = 'unsnarl' })[1]
+end
+
+---@param method string
+---@param on_result fun(result: table)
+local function ask(method, on_result)
+  local server = client()
+  if not server then
+    vim.notify('unsnarl is not running: open a C or C++ file, or see :checkhealth unsnarl', vim.log.levels.WARN)
+    return
+  end
+  ---@diagnostic disable-next-line: param-type-mismatch a method of our own
+  server:request(method, nil, function(err, result)
+    if err then
+      vim.notify('unsnarl: ' .. err.message, vim.log.levels.ERROR)
+    else
+      on_result(result)
+    end
+  end)
+end
+
+--- Shows lines in a split that goes away with `q`.
+---@param lines string[]
+local function show(lines)
+  vim.cmd('botright new')
+  local bufnr = vim.api.nvim_get_current_buf()
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, true, lines)
+  vim.bo[bufnr].buftype, vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile = 'nofile', 'wipe', false
+  vim.bo[bufnr].modifiable, vim.bo[bufnr].filetype = false, 'unsnarl'
+  vim.api.nvim_win_set_height(0, math.min(#lines, math.floor(vim.o.lines / 2)))
+  vim.keymap.set('n', 'q', '<cmd>close<cr>', { buffer = bufnr, desc = 'Close the explanations' })
+end
+
+local commands = {}
+
+function commands.explain()
+  ask('unsnarl/explanations', function(result)
+    local texts = vim.tbl_map(function(explanation)
+      return vim.trim(explanation.text)
+    end, result.explanations)
+    if #texts == 0 then
+      commands.status()
+      return
+    end
+    show(vim.split(table.concat(texts, '\n\n'), '\n'))
+  end)
+end
+
+function commands.status()
+  ask('unsnarl/status', function(result)
+    local level = result.health == 'ok' and vim.log.levels.INFO or vim.log.levels.WARN
+    vim.notify('unsnarl: ' .. result.message, level)
+  end)
+end
+
+--- Runs a subcommand.
+---@param words string[]
+function M.run(words)
+  local command = commands[words[1]]
+  if command then
+    command()
+  else
+    local known = table.concat(M.complete(''), ', ')
+    vim.notify(('unsnarl: there is no `:Unsnarl %s`, but %s'):format(words[1], known), vim.log.levels.ERROR)
+  end
+end
+
+--- Subcommands that begin like this.
+---@param lead string
+---@return string[]
+function M.complete(lead)
+  local names = vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, vim.tbl_keys(commands))
+  table.sort(names)
+  return names
+end
+
+return M

@@ -1,0 +1,115 @@
+-- What a user sees: nvim --headless --clean -u init.lua bank.c -c 'luafile spec.lua'
+package.path = vim.env.UNSNARL_TEST_PLUGIN .. '/tests/?.lua;' .. package.path
+local rig = require('rig')
+local check, wait = rig.check, rig.wait
+
+local HEADLINE = "another thread's update of `balance` was lost"
+local ERROR, HINT = vim.diagnostic.severity.ERROR, vim.diagnostic.severity.HINT
+
+--- Line (from 1) and severity of every diagnostic of the buffer, in order.
+local function marks()
+  local all = vim.tbl_map(function(d)
+    return { d.lnum + 1, d.severity }
+  end, vim.diagnostic.get(0))
+  table.sort(all, function(a, b)
+    return a[1] < b[1]
+  end)
+  return all
+end
+
+---@param down integer
+local function expected(down)
+  return { { 6 + down, HINT }, { 12 + down, ERROR }, { 16 + down, ERROR }, { 24 + down, ERROR } }
+end
+
+---@param down integer
+local function shown(down)
+  return function()
+    return vim.deep_equal(marks(), expected(down))
+  end
+end
+
+--- Text of the floating window that an action opens.
+---@param open fun(): integer?
+local function float(what, open)
+  local before = vim.api.nvim_list_wins()
+  open()
+  local text
+  wait(what .. ' opens', function()
+    for _, win in ipairs(vim.api.nvim_list_wins()) do
+      if not vim.tbl_contains(before, win) and vim.api.nvim_win_get_config(win).relative ~= '' then
+        text = table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, false), '\n')
+        vim.api.nvim_win_close(win, true)
+        return true
+      end
+    end
+  end)
+  return text or ''
+end
+
+---@param text string
+---@param ... string
+local function holds(what, text, ...)
+  for _, part in ipairs({ ... }) do
+    check(what .. ': ' .. part, text:find(part, 1, true), text)
+  end
+end
+
+rig.main(function()
+  rig.say('Neovim', vim.version())
+  local client = rig.client()
+  check('no marks before the first run', #marks() == 0)
+
+  rig.land('failing.arrow')
+  wait('marks at the lines of the bug', shown(0))
+  for _, d in ipairs(vim.diagnostic.get(0)) do
+    check('source and code', d.source == 'unsnarl' and d.code == 'atomicity-violation', d)
+  end
+  holds('message', vim.diagnostic.get(0, { lnum = 11 })[1].message, HEADLINE)
+  holds('hint', vim.diagnostic.get(0, { lnum = 5 })[1].message, 'step 2 of 4', 'main.1', '500')
+
+  vim.api.nvim_win_set_cursor(0, { 16, 6 })
+  holds('hover', float('the hover', vim.lsp.buf.hover), 'main.2', 'wrote 250', 'main.1')
+  holds('float', float('the diagnostic float', vim.diagnostic.open_float), HEADLINE, 'bank.c:6', 'writes balance = 500')
+
+  vim.api.nvim_buf_set_lines(0, 0, 0, true, { '// two', '// lines' })
+  wait('marks follow an unsaved edit', shown(2))
+  vim.cmd('undo')
+  wait('and its undoing', shown(0))
+
+  vim.cmd('Unsnarl explain')
+  wait(':Unsnarl explain opens a split', function()
+    return vim.bo.filetype == 'unsnarl'
+  end)
+  holds('explanation', table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'), HEADLINE, 'writes 500')
+  vim.cmd('close')
+
+  local told
+  local notify = vim.notify
+  vim.notify = function(message)
+    told = message
+  end
+  vim.cmd('Unsnarl status')
+  wait(':Unsnarl status answers', function()
+    return told
+  end)
+  vim.notify = notify
+  holds('status', told or '', '1 run, 1 failing, 1 explanation')
+  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'explain', 'status' }))
+
+  vim.cmd('checkhealth unsnarl')
+  local health = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
+  check('checkhealth finds nothing wrong', not health:find('ERROR') and not health:find('WARNING'), health)
+  holds('checkhealth', health, 'running for', 'runs are read from', '1 run, 1 failing')
+  vim.cmd('close')
+
+  rig.take('failing.arrow')
+  wait('marks go with the run', function()
+    return #marks() == 0
+  end)
+
+  client:stop()
+  wait('the server ends', function()
+    return client:is_stopped()
+  end)
+end)

@@ -1,0 +1,126 @@
+//! The plugin in a real Neovim, headless.
+//!
+//! The checks are Lua, in `editors/neovim/tests`. This program makes the workspace and starts Neovim,
+//! which starts this program again, with the argument `lsp`, as the language server: so the test needs no
+//! binary of another crate. Neovim is the one that `UNSNARL_NVIM` names, the one on the `PATH`, or the one
+//! that the project's set-up installs.
+
+#[path = "support/bank.rs"]
+#[allow(dead_code, reason = "shared with tests that use the rest")]
+mod bank;
+
+use bank::Workspace;
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Output, Stdio},
+};
+
+const NONE_FOUND: &str = "no Neovim 0.11 or newer was found. `cargo xtask test` installs one; or name one in the \
+                          environment variable UNSNARL_NVIM";
+
+fn main() -> ExitCode {
+    match env::args().nth(1).as_deref() {
+        Some("lsp") => return unsnarl_server::serve_stdio().unwrap(),
+        Some("--version") => println!("the server under test"),
+        // Test runners ask for the names of the tests.
+        Some("--list") => println!("neovim: test"),
+        _ => return run_all(),
+    }
+    ExitCode::SUCCESS
+}
+
+fn run_all() -> ExitCode {
+    let Some(nvim) = find() else {
+        eprintln!("{NONE_FOUND}");
+        return ExitCode::FAILURE;
+    };
+    let spec = drive(&nvim, "spec.lua");
+    let latency = drive(&nvim, "latency.lua");
+    report_latency(&latency);
+    if spec.status.success() && latency.status.success() {
+        return ExitCode::SUCCESS;
+    }
+    for output in [spec, latency] {
+        print!("{}", String::from_utf8_lossy(&output.stdout));
+        eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    }
+    ExitCode::FAILURE
+}
+
+/// Runs one Lua file in a Neovim of its own, in a new workspace with one run that waits to land.
+fn drive(nvim: &Path, script: &str) -> Output {
+    let workspace = Workspace::new();
+    let (folder, home) = (workspace.path(), workspace.path().join("home"));
+    fs::create_dir(folder.join("prepared")).unwrap();
+    let landed = workspace.land_failing("failing");
+    fs::rename(landed, folder.join("prepared/failing.arrow")).unwrap();
+    fs::remove_dir_all(folder.join(".unsnarl")).unwrap();
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../editors/neovim")
+        .canonicalize()
+        .unwrap();
+    let mut command = Command::new(nvim);
+    command
+        .args(["--headless", "--clean", "-u"])
+        .arg(plugin.join("tests/init.lua"))
+        .arg("bank.c");
+    command.arg("-c").arg(format!(
+        "luafile {}",
+        plugin.join("tests").join(script).display()
+    ));
+    for folder in ["CONFIG", "DATA", "STATE", "CACHE"] {
+        command.env(format!("XDG_{folder}_HOME"), &home);
+    }
+    command
+        .current_dir(&folder)
+        .env("UNSNARL_TEST_PLUGIN", &plugin)
+        .env("UNSNARL_TEST_SERVER", env::current_exe().unwrap())
+        .env("NVIM_LOG_FILE", home.join("nvim.log"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("cannot run {}: {error}", nvim.display()))
+}
+
+fn report_latency(output: &Output) {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let words = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("latency "));
+    let mut milliseconds: Vec<f64> = words.map(|word| word.trim().parse().unwrap()).collect();
+    milliseconds.sort_by(f64::total_cmp);
+    if let (Some(median), Some(worst)) = (
+        milliseconds.get(milliseconds.len() / 2),
+        milliseconds.last(),
+    ) {
+        println!("run file lands to diagnostics in Neovim: median {median} ms, worst {worst} ms");
+    }
+}
+
+fn find() -> Option<PathBuf> {
+    if let Some(named) = env::var_os("UNSNARL_NVIM") {
+        return Some(named.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&path).map(|folder| folder.join("nvim"));
+    let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home);
+    let installed = cache.map(|cache| cache.join("unsnarl/tools/bin/nvim"));
+    on_path.chain(installed).find(|nvim| is_new_enough(nvim))
+}
+
+fn is_new_enough(nvim: &Path) -> bool {
+    let Ok(output) = Command::new(nvim).arg("--version").output() else {
+        return false;
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("NVIM v"));
+    let mut numbers = version
+        .into_iter()
+        .flat_map(|version| version.split('.'))
+        .map(|part| part.parse::<u32>());
+    matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (0, 11))
+}
