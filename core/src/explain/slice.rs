@@ -100,6 +100,15 @@ impl Walk<'_> {
         )
     }
 
+    /// Reads of constants, as of the message of a failed assertion.
+    fn is_text(&self, row: EventId) -> bool {
+        let event = self.run.events.get(row);
+        let name = event.map_or("", |event| self.run.location(event.location));
+        name.starts_with(".rodata")
+            || name.contains("__PRETTY_FUNCTION__")
+            || name.contains("__func__")
+    }
+
     fn push(&mut self, row: EventId, distance: u32) {
         let known = self.distance.get(&row).copied();
         if distance <= FARTHEST
@@ -187,7 +196,7 @@ impl Walk<'_> {
             .before(thread, EventId(failure.0.saturating_add(1)));
         let reads = before.iter().rev().copied().take(WINDOW);
         let reads: Vec<EventId> = reads
-            .filter(|&read| self.kind(read).is_some_and(EventKind::reads))
+            .filter(|&read| self.kind(read).is_some_and(EventKind::reads) && !self.is_text(read))
             .collect();
         let mut nearest = None;
         let mut on_line = true;

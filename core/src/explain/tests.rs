@@ -183,21 +183,31 @@ fn table_cleared_too_early() {
 fn session_used_before_its_bandwidth_is_set() {
     let start = r#"
         start main.1 event_loop
-        main W `session->peers` =3 @54 session_new "session->peers = peers;"
+        main W `heap(s.c:53 by main #0)+8` =3 @54 session_new "session->peers = peers;"
         main fork main.1 @55 session_new "pthread_create(&session->events, NULL, event_loop, session);"
     "#;
-    let set = r#"main W `session->bandwidth` =&b @56 session_new "session->bandwidth = bandwidth_new(4096);"
+    let set = r#"main W `heap(s.c:53 by main #0)+16` =&b @56 session_new "session->bandwidth = bandwidth_new(4096);"
     "#;
     let take = r#"
-        main.1 R `session->peers` =3 @44 event_loop "for (int peer = 0; peer < session->peers; peer++)"
-        main.1 R `session->bandwidth` =VALUE size=8 @33 bandwidth_take "assert(session->bandwidth != NULL);"
+        main.1 R `heap(s.c:53 by main #0)+8` =3 @44 event_loop "for (int peer = 0; peer < session->peers; peer++)"
+        main.1 R `heap(s.c:53 by main #0)+16` =VALUE size=8 @33 bandwidth_take "assert(session->bandwidth != NULL);"
     "#;
     let fails = "main.1 fails @33 assertion `session->bandwidth != NULL` failed";
     let passes = [start, set, &take.replace("VALUE", "&b")].concat();
     check(
         &[passes.as_str(); 5],
         &[&[start, &take.replace("VALUE", "0"), fails].concat()],
-        expect![[""]],
+        expect![[r#"
+            error: `session->bandwidth` was used before it was set
+              event_loop (main.1) read session->bandwidth = 0 at test.c:33, but line 56 had not run yet.
+
+               main    test.c:55  pthread_create(&session->events, NULL, event_l...  creates
+               main.1  test.c:33  assert(session->bandwidth != NULL);                reads 0, fails  not set yet
+
+              session_new starts main.1 at line 55 and sets it only at line 56.
+              In all 5 passing runs line 56 sets it before.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
     );
 }
 
