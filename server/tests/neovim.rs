@@ -5,6 +5,14 @@
 //! binary of another crate. Neovim is the one that `UNSNARL_NVIM` names, the one on the `PATH`, or the one
 //! that the project's set-up installs.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
 #[path = "support/bank.rs"]
 #[allow(dead_code, reason = "shared with tests that use the rest")]
 mod bank;

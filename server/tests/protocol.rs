@@ -1,5 +1,13 @@
 //! The whole server, spoken to over a pipe.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use serde_json::{Value, json};
