@@ -352,12 +352,11 @@ mod tests {
         let finished = run(&request);
         assert!(finished.timed_out && !finished.stopped);
         let child = std::fs::read_to_string(folder.path().join("child")).unwrap();
-        let state =
-            std::fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
-        assert!(
-            state.is_empty() || state.contains(") Z"),
-            "still there: {state}"
-        );
+        let child = Pid::from_raw(child.trim().parse().unwrap()).unwrap();
+        // No such process any more, or one whose end can be waited for.
+        if let Ok(ends) = pidfd_open(child, PidfdFlags::empty()) {
+            poll(&mut [PollFd::new(&ends, PollFlags::IN)], None).unwrap();
+        }
     }
 
     #[test]

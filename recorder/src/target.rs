@@ -125,7 +125,7 @@ mod tests {
             fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
         };
         write("text", 0o644);
-        write("script", 0o755);
+        write("unsnarl-script", 0o755);
         assert!(matches!(
             refusal("./nothing", folder.path()),
             TargetError::NotFound { .. }
@@ -135,14 +135,14 @@ mod tests {
             TargetError::NotExecutable(_)
         ));
         assert!(matches!(
-            refusal("./script", folder.path()),
+            refusal("./unsnarl-script", folder.path()),
             TargetError::Script(_)
         ));
         assert!(matches!(
             refusal("/bin/ls", folder.path()),
             TargetError::NotInstrumented(_)
         ));
-        let hint = refusal("script", folder.path()).to_string();
-        assert!(hint.contains("./script"), "{hint}");
+        let hint = refusal("unsnarl-script", folder.path()).to_string();
+        assert!(hint.contains("./unsnarl-script"), "{hint}");
     }
 }

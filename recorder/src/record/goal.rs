@@ -27,7 +27,7 @@ pub const USUAL_RUNS: u64 = 100;
 /// Most runs when only failing ones are asked for.
 pub const USUAL_CAP: u64 = 10_000;
 /// Passing runs that a failing one is compared with: fewer say little about what is usual.
-const WANTED_PASSING: u64 = 10;
+const WANTED_PASSING: u64 = 25;
 /// Runs after which a program that has failed every time is taken to fail always.
 const ENOUGH_FAILING: u64 = 50;
 
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(reached(goal, 500, 2), None);
         assert_eq!(reached(goal, 500, 3), Some(Ended::Enough));
         assert_eq!(reached(goal, 0, 3), None);
-        assert_eq!(reached(goal, 10, 40), Some(Ended::Enough));
+        assert_eq!(reached(goal, 25, 40), Some(Ended::Enough));
         assert_eq!(reached(goal, 0, 53), Some(Ended::Enough));
         assert_eq!(reached(goal, USUAL_CAP, 0), Some(Ended::Cap));
     }
