@@ -90,6 +90,8 @@ pub struct StatusResult {
     pub failing: usize,
     /// Number of explanations.
     pub explanations: usize,
+    /// Failing runs that none of them is about.
+    pub unexplained: usize,
     /// Marks that are not shown because their line changed.
     pub stale: usize,
     /// Run files and folders that cannot be used, and why.
@@ -129,6 +131,7 @@ impl StatusResult {
             runs: facts().map(|facts| facts.runs).sum(),
             failing: facts().map(|facts| facts.failing).sum(),
             explanations: state.explained().count(),
+            unexplained: facts().map(|facts| facts.unexplained).sum(),
             stale,
             broken,
             folders: state
@@ -180,6 +183,10 @@ fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
             status.failing,
             count(status.explanations, "explanation")
         )),
+    }
+    if status.unexplained > 0 {
+        let runs = count(status.unexplained, "failing run");
+        parts.push(format!("{runs} without an explanation: record more runs"));
     }
     if !status.broken.is_empty() {
         parts.push(format!(

@@ -23,6 +23,8 @@ pub struct FolderFacts {
     pub unreadable: Option<String>,
     /// What is wrong with the program, best explanation first.
     pub explained: Vec<Arc<Explained>>,
+    /// Failing runs that no explanation is about.
+    pub unexplained: usize,
 }
 
 /// An explanation with the run that shows it.

@@ -17,8 +17,58 @@ pub fn hover(state: &State, path: &Path, line: usize) -> Option<(String, Spot)> 
     })
 }
 
-/// One paragraph for each sentence. Names with underscores or stars are no markup.
+/// One line for each sentence.
 fn markdown(sentences: &[String]) -> String {
-    let plain = |sentence: &String| sentence.replace('_', "\\_").replace('*', "\\*");
-    sentences.iter().map(plain).collect::<Vec<_>>().join("\n\n")
+    sentences
+        .iter()
+        .map(|sentence| plain(sentence))
+        .collect::<Vec<_>>()
+        .join("  \n")
+}
+
+/// Text that shows as it is: what Markdown would take for markup is escaped, and no more, because editors
+/// show the backslash. Emphasis needs a pair, underscores inside names are none, and code between
+/// backticks is left alone.
+fn plain(text: &str) -> String {
+    let (mut shown, mut in_code) = (String::new(), false);
+    let pair = |c: char| text.chars().filter(|other| *other == c).count() > 1;
+    for (at, c) in text.char_indices() {
+        in_code ^= c == '`';
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text
+            .get(at + c.len_utf8()..)
+            .and_then(|after| after.chars().next());
+        let inside_name = [before, after]
+            .iter()
+            .all(|c| c.is_some_and(char::is_alphanumeric));
+        let markup = match c {
+            '*' => pair(c),
+            '_' => pair(c) && !inside_name,
+            '<' => after.is_some_and(char::is_alphabetic),
+            _ => false,
+        };
+        if markup && !in_code {
+            shown.push('\\');
+        }
+        shown.push(c);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn names_are_no_markup() {
+        assert_eq!(
+            plain("bank_account.c: *p = a[3]"),
+            "bank_account.c: *p = a[3]"
+        );
+        assert_eq!(
+            plain("_start and _end, *p and *q"),
+            "\\_start and \\_end, \\*p and \\*q"
+        );
+        assert_eq!(plain("`*_p` and vector<int>"), "`*_p` and vector\\<int>");
+    }
 }

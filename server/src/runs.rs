@@ -18,9 +18,8 @@ use unsnarl_trace::{
 pub struct Superseded;
 
 /// What is known about the runs of one workspace folder.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RunStore {
-    root: PathBuf,
     /// Every file that was looked into, as it was then.
     files: BTreeSet<RunFile>,
     broken: BTreeMap<PathBuf, String>,
@@ -39,16 +38,6 @@ pub fn is_run_file_name(path: &Path) -> bool {
 }
 
 impl RunStore {
-    /// Nothing is known yet about the workspace folder `root`.
-    pub fn new(root: PathBuf) -> RunStore {
-        RunStore {
-            root,
-            files: BTreeSet::new(),
-            broken: BTreeMap::new(),
-            corpora: Corpora::default(),
-        }
-    }
-
     /// Brings the store up to date with the run folder, then explains what fails. What was read stays read
     /// when the budget ends the work. `progress` hears how many of the new files are done.
     pub fn refresh(
@@ -69,7 +58,7 @@ impl RunStore {
             }
             self.take_in(file);
         }
-        let explained = self.explain(budget)?;
+        let (explained, unexplained) = self.explain(budget)?;
         let runs = || self.corpora.iter().flat_map(|corpus| corpus.runs());
         Ok(FolderFacts {
             runs: runs().count(),
@@ -77,17 +66,18 @@ impl RunStore {
             broken: self.broken.clone(),
             unreadable,
             explained,
+            unexplained,
         })
     }
 
     fn forget(&mut self, file: &RunFile) {
         self.files.remove(file);
         self.broken.remove(&file.path);
-        self.corpora.remove(&self.run_name(&file.path));
+        self.corpora.remove(&file.name);
     }
 
     fn take_in(&mut self, file: &RunFile) {
-        match self.summarize(&file.path) {
+        match summarize(file) {
             Ok(summary) => drop(self.corpora.insert(summary)),
             // Gone or replaced while it was read: there is an event on its way that says so.
             Err(_) if run_file(&file.path).as_ref() != Some(file) => return,
@@ -96,39 +86,13 @@ impl RunStore {
         self.files.insert(file.clone());
     }
 
-    /// What `replay` takes in the workspace folder.
-    fn run_name(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root)
-            .unwrap_or(path)
-            .display()
-            .to_string()
-    }
-
-    /// A file that trips the reader or the analysis up is broken, and no reason to end the server.
-    fn summarize(&self, path: &Path) -> Result<RunSummary, String> {
-        let read = || {
-            let run = read_run(path).map_err(|error| error.to_string())?;
-            if let Some(damage) = run.damage.first() {
-                return Err(format!(
-                    "the run file {} is left out: {damage}; record the program again",
-                    path.display()
-                ));
-            }
-            Ok(RunSummary::new(self.run_name(path), Arc::new(run)))
-        };
-        let defect = |_| {
-            Err(format!(
-                "the run file {} makes the analysis fail, a defect of unsnarl: please report it with the file",
-                path.display()
-            ))
-        };
-        catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(defect)
-    }
-
-    fn explain(&self, budget: &Budget) -> Result<Vec<Arc<Explained>>, Superseded> {
-        let mut explained = Vec::new();
+    /// Explanations, and the number of failing runs that none of them is about.
+    fn explain(&self, budget: &Budget) -> Result<(Vec<Arc<Explained>>, usize), Superseded> {
+        let (mut explained, mut unexplained) = (Vec::new(), 0);
         for corpus in self.corpora.iter() {
-            for explanation in explain(corpus, budget).findings {
+            let findings = explain(corpus, budget).findings;
+            unexplained += unsnarl_core::unexplained(corpus, &findings).len();
+            for explanation in findings {
                 let mut shown_by = explanation
                     .runs
                     .iter()
@@ -140,8 +104,29 @@ impl RunStore {
                 return Err(Superseded);
             }
         }
-        Ok(explained)
+        Ok((explained, unexplained))
     }
+}
+
+/// A file that trips the reader or the analysis up is broken, and no reason to end the server.
+fn summarize(file: &RunFile) -> Result<RunSummary, String> {
+    let read = || {
+        let run = read_run(&file.path).map_err(|error| error.to_string())?;
+        if let Some(damage) = run.damage.first() {
+            return Err(format!(
+                "the run file {} is left out: {damage}; record the program again",
+                file.path.display()
+            ));
+        }
+        Ok(RunSummary::new(file.name.as_str(), Arc::new(run)))
+    };
+    let defect = |_| {
+        Err(format!(
+            "the run file {} makes the analysis fail, a defect of unsnarl: please report it with the file",
+            file.path.display()
+        ))
+    };
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(defect)
 }
 
 /// The run files of a folder, and why it cannot be read if it cannot. One that is not there has none.

@@ -71,9 +71,7 @@ fn work(jobs: &Receiver<Job>, events: &Sender<Event>) {
         let (mut superseded, mut defect) = (Vec::new(), None);
         for (root, runs) in job.folders {
             let progress = |done, total| report(JobEvent::Progress { done, total });
-            let store = stores
-                .entry(root.clone())
-                .or_insert_with(|| RunStore::new(root.clone()));
+            let store = stores.entry(root.clone()).or_default();
             let result = catch_unwind(AssertUnwindSafe(|| {
                 store.refresh(&runs, &job.budget, progress)
             }));
