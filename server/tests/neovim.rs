@@ -2,8 +2,9 @@
 //!
 //! The checks are Lua, in `editors/neovim/tests`. This program makes the workspace and starts Neovim,
 //! which starts this program again, with the argument `lsp`, as the language server: so the test needs no
-//! binary of another crate. Neovim is the one that `UNSNARL_NVIM` names, the one on the `PATH`, or the one
-//! that the project's set-up installs.
+//! binary of another crate. Neovim is the one that a variable names, the one on the `PATH`, or the one that
+//! the project's set-up installs. With the argument `latency` only the time from a landing run to its
+//! diagnostics is measured.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,36 +25,57 @@ use std::{
     process::{Command, ExitCode, Output, Stdio},
 };
 
-const NONE_FOUND: &str = "no Neovim 0.11 or newer was found. `cargo xtask test` installs one; or name one in the \
+/// Where the project's set-up says that Neovim is, and where a person may say it.
+const VARIABLES: [&str; 2] = ["UNSNARL_TEST_NVIM", "UNSNARL_NVIM"];
+
+const NONE_FOUND: &str = "no Neovim 0.11 or newer was found: `cargo xtask setup` installs one, or name one in the \
                           environment variable UNSNARL_NVIM";
 
 fn main() -> ExitCode {
-    match env::args().nth(1).as_deref() {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let has = |word: &str| words.iter().any(|other| other == word);
+    match words.first().map(String::as_str) {
         Some("lsp") => return unsnarl_server::serve_stdio().unwrap(),
         Some("--version") => println!("the server under test"),
-        // Test runners ask for the names of the tests.
-        Some("--list") => println!("neovim: test"),
-        _ => return run_all(),
+        // Only the figure, for benchmarks.
+        Some("latency") => return finish(&[with_neovim(latency)]),
+        // Test runners ask for the names of the tests first, and whether some are to be left out.
+        _ if has("--list") && has("--ignored") => {}
+        _ if has("--list") => println!("neovim: test"),
+        _ => {
+            return finish(&[
+                with_neovim(|nvim| drive(nvim, "spec.lua")),
+                with_neovim(latency),
+            ]);
+        }
     }
     ExitCode::SUCCESS
 }
 
-fn run_all() -> ExitCode {
-    let Some(nvim) = find() else {
-        eprintln!("{NONE_FOUND}");
+fn with_neovim(run: impl FnOnce(&Path) -> Output) -> Option<Output> {
+    find().map(|nvim| run(&nvim))
+}
+
+/// Prints what a failed part said.
+fn finish(parts: &[Option<Output>]) -> ExitCode {
+    for part in parts {
+        match part {
+            None => eprintln!("{NONE_FOUND}"),
+            Some(output) if output.status.success() => continue,
+            Some(output) => {
+                print!("{}", String::from_utf8_lossy(&output.stdout));
+                eprint!("{}", String::from_utf8_lossy(&output.stderr));
+            }
+        }
         return ExitCode::FAILURE;
-    };
-    let spec = drive(&nvim, "spec.lua");
-    let latency = drive(&nvim, "latency.lua");
-    report_latency(&latency);
-    if spec.status.success() && latency.status.success() {
-        return ExitCode::SUCCESS;
     }
-    for output in [spec, latency] {
-        print!("{}", String::from_utf8_lossy(&output.stdout));
-        eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    }
-    ExitCode::FAILURE
+    ExitCode::SUCCESS
+}
+
+fn latency(nvim: &Path) -> Output {
+    let output = drive(nvim, "latency.lua");
+    report_latency(&output);
+    output
 }
 
 /// Runs one Lua file in a Neovim of its own, in a new workspace with one run that waits to land.
@@ -106,7 +128,7 @@ fn report_latency(output: &Output) {
 }
 
 fn find() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("UNSNARL_NVIM") {
+    if let Some(named) = VARIABLES.iter().find_map(|name| env::var_os(name)) {
         return Some(named.into());
     }
     let path = env::var_os("PATH").unwrap_or_default();
