@@ -2,6 +2,7 @@
 //! stacks, and the layouts of their types.
 
 use super::{
+    allocations::Element,
     dwarf_types::TypeBuilder,
     types::{TypeId, Types},
 };
@@ -59,6 +60,32 @@ pub(super) struct DebugInfo {
     pub globals: Vec<Global>,
     pub functions: Vec<Function>,
     pub types: Types,
+    /// What the source may name at an allocation.
+    pub sources: SourceTypes,
+}
+
+/// Types by the names that the source has for them.
+#[derive(Default)]
+pub(super) struct SourceTypes {
+    /// By the type's own name.
+    pub named: FxHashMap<String, TypeId>,
+    /// What a variable points to, by function (empty outside of functions) and name.
+    pub pointees: FxHashMap<(String, String), TypeId>,
+}
+
+impl SourceTypes {
+    /// The type that an allocation in this function is of.
+    pub fn find(&self, function: &str, element: Element<'_>) -> Option<TypeId> {
+        match element {
+            Element::Type(name) => self.named.get(name).copied(),
+            Element::PointedToBy(name) => {
+                let local = self.pointees.get(&(function.to_owned(), name.to_owned()));
+                local
+                    .or_else(|| self.pointees.get(&(String::new(), name.to_owned())))
+                    .copied()
+            }
+        }
+    }
 }
 
 /// All units of a file.
@@ -174,6 +201,7 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
         types: TypeBuilder::new(&units, &declared.in_std),
         globals: Vec::new(),
         functions: Vec::new(),
+        sources: SourceTypes::default(),
     };
     for unit in (0..units.list.len()).filter(|unit| units.is_c_family(*unit)) {
         walk.unit(unit);
@@ -182,6 +210,7 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
         globals: walk.globals,
         functions: walk.functions,
         types: walk.types.types,
+        sources: walk.sources,
     }
 }
 
@@ -264,6 +293,7 @@ struct Walk<'a> {
     types: TypeBuilder<'a>,
     globals: Vec<Global>,
     functions: Vec<Function>,
+    sources: SourceTypes,
 }
 
 /// A definition refers to a declaration, that perhaps to another one.
@@ -276,6 +306,8 @@ struct Scope {
     path: String,
     /// Index of the enclosing function with machine code.
     function: Option<usize>,
+    /// Qualified name of the enclosing function, empty outside of functions.
+    within: String,
 }
 
 impl Walk<'_> {
@@ -298,26 +330,61 @@ impl Walk<'_> {
 
     fn entry(&mut self, unit: usize, entry: &Entry, scopes: &mut Vec<Scope>) {
         let outer = scopes.last();
-        let (outer_path, function) =
-            outer.map_or(("", None), |scope| (scope.path.as_str(), scope.function));
-        if entry.tag() == gimli::DW_TAG_subprogram {
+        let (outer_path, function, within) = outer.map_or(("", None, ""), |scope| {
+            (scope.path.as_str(), scope.function, scope.within.as_str())
+        });
+        let (tag, depth) = (entry.tag(), entry.depth());
+        if tag == gimli::DW_TAG_subprogram {
             let path = self.full_name(unit, entry, outer_path);
             let function = self.function(unit, entry, &path);
             scopes.push(Scope {
-                depth: entry.depth(),
+                depth,
+                within: path.clone(),
                 path,
                 function,
             });
-        } else if encloses(entry.tag()) {
+        } else if encloses(tag) || tag == gimli::DW_TAG_base_type {
             let path = qualified(outer_path, &self.units.name(unit, entry));
+            self.named_type(unit, entry, &path);
             scopes.push(Scope {
-                depth: entry.depth(),
+                depth,
+                within: within.to_owned(),
                 path,
                 function,
             });
-        } else if is_named(entry.tag()) && entry.attr(gimli::DW_AT_location).is_some() {
-            let path = self.full_name(unit, entry, outer_path);
-            self.variable(unit, entry, path, function);
+        } else if matches!(tag, gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter) {
+            self.pointer(unit, entry, within);
+            if entry.attr(gimli::DW_AT_location).is_some() {
+                let path = self.full_name(unit, entry, outer_path);
+                self.variable(unit, entry, path, function);
+            }
+        }
+    }
+
+    /// Remembers a type by name, if the user may have written it.
+    fn named_type(&mut self, unit: usize, entry: &Entry, path: &str) {
+        let is_declaration = entry.attr(gimli::DW_AT_declaration).is_some();
+        let is_library = path.starts_with("std") || path.starts_with('_') || path.is_empty();
+        if is_declaration || is_library || entry.tag() == gimli::DW_TAG_namespace {
+            return;
+        }
+        if let Some(kind) = self.types.named(unit, entry) {
+            let short = path.rsplit("::").next().unwrap_or(path).to_owned();
+            self.sources.named.entry(short).or_insert(kind);
+            self.sources.named.insert(path.to_owned(), kind);
+        }
+    }
+
+    /// Remembers what a variable points to.
+    fn pointer(&mut self, unit: usize, entry: &Entry, within: &str) {
+        let name = self.units.name(unit, entry);
+        if name.is_empty() || within.starts_with("std::") {
+            return;
+        }
+        if let Some(kind) = self.types.pointee_of(unit, entry) {
+            self.sources
+                .pointees
+                .insert((within.to_owned(), name), kind);
         }
     }
 

@@ -34,6 +34,31 @@ impl<'a> TypeBuilder<'a> {
         self.referred(unit, entry, MAX_DEPTH)
     }
 
+    /// The layout of what a variable of this entry's type points to.
+    pub fn pointee_of(&mut self, unit: usize, entry: &Entry) -> Option<TypeId> {
+        let (mut at, mut described) = (unit, entry.clone());
+        for _ in 0..MAX_DEPTH {
+            let value = described.attr_value(gimli::DW_AT_type)?;
+            let (unit, offset) = self.units.target(at, value)?;
+            described = self.units.get(unit)?.entry(offset).ok()?;
+            at = unit;
+            match described.tag() {
+                gimli::DW_TAG_pointer_type => return self.referred(at, &described, MAX_DEPTH),
+                gimli::DW_TAG_typedef
+                | gimli::DW_TAG_const_type
+                | gimli::DW_TAG_volatile_type
+                | gimli::DW_TAG_restrict_type => {}
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The layout of a type entry.
+    pub fn named(&mut self, unit: usize, entry: &Entry) -> Option<TypeId> {
+        self.build(unit, entry.offset(), MAX_DEPTH)
+    }
+
     fn referred(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
         let value = entry.attr_value(gimli::DW_AT_type)?;
         let (unit, offset) = self.units.target(unit, value)?;

@@ -2,10 +2,11 @@
 //! and unwind rules, all by the file's own addresses.
 
 use super::{
+    allocations,
     cfi::Cfi,
-    dwarf::{self, DebugInfo, FrameVariable, Function, Global, Reader},
+    dwarf::{self, DebugInfo, FrameVariable, Function, Global, Reader, SourceTypes},
     globals::{self, Object},
-    types::Types,
+    types::{TypeId, Types},
 };
 use gimli::LittleEndian;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
@@ -45,6 +46,7 @@ pub(super) struct Image {
     pub has_debug_info: bool,
     pub instrumented: Instrumented,
     pub types: Types,
+    sources: SourceTypes,
     pub objects: Vec<Object>,
     /// Ranges of `functions`, sorted.
     ranges: Vec<(u64, u64, u32)>,
@@ -79,6 +81,7 @@ impl Image {
             globals,
             functions,
             types,
+            sources,
         } = debug;
         let sizes: Vec<(Global, u64)> = globals
             .into_iter()
@@ -95,6 +98,7 @@ impl Image {
             has_debug_info,
             instrumented: instrumented(&file),
             types,
+            sources,
             objects,
             ranges: ranges(&functions),
             functions,
@@ -128,6 +132,19 @@ impl Image {
         self.functions
             .get(function as usize)
             .map_or(&[], |function| &function.variables)
+    }
+
+    /// What a block of `size` bytes holds that was allocated on this line of this function: one of a
+    /// type or several in a row.
+    pub fn allocated(&self, function: &str, line: &str, size: u64) -> Option<TypeId> {
+        let fits = |kind: &TypeId| {
+            let one = self.types.size(*kind);
+            // Bytes are not worth a row each: they are divided by use.
+            one > 1 && size >= one && size.is_multiple_of(one)
+        };
+        allocations::elements(line)
+            .into_iter()
+            .find_map(|element| self.sources.find(function, element).filter(fits))
     }
 
     /// The function symbol that holds an address, and the offset in it.
@@ -256,28 +273,25 @@ fn sections(file: &object::File<'_>) -> Vec<Symbol> {
 }
 
 fn instrumented(file: &object::File<'_>) -> Instrumented {
-    let (mut ours, mut theirs, mut calls) = (false, false, false);
+    let (mut has_runtime, mut calls, mut is_libtsan) = (false, false, false);
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
         let name = symbol.name().unwrap_or("");
-        ours |= name == MARK;
-        calls |= name == "__tsan_init" || name == "__tsan_func_entry";
-        theirs |= name.starts_with("__sanitizer_") || name.contains("6__tsan");
+        has_runtime |= name == "__tsan_func_entry" && symbol.is_definition();
+        calls |= name.starts_with("__tsan_");
+        is_libtsan |= name.starts_with("__sanitizer_") || name.contains("6__tsan");
     }
-    theirs |= calls && needs_libtsan(file);
-    match (ours, theirs, calls) {
-        (true, _, _) => Instrumented::ByUnsnarl,
-        (_, true, _) => Instrumented::ByLibtsan,
-        // Stripped of all but dynamic symbols: the runtime exports its callbacks.
-        (_, _, true) => Instrumented::ByUnsnarl,
-        _ => Instrumented::No,
+    if is_libtsan || calls && needs_libtsan(file) {
+        Instrumented::ByLibtsan
+    } else if has_runtime {
+        Instrumented::ByUnsnarl
+    } else {
+        Instrumented::No
     }
 }
 
-/// Symbol by which a program built by `unsnarl cc` is known.
-const MARK: &str = "unsnarl_runtime_version";
-
+/// The name of the shared libtsan among those of the libraries to load.
 fn needs_libtsan(file: &object::File<'_>) -> bool {
-    file.section_by_name(".dynstr")
-        .and_then(|section| section.data().ok())
-        .is_some_and(|data| data.windows(8).any(|part| part == b"libtsan."))
+    section_bytes(file, ".dynstr")
+        .windows(8)
+        .any(|part| part == b"libtsan.")
 }

@@ -5,7 +5,7 @@ use super::{
     clusters::Clusters,
     heap::Heap,
     modules::Modules,
-    places::{Place, RegionId, RegionName, Regions},
+    places::{Layout, Place, RegionId, RegionName, Regions},
     raw_log::LogThread,
 };
 use rustc_hash::FxHashMap;
@@ -104,10 +104,10 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// A new heap block.
-    pub fn allocate(&mut self, by: Asker, start: u64, size: u64) -> Place {
+    /// A new heap block; `layout` is what the source says it is for.
+    pub fn allocate(&mut self, by: Asker, start: u64, size: u64, layout: Option<Layout>) -> Place {
         let name = self.block_name("heap", by);
-        let region = self.regions.add(name, None);
+        let region = self.regions.add(name, layout);
         self.heap.insert(start, size, region);
         Place { region, offset: 0 }
     }
@@ -233,7 +233,15 @@ impl<'a> Memory<'a> {
         let regions = &mut self.regions;
         let region = *self.by_object.entry((at.module, base)).or_insert_with(|| {
             let name = RegionName::Text(format!("{}{name}", at.image.prefix));
-            regions.add(name, kind.map(|kind| (at.image.clone(), kind)))
+            let image = at.image.clone();
+            regions.add(
+                name,
+                kind.map(|kind| Layout {
+                    image,
+                    kind,
+                    stride: None,
+                }),
+            )
         });
         Some(Found {
             place: Place { region, offset },
@@ -278,8 +286,14 @@ impl<'a> Memory<'a> {
                 format!("#{occurrence}")
             };
             let name = format!("{}:{function}{nth}", regions.thread_name(owner));
-            let kind =
-                variable.and_then(|(_, variable)| Some((entry?.image.clone()?, variable.kind)));
+            let kind = variable.and_then(|(_, variable)| {
+                let image = entry?.image.clone()?;
+                Some(Layout {
+                    image,
+                    kind: variable.kind,
+                    stride: None,
+                })
+            });
             let field = variable.map_or(String::new(), |(_, v)| format!(".{}", v.name));
             regions.add(RegionName::Text(name + &field), kind)
         });

@@ -13,6 +13,7 @@
 //! [`walk`] goes through the records once and notes *places* ([`places`], [`memory`], [`heap`],
 //! [`calls`]); [`rows`] turns places into locations.
 
+mod allocations;
 mod calls;
 mod cfi;
 mod clusters;

@@ -7,7 +7,7 @@
 
 use super::{
     image::Image,
-    types::{At, Holds, TypeId},
+    types::{At, Holds, Leaf, TypeId},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -35,9 +35,58 @@ pub(super) enum RegionName {
     },
 }
 
+/// What lies in a region: one object of a type, or objects of it in a row.
+pub(super) struct Layout {
+    pub image: Arc<Image>,
+    pub kind: TypeId,
+    /// Size of one of several objects.
+    pub stride: Option<u64>,
+}
+
+impl Layout {
+    /// Start of the object that holds an offset.
+    fn base(&self, offset: u64) -> u64 {
+        let into = self.stride.and_then(|stride| offset.checked_rem(stride));
+        into.map_or(0, |into| offset - into)
+    }
+
+    fn index(&self, base: u64) -> String {
+        let index = self.stride.and_then(|stride| base.checked_div(stride));
+        index.map_or(String::new(), |index| format!("[{index}]"))
+    }
+
+    fn leaf_path(&self, offset: u64) -> String {
+        let base = self.base(offset);
+        self.index(base) + &self.image.types.leaf_path(self.kind, offset - base)
+    }
+
+    fn part_path(&self, offset: u64) -> String {
+        let base = self.base(offset);
+        if offset == 0 {
+            return String::new();
+        }
+        self.index(base) + &self.image.types.part_path(self.kind, offset - base)
+    }
+
+    /// What lies at an offset, counted from the start of the region.
+    fn at(&self, offset: u64) -> At {
+        let base = self.base(offset);
+        match self.image.types.at(self.kind, offset - base) {
+            At::Leaf(leaf) => At::Leaf(Leaf {
+                start: leaf.start.saturating_add(base),
+                end: leaf.end.saturating_add(base),
+                holds: leaf.holds,
+            }),
+            At::Gap { end } => At::Gap {
+                end: end.saturating_add(base),
+            },
+        }
+    }
+}
+
 struct Region {
     name: RegionName,
-    kind: Option<(Arc<Image>, TypeId)>,
+    layout: Option<Layout>,
     touched: FxHashSet<(i64, u32)>,
     ranges: FxHashSet<(i64, u64)>,
     components: Vec<Component>,
@@ -91,11 +140,11 @@ impl Regions {
         regions
     }
 
-    pub fn add(&mut self, name: RegionName, kind: Option<(Arc<Image>, TypeId)>) -> RegionId {
+    pub fn add(&mut self, name: RegionName, layout: Option<Layout>) -> RegionId {
         let id = RegionId(self.list.len() as u32);
         self.list.push(Region {
             name,
-            kind,
+            layout,
             touched: FxHashSet::default(),
             ranges: FxHashSet::default(),
             components: Vec::new(),
@@ -119,7 +168,7 @@ impl Regions {
         let Some(region) = self.list.get_mut(place.region.0 as usize) else {
             return;
         };
-        if region.kind.is_some() || size == 0 {
+        if region.layout.is_some() || size == 0 {
             return;
         }
         match u32::try_from(size) {
@@ -145,8 +194,8 @@ impl Regions {
         };
         let start = place.offset;
         let end = start.saturating_add_unsigned(size);
-        match &region.kind {
-            Some((image, kind)) => typed_pieces(image, *kind, start, end, &mut each),
+        match &region.layout {
+            Some(layout) => typed_pieces(layout, start, end, &mut each),
             None => untyped_pieces(&region.components, start, end, &mut each),
         }
     }
@@ -205,8 +254,8 @@ impl Regions {
             return String::new();
         };
         let base = self.region_name(region);
-        if let Some((image, kind)) = &region.kind {
-            return base + &image.types.leaf_path(*kind, start.unsigned_abs());
+        if let Some(layout) = &region.layout {
+            return base + &layout.leaf_path(start.unsigned_abs());
         }
         let component = find(&region.components, start);
         match component.filter(|part| part.only_ranges && part.end.abs_diff(part.start) > 8) {
@@ -220,8 +269,8 @@ impl Regions {
             return String::new();
         };
         let base = self.region_name(region);
-        match (&region.kind, u64::try_from(place.offset)) {
-            (Some((image, kind)), Ok(offset)) => base + &image.types.part_path(*kind, offset),
+        match (&region.layout, u64::try_from(place.offset)) {
+            (Some(layout), Ok(offset)) => base + &layout.part_path(offset),
             _ => base + &signed(place.offset),
         }
     }
@@ -259,17 +308,11 @@ fn signed(offset: i64) -> String {
     }
 }
 
-fn typed_pieces(
-    image: &Image,
-    kind: TypeId,
-    start: i64,
-    end: i64,
-    each: &mut impl FnMut(Piece) -> bool,
-) {
+fn typed_pieces(layout: &Layout, start: i64, end: i64, each: &mut impl FnMut(Piece) -> bool) {
     let mut at = start;
     let mut found_any = false;
     while at < end {
-        match image.types.at(kind, at.unsigned_abs()) {
+        match layout.at(at.unsigned_abs()) {
             At::Leaf(leaf) => {
                 let leaf_end = i64::try_from(leaf.end).unwrap_or(i64::MAX);
                 let location = i64::try_from(leaf.start).unwrap_or(i64::MAX);

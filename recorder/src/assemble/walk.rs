@@ -6,10 +6,11 @@
 use super::{
     calls::{Calls, EntryPoints, Frame, StackTable},
     memory::{Asker, Memory},
-    places::Place,
+    places::{Layout, Place},
     problems::Problems,
     raw_log::RawLog,
     sites::SiteTable,
+    types::TypeId,
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
@@ -73,6 +74,7 @@ pub(super) struct Walk<'a> {
     pub problems: Problems,
     site_ids: FxHashMap<u64, Option<(SiteId, bool, Option<u64>)>>,
     labels: FxHashMap<SiteId, u32>,
+    allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
     seq: u64,
 }
 
@@ -94,6 +96,7 @@ impl<'a> Walk<'a> {
             problems: Problems::default(),
             site_ids: FxHashMap::default(),
             labels: FxHashMap::default(),
+            allocations: FxHashMap::default(),
             seq: 0,
         }
     }
@@ -269,11 +272,35 @@ impl<'a> Walk<'a> {
             });
         };
         if is_user {
+            self.return_to(thread, function);
             self.seen_at(thread, pc);
-            return (site, stack);
+            let top = self.calls.get(thread).and_then(|calls| calls.frames.last());
+            return (site, top.map_or(StackId(0), |top| top.stack));
         }
         top.and_then(|top| self.walk_out(thread, top, function))
             .unwrap_or((site, stack))
+    }
+
+    /// A thread that is seen in a function further out has left the inner ones without notice, as by
+    /// `longjmp`.
+    fn return_to(&mut self, thread: usize, function: Option<u64>) {
+        let Some(calls) = self.calls.get_mut(thread) else {
+            return;
+        };
+        let entries = &self.entries;
+        let code = |frame: &Frame| entries.get(frame.entry).and_then(|entry| entry.code);
+        if function.is_none() || calls.frames.last().is_none_or(|top| code(top) == function) {
+            return;
+        }
+        if let Some(at) = calls
+            .frames
+            .iter()
+            .rposition(|frame| code(frame) == function)
+        {
+            while calls.frames.len() > at + 1 {
+                calls.leave();
+            }
+        }
     }
 
     /// From system code to the call in the user's code that led there.
@@ -380,7 +407,8 @@ impl<'a> Walk<'a> {
             }
             K::Begin | K::End | K::Yield => self.drafts.push(draft),
             K::Alloc => {
-                let place = self.memory.allocate(by, record.addr, record.value);
+                let layout = self.allocated(record.pc, site, record.value);
+                let place = self.memory.allocate(by, record.addr, record.value, layout);
                 self.drafts.push(Draft {
                     place,
                     value: Some(record.value),
@@ -390,6 +418,21 @@ impl<'a> Walk<'a> {
             K::Blocked => self.blocked(record, draft, by),
             _ => self.object(record, kind, draft, by),
         }
+    }
+
+    /// What the source says that a block allocated at `site` is for.
+    fn allocated(&mut self, pc: u64, site: SiteId, size: u64) -> Option<Layout> {
+        let image = self.memory.modules.locate(pc.wrapping_sub(1))?.image;
+        let row = self.sites.rows.get(site.index())?;
+        let known = self.allocations.entry((site, size));
+        let kind = *known.or_insert_with(|| image.allocated(&row.function, &row.text, size));
+        let kind = kind?;
+        let one = image.types.size(kind);
+        Some(Layout {
+            image,
+            kind,
+            stride: (one < size).then_some(one),
+        })
     }
 
     fn access(&mut self, record: &Record, kind: RecordKind, draft: Draft, by: Asker) {

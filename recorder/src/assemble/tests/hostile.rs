@@ -140,3 +140,28 @@ fn a_range_over_everything_is_shortened_and_said() {
     assert_eq!(run.events.len(), 4096);
     assert!(run.meta.problems.iter().any(|text| text.contains("4096")));
 }
+
+#[test]
+fn programs_that_cannot_be_recorded_are_told_apart() {
+    use super::super::{Instrumented, Program, ProgramError};
+    let compiler = compilers("cells.c").into_iter().next().unwrap();
+    let plain = compile(compiler, "cells.c", SOURCE, &["-g"]);
+    assert_eq!(plain.program.is_instrumented(), Instrumented::No);
+    let callbacks = format!("{SOURCE} void __tsan_func_entry(void *caller) {{ (void)caller; }}");
+    let ours = compile(compiler, "ours.c", &callbacks, &[]);
+    assert_eq!(ours.program.is_instrumented(), Instrumented::ByUnsnarl);
+    let theirs = format!("{callbacks} void __sanitizer_report(void) {{}}");
+    let theirs = compile(compiler, "theirs.c", &theirs, &[]);
+    assert_eq!(theirs.program.is_instrumented(), Instrumented::ByLibtsan);
+    let script = plain.path.with_file_name("script");
+    std::fs::write(&script, "#!/bin/sh\n").unwrap();
+    assert!(matches!(
+        Program::open(&script),
+        Err(ProgramError::NotElf(_))
+    ));
+    let missing = plain.path.with_file_name("missing");
+    assert!(matches!(
+        Program::open(&missing),
+        Err(ProgramError::Read { .. })
+    ));
+}

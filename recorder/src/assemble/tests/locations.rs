@@ -26,6 +26,8 @@ int worker(int n) {
 }
 int main(void) {
     shared = malloc(64);   /* allocate */
+    struct account *mine = malloc(2 * sizeof *mine); /* typed */
+    free(mine);
     return worker(3) + matrix[0][0]; /* call */
 }
 ";
@@ -137,6 +139,35 @@ fn heap_blocks_are_named_by_their_allocation_and_divided_by_use() {
         );
         let range = run.events.get(EventId(8)).unwrap();
         assert_eq!((range.flags & flags::RANGE, range.size), (flags::RANGE, 48));
+    });
+}
+
+#[test]
+fn blocks_have_fields_where_the_source_says_what_they_hold() {
+    each_compiler(|bank| {
+        let mut log = log();
+        let pc = BIAS + bank.on_line("main", "/* typed */");
+        let size = 4 + 4 + 40 + 8 + 32;
+        log.push(0, K::Alloc, pc, HEAP, 2 * size);
+        log.access(0, K::Write, (pc, HEAP + 4), 4, 1);
+        log.access(0, K::Write, (pc, HEAP + size + 4), 4, 2);
+        log.push(0, K::Lock, pc, HEAP + size + 8, 0);
+        log.access(0, K::Write, (pc, HEAP), 8, HEAP + size);
+        // Of another size than the source says: who knows what it is.
+        log.push(0, K::Alloc, pc, HEAP + 4096, size + 1);
+        log.access(0, K::Read, (pc, HEAP + 4096 + 4), 4, 1);
+        let run = run_of(&log, &bank.program);
+        assert_eq!(
+            shown(&run),
+            "main alloc heap(bank.c:20 by main #0) = 176\n\
+             main write heap(bank.c:20 by main #0)[0].total = 1\n\
+             main write heap(bank.c:20 by main #0)[1].total = 2\n\
+             main lock heap(bank.c:20 by main #0)[1].lock\n\
+             main write heap(bank.c:20 by main #0)[0].tag\n\
+             main write heap(bank.c:20 by main #0)[0].total\n\
+             main alloc heap(bank.c:20 by main #1) = 89\n\
+             main read heap(bank.c:20 by main #1)+4 = 1\n"
+        );
     });
 }
 
