@@ -1,6 +1,7 @@
 //! The handlers: each translates, hands over and, for a request, waits for the answer.
 
 use crate::{
+    config::Config,
     event::{DocumentEvent, Event, Session},
     extensions::{ExplanationsResult, StatusResult},
     from_proto::{self, Edits},
@@ -165,8 +166,11 @@ impl LanguageServer for Backend {
     }
 
     async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
-        let (config, complaints) = crate::config::Config::from_json(&params.settings);
-        self.send(Event::Configured(config, complaints));
+        // Clients that let settings be asked for send null: nothing was said about ours.
+        if let Some(own) = params.settings.get("unsnarl") {
+            let (config, complaints) = Config::from_json(own);
+            self.send(Event::Configured(config, complaints));
+        }
     }
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {

@@ -92,6 +92,9 @@ pub struct StatusResult {
     pub explanations: usize,
     /// Failing runs that none of them is about.
     pub unexplained: usize,
+    /// The analysis ended before it had looked at everything.
+    #[serde(rename = "outOfTime")]
+    pub out_of_time: bool,
     /// Marks that are not shown because their line changed.
     pub stale: usize,
     /// Run files and folders that cannot be used, and why.
@@ -132,6 +135,7 @@ impl StatusResult {
             failing: facts().map(|facts| facts.failing).sum(),
             explanations: state.explained().count(),
             unexplained: facts().map(|facts| facts.unexplained).sum(),
+            out_of_time: facts().any(|facts| facts.out_of_time),
             stale,
             broken,
             folders: state
@@ -187,6 +191,9 @@ fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
     if status.unexplained > 0 {
         let runs = count(status.unexplained, "failing run");
         parts.push(format!("{runs} without an explanation: record more runs"));
+    }
+    if status.out_of_time {
+        parts.push("the analysis ran out of time, there may be more to find".to_owned());
     }
     if !status.broken.is_empty() {
         parts.push(format!(

@@ -25,6 +25,8 @@ pub struct FolderFacts {
     pub explained: Vec<Arc<Explained>>,
     /// Failing runs that no explanation is about.
     pub unexplained: usize,
+    /// The analysis ended before it had looked at everything.
+    pub out_of_time: bool,
 }
 
 /// An explanation with the run that shows it.

@@ -77,7 +77,7 @@ impl Host {
         match change {
             Change::Start(encoding) => state.encoding = encoding,
             Change::AddFolder(path) => state.add_folder(path),
-            Change::RemoveFolder(path) => state.folders.retain(|folder| folder.root.path != path),
+            Change::RemoveFolder(path) => state.remove_folder(&path),
             Change::Config(config) => state.config = config,
             Change::Document(event) => state.change_document(event),
             Change::SourceOnDisk(path) => state.source_changed(&path),
@@ -115,6 +115,11 @@ impl State {
                 facts: None,
             });
         }
+    }
+
+    fn remove_folder(&mut self, path: &Path) {
+        self.folders.retain(|folder| folder.root.path != path);
+        self.forget_unneeded_sources();
     }
 
     fn change_document(&mut self, event: DocumentEvent) {
@@ -174,5 +179,12 @@ impl State {
         for explained in &facts.explained {
             self.sources.load(&root, explained);
         }
+        self.forget_unneeded_sources();
+    }
+
+    fn forget_unneeded_sources(&mut self) {
+        let mut sources = std::mem::take(&mut self.sources);
+        sources.keep_only(self.explained());
+        self.sources = sources;
     }
 }

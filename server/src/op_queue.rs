@@ -4,8 +4,11 @@
 //! a steady stream of events that alone would never let a job end: a job that was started because
 //! another one was given up runs to its end.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 use unsnarl_core::Budget;
+
+/// A job that takes longer shows what it has.
+const LONGEST_JOB: Duration = Duration::from_secs(120);
 
 /// Folders in need of analysis, and the job under way.
 #[derive(Debug, Default)]
@@ -46,7 +49,7 @@ impl OpQueue {
             return None;
         }
         let folders = std::mem::take(&mut self.waiting);
-        let budget = Budget::unlimited();
+        let budget = Budget::lasting(LONGEST_JOB);
         let job = (folders.iter().cloned().collect(), budget.clone());
         self.running = Some(Running {
             folders,

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_core::{Budget, Corpora, RunSummary, explain};
+use unsnarl_core::{Budget, Corpora, RunSummary, StopReason, explain};
 use unsnarl_trace::{
     folder::{RunFile, RunFolder, run_file},
     read::read_run,
@@ -53,9 +53,7 @@ impl RunStore {
         let new: Vec<RunFile> = there.difference(&self.files).cloned().collect();
         for (done, file) in new.iter().enumerate() {
             progress(done, new.len());
-            if budget.stop().is_some() {
-                return Err(Superseded);
-            }
+            give_way(budget)?;
             self.take_in(file);
         }
         let (explained, unexplained) = self.explain(budget)?;
@@ -67,6 +65,7 @@ impl RunStore {
             unreadable,
             explained,
             unexplained,
+            out_of_time: budget.stop() == Some(StopReason::OutOfTime),
         })
     }
 
@@ -100,9 +99,7 @@ impl RunStore {
                 let evidence = shown_by.next();
                 explained.push(Arc::new(Explained::new(explanation, evidence)));
             }
-            if budget.stop().is_some() {
-                return Err(Superseded);
-            }
+            give_way(budget)?;
         }
         Ok((explained, unexplained))
     }
@@ -127,6 +124,14 @@ fn summarize(file: &RunFile) -> Result<RunSummary, String> {
         ))
     };
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(defect)
+}
+
+/// Running out of time is no reason to throw away what there is; something newer is.
+fn give_way(budget: &Budget) -> Result<(), Superseded> {
+    match budget.stop() {
+        Some(StopReason::Cancelled) => Err(Superseded),
+        _ => Ok(()),
+    }
 }
 
 /// The run files of a folder, and why it cannot be read if it cannot. One that is not there has none.

@@ -6,8 +6,11 @@ use crate::{
     paths::{Root, candidates},
     text::Text,
 };
-use rustc_hash::FxHashMap;
-use std::path::{Path, PathBuf};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Larger files are no sources that a person reads.
 const MAX_SOURCE_BYTES: u64 = 16 << 20;
@@ -60,6 +63,22 @@ impl Sources {
             .get(path)
             .map(|document| &document.text)
             .or_else(on_disk)
+    }
+
+    /// Keeps only what these explanations need.
+    pub fn keep_only<'a>(
+        &mut self,
+        explained: impl Iterator<Item = (&'a Root, &'a Arc<Explained>)>,
+    ) {
+        let (mut files, mut hashes) = (FxHashSet::default(), FxHashSet::default());
+        for (root, explained) in explained {
+            for (name, recorded) in explained.files() {
+                files.extend(candidates(root, name));
+                hashes.extend(recorded.sha256.clone());
+            }
+        }
+        self.disk.retain(|path, _| files.contains(path));
+        self.baselines.retain(|hash, _| hashes.contains(hash));
     }
 
     /// Reads what [`Sources::find`] needs for an explanation, and keeps the recorded state of each file

@@ -125,8 +125,9 @@ impl Watcher {
             Err(error) => lost(
                 &self.events,
                 &format!(
-                    "cannot watch {}: {error}; raise fs.inotify.max_user_watches, then restart the server",
-                    folder.display()
+                    "cannot watch {}: {error}; {}",
+                    folder.display(),
+                    advice(&error)
                 ),
             ),
         }
@@ -143,6 +144,15 @@ impl Watcher {
 
     fn with_targets<T>(&self, change: impl FnOnce(&mut Targets) -> T) -> T {
         change(&mut self.targets.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn advice(error: &notify::Error) -> &'static str {
+    match error.kind {
+        notify::ErrorKind::MaxFilesWatch => {
+            "raise fs.inotify.max_user_watches with sysctl, then restart the server"
+        }
+        _ => "make it readable, then restart the server",
     }
 }
 
