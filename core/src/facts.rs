@@ -70,7 +70,30 @@ pub fn variable(run: &Run, event: &Event) -> String {
         let text = &run.meta.site(event.site).text;
         return expression(text, event.kind.writes()).unwrap_or_else(|| heap_block(rest));
     }
-    stack_variable(name).to_owned()
+    without_function(run, stack_variable(name)).to_owned()
+}
+
+/// A static variable of a function without the function's name.
+fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
+    match name.split_once("::") {
+        Some((function, variable))
+            if run.meta.sites.iter().any(|site| site.function == function) =>
+        {
+            variable
+        }
+        _ => name,
+    }
+}
+
+/// The block that a location is in: the heap block, the variable.
+pub fn block(location: &str) -> &str {
+    match location.rsplit_once(")+") {
+        Some((block, _)) if location.starts_with("heap(") => {
+            location.get(..block.len() + 1).unwrap_or(location)
+        }
+        _ if location.starts_with("heap(") => location,
+        _ => location.split(['.', '[', '+']).next().unwrap_or(location),
+    }
 }
 
 /// `main.1:worker.buf[3]` is `buf[3]` to a person; other names stay.
@@ -228,6 +251,11 @@ pub fn holds_pointers(run: &Run, rows: &[EventId]) -> bool {
         )
     };
     rows.iter().take(1000).any(is_address)
+}
+
+/// Does the line compare with or assign a null pointer?
+pub fn mentions_null(text: &str) -> bool {
+    text.contains("NULL") || text.contains("nullptr")
 }
 
 /// A value in words: `300`, `-1`, `NULL`, `a pointer`. None when it was not recorded.

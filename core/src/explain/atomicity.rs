@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     explanation::{BugKind, Explanation, Region, Role},
-    orders::Section,
+    orders::{Dependency, Section},
     pairs::{CoupledPairs, Triple, TripleKey},
 };
 use unsnarl_trace::{EventId, SiteId};
@@ -171,7 +171,7 @@ fn enclosing(view: &View, first: EventId, second: EventId) -> String {
 }
 
 /// The innermost function that leads to both rows, with the sites in it.
-fn common_function(
+pub(super) fn common_function(
     view: &View,
     first: EventId,
     second: EventId,
@@ -247,7 +247,15 @@ fn contrast(view: &View, triple: &Triple) -> String {
 
 /// Explains two pairs on two locations that run in opposite directions.
 pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
-    let (first, second) = (&couple.first, &couple.second);
+    let first = &couple.first;
+    let second = &Dependency {
+        tail: what_came_of(view, couple.second.tail),
+        ..couple.second
+    };
+    let couple = &CoupledPairs {
+        first: *first,
+        second: *second,
+    };
     let x = view.variable_of(&[first.head, first.tail]);
     let y = view.variable_of(&[second.tail, second.head]);
     let headline = multi_headline(view, couple, &x, &y);
@@ -287,6 +295,28 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     draft.mark(second.head, Role::Interference);
     draft.fail();
     draft.finish()
+}
+
+/// A read before a write of the same thread to the same location is told by the write, if both belong to
+/// one critical section or one function.
+fn what_came_of(view: &View, row: EventId) -> EventId {
+    let (event, held) = (view.event(row), view.orders.locks_held(row));
+    if !event.kind.reads() || event.kind.writes() {
+        return row;
+    }
+    let after = view
+        .orders
+        .accesses()
+        .after(event.location, row)
+        .iter()
+        .copied();
+    let own = after.take_while(|&next| view.thread(next) == event.thread);
+    let mut writes = own.filter(|&next| view.event(next).kind.writes());
+    let one_step = |next: &EventId| match held.first() {
+        Some(section) => same_section(view, row, *next, section.lock),
+        None => view.place(*next).function == view.place(row).function,
+    };
+    writes.next().filter(one_step).unwrap_or(row)
 }
 
 fn verb_of(view: &View, row: EventId) -> &'static str {

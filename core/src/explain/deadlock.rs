@@ -242,7 +242,7 @@ fn lost_wakeup(view: &View, waiter: &Waiting) -> Explanation {
     let checked = checked_before(view, wait);
     draft.set().remark = match checked {
         Some(read) => format!(
-            "It last checked `{}` at {}, before the signal.",
+            "It last checked `{}` at {}: the signal came between that and the wait.",
             view.variable(read),
             view.at(read)
         ),
@@ -270,19 +270,38 @@ fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId>
     signals.map(|(row, _)| row).last()
 }
 
-/// The shared read by which the thread decided to wait: the last one before, in the same function.
+/// The read by which the thread decided to wait: of a location that somebody wrote afterwards, before or with
+/// the signal; else the last read of shared data in its function.
 fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
-    let function = view.place(wait).function;
+    const NEAR: usize = 80;
+    let thread = view.thread(wait);
     let before = view
         .rows
-        .before(view.thread(wait), wait)
+        .before(thread, wait)
         .iter()
         .rev()
         .copied()
-        .take(30);
-    let mut reads =
-        before.filter(|&row| view.event(row).kind.reads() && view.place(row).function == function);
-    reads.find(|&row| view.orders.accesses().is_shared(view.event(row).location))
+        .take(NEAR);
+    let shared = |row: &EventId| {
+        view.event(*row).kind.reads() && view.orders.accesses().is_shared(view.event(*row).location)
+    };
+    let reads: Vec<EventId> = before.filter(shared).collect();
+    let outdated = |row: &&EventId| {
+        let after = view
+            .orders
+            .accesses()
+            .after(view.event(**row).location, **row)
+            .iter();
+        let mut after = after.take_while(|next| **next < wait);
+        after.any(|next| view.thread(*next) != thread && view.event(*next).kind.writes())
+    };
+    let function = view.place(wait).function;
+    let here = |row: &&EventId| view.place(**row).function == function;
+    reads
+        .iter()
+        .find(outdated)
+        .or_else(|| reads.iter().find(here))
+        .copied()
 }
 
 fn stuck_alone(view: &View, stuck: &Waiting) -> Explanation {

@@ -87,6 +87,11 @@ impl<'v, 'a> Draft<'v, 'a> {
         let Some(step) = self.view.failure_step() else {
             return;
         };
+        if step.event == self.view.failure.0
+            && let Some(read) = self.noticing_read()
+        {
+            self.step(read, "");
+        }
         let last = self
             .explanation
             .steps
@@ -112,6 +117,24 @@ impl<'v, 'a> Draft<'v, 'a> {
             };
             self.marks.push((event, mark));
         }
+    }
+
+    /// The last read of the failing thread that saw a value which one of the steps wrote.
+    fn noticing_read(&self) -> Option<EventId> {
+        const NEAR: usize = 200;
+        let (view, steps) = (self.view, &self.explanation.steps);
+        let before = view.rows.before(view.failed?, view.failure).iter().rev();
+        let reads = before
+            .take(NEAR)
+            .copied()
+            .filter(|&row| view.event(row).kind.reads());
+        let from_step = |row: &EventId| {
+            let source = view
+                .orders
+                .last_write_before(view.event(*row).location, *row);
+            source.is_some_and(|source| steps.iter().any(|step| step.event == source.0))
+        };
+        reads.into_iter().find(from_step)
     }
 
     /// Orders the steps, numbers the marks, draws the edges and names the explanation.

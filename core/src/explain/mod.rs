@@ -19,7 +19,7 @@ mod view;
 use crate::{
     budget::{Budget, Outcome, StopReason},
     corpus::{Corpus, RunSummary},
-    explanation::{BugKind, Certainty, Explanation},
+    explanation::{BugKind, Certainty, Explanation, Role, SiteMark},
 };
 use candidates::{Candidate, Story, candidates};
 use std::collections::BTreeMap;
@@ -149,24 +149,10 @@ fn certainty(corpus: &Corpus, candidate: &Candidate) -> Certainty {
     }
 }
 
-/// The same class about the same locations at the same failure is one explanation; the cheapest version stays.
+/// Stories about the same variable that share a line are versions of one; the cheapest stays.
 fn add(told: &mut Vec<Told>, new: Told) {
-    let subject = |explanation: &Explanation| -> Vec<String> {
-        let mut names: Vec<String> = explanation
-            .sites
-            .iter()
-            .map(|mark| mark.location.clone())
-            .collect();
-        names.retain(|name| !name.is_empty());
-        names.sort();
-        names.dedup();
-        names
-    };
     let same = |known: &&mut Told| {
-        known.explanation.id == new.explanation.id
-            || known.place == new.place
-                && known.explanation.kind == new.explanation.kind
-                && subject(&known.explanation) == subject(&new.explanation)
+        known.explanation.id == new.explanation.id || akin(&known.explanation, &new.explanation)
     };
     match told.iter_mut().find(same) {
         Some(known) => {
@@ -185,6 +171,25 @@ fn add(told: &mut Vec<Told>, new: Told) {
         }
         None => told.push(new),
     }
+}
+
+/// Do both blame the same variable and one of the same lines, and neither is about waiting?
+fn akin(a: &Explanation, b: &Explanation) -> bool {
+    let waits = |e: &Explanation| matches!(e.kind, BugKind::Deadlock | BugKind::LostWakeup);
+    let blamed = |e: &Explanation| -> Vec<SiteMark> {
+        let marks = e
+            .sites
+            .iter()
+            .filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+        marks.cloned().collect()
+    };
+    let (of_a, of_b) = (blamed(a), blamed(b));
+    let any = |same: fn(&SiteMark, &SiteMark) -> bool| {
+        of_a.iter().any(|a| of_b.iter().any(|b| same(a, b)))
+    };
+    waits(a) == waits(b)
+        && any(|a, b| a.location == b.location)
+        && any(|a, b| (&a.place.file, a.place.line) == (&b.place.file, b.place.line))
 }
 
 /// Runs that fail at the same place and were not looked at belong to the explanation told most often there.

@@ -13,6 +13,11 @@ use unsnarl_trace::{EventId, EventKind, ThreadId};
 
 /// Explains that `early` ran before `late`.
 pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation {
+    if let Some(published) = publication(view, early)
+        && view.thread(published.store) == view.thread(late)
+    {
+        return too_visible(view, &published, early, &view.place(late), Some(late));
+    }
     let name = view.variable_of(&[late, early]);
     let mut draft = Draft::new(
         view,
@@ -175,10 +180,11 @@ fn contrast(view: &View, early: EventId, late: EventId) -> String {
 pub(super) fn missing(view: &View, original: PairKey, reader: EventId) -> Explanation {
     let name = view.variable(reader);
     let counts = view.corpus.counts();
-    let setter = counts
-        .site(original.head)
-        .map(|site| site.place.clone())
-        .unwrap_or_default();
+    let site = counts.site(original.head);
+    let setter = site.map(|site| site.place.clone()).unwrap_or_default();
+    if let Some(published) = publication(view, reader) {
+        return too_visible(view, &published, reader, &setter, None);
+    }
     let headline = format!("`{name}` was used before it was set");
     let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
     let stats = counts.stats(original);
@@ -269,4 +275,107 @@ fn started_early(view: &View, reader: EventId, setter: &Place) -> String {
         created.line,
         setter.line
     )
+}
+
+/// A pointer through which another thread came to a block that was not ready.
+struct Publication {
+    /// Where the pointer was stored.
+    store: EventId,
+    /// Where the other thread read it.
+    load: EventId,
+}
+
+/// Did the reader come to the location through a pointer that another thread had stored?
+fn publication(view: &View, reader: EventId) -> Option<Publication> {
+    const NEAR: usize = 60;
+    let block = |location| facts::block(view.run.location(location)).to_owned();
+    let wanted = block(view.event(reader).location);
+    let before = view
+        .rows
+        .before(view.thread(reader), reader)
+        .iter()
+        .rev()
+        .copied();
+    let points_there = |row: &EventId| match view.event(*row).value {
+        Some(unsnarl_trace::Value::Address(to)) => {
+            view.event(*row).kind.reads() && block(to) == wanted
+        }
+        _ => false,
+    };
+    let load = before.take(NEAR).find(points_there)?;
+    let store = view
+        .orders
+        .last_write_before(view.event(load).location, load)?;
+    (view.thread(store) != view.thread(load) && !view.is_forced(store, load))
+        .then_some(Publication { store, load })
+}
+
+/// Explains that a pointer was stored before what it points to was ready.
+fn too_visible(
+    view: &View,
+    published: &Publication,
+    reader: EventId,
+    setter: &Place,
+    set: Option<EventId>,
+) -> Explanation {
+    let (pointer, name) = (
+        view.variable_of(&[published.store, published.load]),
+        view.variable(reader),
+    );
+    let headline = format!("`{pointer}` was visible before `{name}` was set");
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    let stored = view.place(published.store);
+    draft.detail(format!(
+        "{} stored the pointer at {}, {} read {name}{} at {};\n{} sets it only at {}.",
+        view.words(published.store),
+        view.at(published.store),
+        view.words(reader),
+        view.equals(reader),
+        line(&view.place(reader), &stored),
+        view.name(published.store),
+        line(setter, &stored)
+    ));
+    let key = PairKey {
+        head: set.map_or_else(|| setter_key(setter), |row| view.key(row)),
+        tail: view.key(reader),
+    };
+    let (runs, of) = (
+        view.corpus.counts().ordered(key),
+        view.corpus.counts().passing(),
+    );
+    if runs > 0 {
+        let (set, read) = (line(setter, &stored), line(&view.place(reader), setter));
+        draft.set().contrast = format!("{} {set} ran before {read}.", in_runs(runs, of));
+    }
+    draft.step(published.store, "too early");
+    draft.step(published.load, "");
+    draft.step(reader, "not set yet");
+    draft.mark(published.store, Role::Cause);
+    draft.mark(reader, Role::Interference);
+    match set {
+        Some(row) => {
+            draft.step(row, "");
+            draft.mark(row, Role::Cause);
+        }
+        None => {
+            let mut mark = absent(view, reader, setter.clone());
+            mark.role = Role::Cause;
+            draft.mark_place(mark);
+        }
+    }
+    draft.fail();
+    draft.finish()
+}
+
+/// The key of the write at a place that the failing run did not reach.
+fn setter_key(setter: &Place) -> crate::pairs::AccessKey {
+    let site = unsnarl_trace::SiteRow {
+        file: setter.file.clone(),
+        line: setter.line,
+        column: setter.column,
+        function: setter.function.clone(),
+        text: setter.text.clone(),
+    };
+    let class = crate::pairs::AccessClass::Write;
+    crate::pairs::AccessKey::new(&site, class)
 }

@@ -42,15 +42,20 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         role: Role::Failure,
         step: None,
     });
-    let message = failure.message.trim_end_matches(" failed");
+    let what = match failure.message.starts_with("assertion") {
+        true => "the assertion",
+        false => "the program",
+    };
     Explanation {
         id: format!(
             "{:08x}",
             crate::pairs::Fnv::of(&format!("sequential{at}{}", failure.message)) as u32
         ),
         kind: BugKind::Sequential,
-        headline: format!("every one of {orders} different orders fails{at} ({message})"),
-        detail: "This does not depend on the schedule: it is not a concurrency bug.".to_owned(),
+        headline: format!(
+            "{what}{at} fails in every one of {orders} different orders: this does not depend on the schedule"
+        ),
+        detail: String::new(),
         remark: String::new(),
         contrast: String::new(),
         certainty: Certainty::Likely,

@@ -199,10 +199,10 @@ fn session_used_before_its_bandwidth_is_set() {
         &[&[start, &take.replace("VALUE", "0"), fails].concat()],
         expect![[r#"
             error: `session->bandwidth` was used before it was set
-              event_loop (main.1) read session->bandwidth = 0 at test.c:33, but line 56 had not run yet.
+              event_loop (main.1) read session->bandwidth = NULL at test.c:33, but line 56 had not run yet.
 
-               main    test.c:55  pthread_create(&session->events, NULL, event_l...  creates
-               main.1  test.c:33  assert(session->bandwidth != NULL);                reads 0, fails  not set yet
+               main    test.c:55  pthread_create(&session->events, NULL, even...  creates main.1
+               main.1  test.c:33  assert(session->bandwidth != NULL);             reads NULL, fails  not set yet
 
               session_new starts main.1 at line 55 and sets it only at line 56.
               In all 5 passing runs line 56 sets it before.
@@ -354,18 +354,18 @@ fn wakeup_that_came_before_the_wait() {
         &[],
         &[text],
         expect![[r#"
-        error: wait_for_it (main.1) waits for a signal that was already sent
-          waker (main.2) signalled `ready` at test.c:24 while nobody waited;
-          main.1 began to wait at test.c:16.
+            error: wait_for_it (main.1) waits for a signal that was already sent
+              waker (main.2) signalled `ready` at test.c:24 while nobody waited;
+              main.1 began to wait at test.c:16.
 
-           main.1  test.c:14  if (!done)                      reads 0
-           main.2  test.c:24  pthread_cond_signal(&ready);    signals ready    nobody waits
-           main.1  test.c:16  pthread_cond_wait(&ready, &m);  waits for ready  for ever
+               main.1  test.c:14  if (!done)                      reads 0
+               main.2  test.c:24  pthread_cond_signal(&ready);    signals ready    nobody waits
+               main.1  test.c:16  pthread_cond_wait(&ready, &m);  waits for ready  for ever
 
-          It last checked `done` at test.c:14, before the signal.
-          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
-          Note: There is no passing run to compare with.
-    "#]],
+              It last checked `done` at test.c:14: the signal came between that and the wait.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
     );
 }
 
@@ -412,9 +412,9 @@ fn sequential_bug() {
         &[],
         &texts,
         expect![[r#"
-        note: every one of 25 different orders fails at test.c:27 (assertion `sum == 5`)
-          This does not depend on the schedule: it is not a concurrency bug.
-    "#]],
+            note: the assertion at test.c:27 fails in every one of 25 different orders: this does not depend on
+              the schedule
+        "#]],
     );
     check(
         &[],

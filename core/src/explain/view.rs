@@ -5,8 +5,8 @@ use crate::{
     corpus::{Corpus, RunSummary},
     explanation::{FailurePlace, Place, Role, SiteMark, Step},
     facts,
-    orders::Orders,
-    pairs::{AccessKey, RunPairs, access_key},
+    orders::{HappensBefore, Orders},
+    pairs::{AccessClass, AccessKey, RunPairs},
 };
 use std::sync::Arc;
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId};
@@ -21,8 +21,12 @@ pub(super) struct View<'a> {
     pub run: Arc<Run>,
     /// Its orders.
     pub orders: Orders,
+    /// What no schedule can change.
+    forced: HappensBefore,
     /// Rows of each thread.
     pub rows: ThreadRows,
+    /// Keys of sites by class.
+    keys: Vec<[AccessKey; 3]>,
     /// The failing thread, if one failed.
     pub failed: Option<ThreadId>,
     /// Row of the failure, or the end of the run.
@@ -36,7 +40,11 @@ impl<'a> View<'a> {
     pub fn new(corpus: &'a Corpus, summary: &'a RunSummary) -> Option<View<'a>> {
         let run = summary.run.clone()?;
         let orders = Orders::new(&run);
+        let forced = HappensBefore::forced(&run);
         let rows = ThreadRows::new(&run);
+        let classes = [AccessClass::Read, AccessClass::Write, AccessClass::Update];
+        let of_site = |site| classes.map(|class| AccessKey::new(site, class));
+        let keys = run.meta.sites.iter().map(of_site).collect();
         let (failed, failure) = failure_point(&run);
         let slice = Slice::new(&run, &orders, &rows, failed, failure);
         Some(View {
@@ -44,7 +52,9 @@ impl<'a> View<'a> {
             summary,
             run,
             orders,
+            forced,
             rows,
+            keys,
             failed,
             failure,
             slice,
@@ -121,7 +131,8 @@ impl<'a> View<'a> {
     /// The value that a row read or wrote, in words.
     pub fn value(&self, row: EventId) -> Option<String> {
         let event = self.event(row);
-        let pointer = facts::holds_pointers(&self.run, self.orders.accesses().of(event.location));
+        let pointer = facts::holds_pointers(&self.run, self.orders.accesses().of(event.location))
+            || event.size == 8 && facts::mentions_null(&self.run.meta.site(event.site).text);
         facts::value(event.value, event.size, pointer)
     }
 
@@ -139,6 +150,11 @@ impl<'a> View<'a> {
         let verb = facts::verb(event.kind);
         if !event.kind.is_access() {
             let object = facts::variable(&self.run, &event);
+            if let (EventKind::Fork | EventKind::Join, Some(thread)) =
+                (event.kind, crate::orders::other_thread(event.value))
+            {
+                return format!("{verb} {}", facts::thread_name(&self.run, ThreadId(thread)));
+            }
             return if object.is_empty() {
                 verb.to_owned()
             } else {
@@ -155,9 +171,35 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Does `a` come before `b` in every schedule (threads are created and joined so)?
+    pub fn is_forced(&self, a: EventId, b: EventId) -> bool {
+        self.forced
+            .ordered(a, self.thread(a).0, b, self.thread(b).0)
+    }
+
     /// The pc-level key of a row.
     pub fn key(&self, row: EventId) -> AccessKey {
-        access_key(&self.run, row)
+        let site = self
+            .run
+            .events
+            .sites()
+            .get(row.index())
+            .map_or(0, |&site| site as usize);
+        let kind = self
+            .run
+            .events
+            .kinds()
+            .get(row.index())
+            .copied()
+            .unwrap_or(0);
+        let class = EventKind::from_u8(kind).and_then(AccessClass::of);
+        let keys = self.keys.get(site).copied().unwrap_or_default();
+        let [read, write, update] = keys;
+        match class.unwrap_or(AccessClass::Read) {
+            AccessClass::Read => read,
+            AccessClass::Write => write,
+            AccessClass::Update => update,
+        }
     }
 
     /// A step of the explanation.

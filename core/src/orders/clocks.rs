@@ -23,7 +23,17 @@ pub struct HappensBefore {
 impl HappensBefore {
     /// Works it out. Oddities of the trace are added to `anomalies`.
     pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> HappensBefore {
-        let mut pass = Pass::new(run, anomalies);
+        HappensBefore::of(run, anomalies, false)
+    }
+
+    /// Only what no schedule can change: forks, joins, barriers and once-only initialization, but not
+    /// who came first to a lock, a signal or an atomic.
+    pub fn forced(run: &Run) -> HappensBefore {
+        HappensBefore::of(run, &mut Vec::new(), true)
+    }
+
+    fn of(run: &Run, anomalies: &mut Vec<Anomaly>, forced: bool) -> HappensBefore {
+        let mut pass = Pass::new(run, anomalies, forced);
         let (threads, kinds) = (run.events.threads(), run.events.kinds());
         for (row, (&thread, &kind)) in threads.iter().zip(kinds).enumerate() {
             pass.step(row as u32, thread, kind);
@@ -34,7 +44,7 @@ impl HappensBefore {
     }
 
     /// Is `a` (of thread `of_a`) ordered before `b` (of thread `of_b`) by program order and synchronization?
-    pub(super) fn ordered(&self, a: EventId, of_a: u16, b: EventId, of_b: u16) -> bool {
+    pub fn ordered(&self, a: EventId, of_a: u16, b: EventId, of_b: u16) -> bool {
         if of_a == of_b {
             return a < b;
         }
@@ -97,6 +107,8 @@ struct Thread {
 struct Pass<'a> {
     run: &'a Run,
     anomalies: &'a mut Vec<Anomaly>,
+    /// Only what no schedule can change.
+    forced: bool,
     threads: Vec<Thread>,
     objects: Vec<Object>,
     /// Object number plus one by location.
@@ -105,7 +117,7 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(run: &'a Run, anomalies: &'a mut Vec<Anomaly>) -> Pass<'a> {
+    fn new(run: &'a Run, anomalies: &'a mut Vec<Anomaly>, forced: bool) -> Pass<'a> {
         let most = run
             .events
             .threads()
@@ -127,6 +139,7 @@ impl<'a> Pass<'a> {
         Pass {
             run,
             anomalies,
+            forced,
             threads,
             objects: Vec::new(),
             object_of: vec![0; run.locations.len()],
@@ -163,6 +176,9 @@ impl<'a> Pass<'a> {
     fn synchronize(&mut self, row: u32, t: u16, kind: EventKind) {
         use EventKind::*;
         match kind {
+            Lock | SharedLock | SemWait | Unlock | SharedUnlock | SemPost | Signal | Broadcast
+            | Wake | AtomicRead | AtomicWrite | Rmw | Fence
+                if self.forced => {}
             Lock => self.acquire_exclusive(row, t),
             SharedLock | OncePass | SemWait => self.acquire(row, t),
             Unlock => self.release_exclusive(row, t),

@@ -25,14 +25,14 @@ pub struct Dependency {
     pub location: LocationId,
     /// How.
     pub kind: DependencyKind,
-    /// No access in between: false for a write after a write that somebody read, and for further reads of
-    /// a thread that has read the value already.
+    /// No access in between that matters: false for a write after a write that somebody read, for further
+    /// reads of a thread that has read the value already, and for all but a thread's last read before a write.
     pub direct: bool,
 }
 
 /// Calls back for each immediate dependency between threads, location by location.
 ///
-/// Of the reads before a write only the last of each thread counts; a read-modify-write counts as a
+/// Of the reads before a write only the last of each thread is direct; a read-modify-write counts as a
 /// write whose flow dependency is its read.
 pub fn dependencies(run: &Run, accesses: &Accesses, mut found: impl FnMut(Dependency)) {
     let mut state = State::default();
@@ -59,6 +59,8 @@ struct State {
     readers: Vec<Option<EventId>>,
     /// Threads with an entry in `readers`, in the order of their first read.
     reading: Vec<u16>,
+    /// Reads since then that are not the last of their thread.
+    earlier: Vec<(u16, EventId)>,
 }
 
 impl State {
@@ -68,6 +70,7 @@ impl State {
     }
 
     fn forget_readers(&mut self) {
+        self.earlier.clear();
         for thread in self.reading.drain(..) {
             if let Some(reader) = self.readers.get_mut(usize::from(thread)) {
                 *reader = None;
@@ -123,6 +126,15 @@ impl State {
         thread: u16,
         found: &mut impl FnMut(Dependency),
     ) {
+        for &(_, head) in self.earlier.iter().filter(|(reader, _)| *reader != thread) {
+            found(Dependency {
+                head,
+                tail,
+                location,
+                kind: DependencyKind::Anti,
+                direct: false,
+            });
+        }
         for &reader in self.reading.iter().filter(|&&reader| reader != thread) {
             if let Some(Some(head)) = self.readers.get(usize::from(reader)).copied() {
                 found(Dependency {
@@ -144,6 +156,7 @@ impl State {
             if reader.is_none() {
                 self.reading.push(thread);
             }
+            self.earlier.extend(reader.map(|earlier| (thread, earlier)));
             *reader = Some(row);
         }
     }

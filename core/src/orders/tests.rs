@@ -204,7 +204,7 @@ fn is_direct(rows: &[Event], a: usize, b: usize) -> bool {
     match (rows[a].kind.writes(), rows[b].kind.reads()) {
         (true, true) => between.all(|e| e.thread != rows[b].thread || !e.kind.is_access()),
         (true, false) => between.all(|e| !e.kind.is_access()),
-        (false, _) => true,
+        (false, _) => between.all(|e| e.thread != rows[a].thread || !e.kind.reads()),
     }
 }
 
@@ -217,12 +217,14 @@ fn is_dependency(rows: &[Event], a: usize, b: usize) -> bool {
     };
     let access = first.kind.is_access() && second.kind.is_access();
     let no_write = between().all(|e| !e.kind.writes());
+    let access = first.kind.is_access() && second.kind.is_access();
+    let no_write = between().all(|e| !e.kind.writes());
     let last_of_thread = between().all(|e| e.thread != first.thread || !e.kind.reads());
     access
         && first.location == second.location
         && first.thread != second.thread
         && no_write
-        && (first.kind.writes() || second.kind.writes() && last_of_thread)
+        && (first.kind.writes() || second.kind.writes())
 }
 
 fn check_anomalies(text: &str, expected: Expect) {

@@ -1,7 +1,8 @@
 //! What one run contributes to its corpus.
 
 use super::{
-    keys::{AccessClass, AccessKey, AccessSite, Fnv, PairKey, TripleKey},
+    couples::{CoupleKey, couples},
+    keys::{AccessClass, AccessKey, AccessSite, PairKey, TripleKey},
     triples::triples,
 };
 use crate::{
@@ -24,17 +25,6 @@ pub struct SeenPair {
     pub location: u32,
 }
 
-/// A pair together with the threads that made it (hashes of their names).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Directed {
-    /// Which pair.
-    pub key: PairKey,
-    /// Thread of the head.
-    pub head: u64,
-    /// Thread of the tail.
-    pub tail: u64,
-}
-
 /// The pairs of one run and what else procedures compare over runs.
 #[derive(Clone, Debug, Default)]
 pub struct RunPairs {
@@ -42,8 +32,8 @@ pub struct RunPairs {
     pub pairs: Vec<SeenPair>,
     /// Dependencies that are not immediate: no pairs, but they have an order. Sorted.
     pub indirect: Vec<PairKey>,
-    /// Sorted.
-    pub directed: Vec<Directed>,
+    /// Couples of pairs in opposite directions. Sorted.
+    pub couples: Vec<CoupleKey>,
     /// Sorted.
     pub triples: Vec<TripleKey>,
     /// Accesses to shared locations that ran, sorted by key.
@@ -62,7 +52,7 @@ impl RunPairs {
     pub fn with_accesses(run: &Run, accesses: &Accesses) -> RunPairs {
         let mut keys = Keys::new(run);
         let mut pairs: FxHashMap<PairKey, SeenPair> = FxHashMap::default();
-        let mut directed = FxHashSet::default();
+        let mut direct = Vec::new();
         let mut indirect = FxHashSet::default();
         let mut names = Names::default();
         dependencies(run, accesses, |dependency| {
@@ -74,11 +64,7 @@ impl RunPairs {
                 indirect.insert(key);
                 return;
             }
-            directed.insert(Directed {
-                key,
-                head: keys.thread(dependency.head),
-                tail: keys.thread(dependency.tail),
-            });
+            direct.push(dependency);
             let seen = SeenPair {
                 key,
                 head: dependency.head,
@@ -96,6 +82,15 @@ impl RunPairs {
                 };
             }
         });
+        let mut coupled = FxHashSet::default();
+        couples(
+            run,
+            &direct,
+            |row| keys.of(row),
+            |_, key| {
+                coupled.insert(key);
+            },
+        );
         let mut unserializable = FxHashSet::default();
         triples(run, accesses, |triple| {
             unserializable.insert(keys.triple(triple.first, triple.remote, triple.second));
@@ -110,7 +105,7 @@ impl RunPairs {
         RunPairs {
             pairs,
             indirect: sorted(indirect),
-            directed: sorted(directed),
+            couples: sorted(coupled),
             triples: sorted(unserializable),
             accesses: keys.sites(),
             locations: names.list,
@@ -139,11 +134,6 @@ impl RunPairs {
             .binary_search_by_key(&key, |(key, _)| *key)
             .is_ok()
     }
-
-    /// Does it have the pair between these threads?
-    pub fn has_directed(&self, directed: &Directed) -> bool {
-        self.directed.binary_search(directed).is_ok()
-    }
 }
 
 fn sorted<T: Ord>(set: FxHashSet<T>) -> Vec<T> {
@@ -156,21 +146,13 @@ fn sorted<T: Ord>(set: FxHashSet<T>) -> Vec<T> {
 struct Keys<'a> {
     run: &'a Run,
     known: FxHashMap<(u32, AccessClass), AccessKey>,
-    threads: Vec<u64>,
 }
 
 impl<'a> Keys<'a> {
     fn new(run: &'a Run) -> Keys<'a> {
-        let threads = run
-            .meta
-            .threads
-            .iter()
-            .map(|thread| Fnv::of(&thread.name))
-            .collect();
         Keys {
             run,
             known: FxHashMap::default(),
-            threads,
         }
     }
 
@@ -193,20 +175,6 @@ impl<'a> Keys<'a> {
             remote: self.of(remote),
             second: self.of(second),
         }
-    }
-
-    fn thread(&self, row: EventId) -> u64 {
-        let thread = self
-            .run
-            .events
-            .threads()
-            .get(row.index())
-            .copied()
-            .unwrap_or(0);
-        self.threads
-            .get(usize::from(thread))
-            .copied()
-            .unwrap_or(u64::from(thread))
     }
 
     fn sites(self) -> Vec<(AccessKey, AccessSite)> {
@@ -240,4 +208,17 @@ impl Names {
             self.list.len() as u32 - 1
         })
     }
+}
+
+/// The key of an access of a run.
+pub fn access_key(run: &Run, row: EventId) -> AccessKey {
+    let site = run.events.sites().get(row.index()).copied().unwrap_or(0);
+    let kind = run.events.kinds().get(row.index());
+    let class = kind
+        .and_then(|&kind| EventKind::from_u8(kind))
+        .and_then(AccessClass::of);
+    AccessKey::new(
+        run.meta.site(unsnarl_trace::SiteId(site)),
+        class.unwrap_or(AccessClass::Read),
+    )
 }

@@ -2,6 +2,7 @@
 
 use super::{
     collect::RunPairs,
+    couples::CoupleKey,
     keys::{AccessKey, AccessSite, Fnv, PairKey, TripleKey},
 };
 use rustc_hash::FxHashMap;
@@ -32,6 +33,7 @@ pub struct PairCounts {
     pairs: FxHashMap<PairKey, PairStats>,
     indirect: FxHashMap<PairKey, u32>,
     triples: FxHashMap<TripleKey, u32>,
+    couples: FxHashMap<CoupleKey, u32>,
     ran: FxHashMap<AccessKey, u32>,
     /// What keys stand for. A build has few sites: they stay when runs go.
     sites: FxHashMap<AccessKey, AccessSite>,
@@ -61,6 +63,9 @@ impl PairCounts {
         for &key in &run.indirect {
             *self.indirect.entry(key).or_default() += 1;
         }
+        for &couple in &run.couples {
+            *self.couples.entry(couple).or_default() += 1;
+        }
         for &triple in &run.triples {
             *self.triples.entry(triple).or_default() += 1;
         }
@@ -89,6 +94,9 @@ impl PairCounts {
         run.indirect
             .iter()
             .for_each(|key| drop_one(&mut self.indirect, key));
+        run.couples
+            .iter()
+            .for_each(|couple| drop_one(&mut self.couples, couple));
         run.triples
             .iter()
             .for_each(|triple| drop_one(&mut self.triples, triple));
@@ -122,6 +130,11 @@ impl PairCounts {
     /// Passing runs with this triple.
     pub fn triple_runs(&self, key: TripleKey) -> u32 {
         self.triples.get(&key).copied().unwrap_or(0)
+    }
+
+    /// Passing runs with this couple of pairs.
+    pub fn couple_runs(&self, key: CoupleKey) -> u32 {
+        self.couples.get(&key).copied().unwrap_or(0)
     }
 
     /// Passing runs in which this access ran (on shared data).

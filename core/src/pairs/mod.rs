@@ -7,6 +7,7 @@
 
 mod collect;
 mod counts;
+mod couples;
 mod keys;
 mod predictable;
 mod procedure_one;
@@ -16,11 +17,12 @@ mod procedure_two;
 mod tests;
 mod triples;
 
-pub use collect::{Directed, RunPairs, SeenPair};
+pub use collect::{RunPairs, SeenPair, access_key};
 pub use counts::{PairCounts, PairStats};
+pub use couples::{CoupleKey, CoupledPairs};
 pub(crate) use keys::Fnv;
 pub use keys::{AccessClass, AccessKey, AccessSite, PairKey, TripleKey};
 pub use procedure_one::procedure_one;
-pub use procedure_three::{CoupledPairs, access_key, procedure_three};
+pub use procedure_three::procedure_three;
 pub use procedure_two::{MissingPair, procedure_two};
 pub use triples::{Triple, triples};

@@ -78,28 +78,44 @@ fn steps(steps: &[Step]) -> Vec<String> {
             .max()
             .unwrap_or(0)
     };
-    let (thread, place, effect) = (width(0), width(1), width(3));
-    let longest_note = steps
+    let (thread, place) = (width(0), width(1));
+    let tails = tails(
+        steps,
+        &cells,
+        WIDTH.saturating_sub(thread + place + width(2) + 9),
+    );
+    let tail = tails
         .iter()
-        .map(|step| note(step).chars().count())
+        .map(|tail| tail.chars().count())
         .max()
         .unwrap_or(0);
-    let room = WIDTH
-        .saturating_sub(thread + place + effect + longest_note + 11)
-        .max(16);
-    let text = width(2).min(room);
-    let rows = steps
-        .iter()
-        .zip(&cells)
-        .map(|(step, [who, at, line, effect_text])| {
-            let line = shortened(line, text);
-            let row = format!(
-                "   {who:thread$}  {at:place$}  {line:text$}  {effect_text:effect$}  {}",
-                note(step)
-            );
-            row.trim_end().to_owned()
-        });
+    let text = width(2).min(WIDTH.saturating_sub(thread + place + tail + 9).max(16));
+    let rows = cells.iter().zip(&tails).map(|([who, at, line, _], tail)| {
+        let line = shortened(line, text);
+        format!("   {who:thread$}  {at:place$}  {line:text$}  {tail}")
+            .trim_end()
+            .to_owned()
+    });
     rows.collect()
+}
+
+/// Effects and notes, in columns of their own if that fits into `room`.
+fn tails(steps: &[Step], cells: &[[String; 4]], room: usize) -> Vec<String> {
+    let effects = cells.iter().map(|[.., effect]| effect.chars().count());
+    let widest = effects.max().unwrap_or(0);
+    let join = |width: usize| {
+        let joined = steps.iter().zip(cells).map(move |(step, [.., effect])| {
+            format!("{effect:width$}  {}", note(step))
+                .trim_end()
+                .to_owned()
+        });
+        joined.collect::<Vec<_>>()
+    };
+    let columns = join(widest);
+    match columns.iter().all(|line| line.chars().count() <= room) {
+        true => columns,
+        false => join(0),
+    }
 }
 
 fn cells(step: &Step) -> [String; 4] {
