@@ -26,6 +26,7 @@ mod sources;
 mod text;
 mod to_proto;
 mod watch;
+mod words;
 mod worker;
 
 use crate::{backend::Backend, event::Event};

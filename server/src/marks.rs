@@ -8,6 +8,7 @@ use crate::{
     host::State,
     paths::Root,
     sources::{Found, Sources},
+    words::{self, same_line},
 };
 use rustc_hash::FxHashMap;
 use std::{
@@ -16,13 +17,15 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_core::{BugKind, Certainty, Place, Role, SiteMark, Step};
+use unsnarl_core::{BugKind, Certainty, Explanation, Place, Role};
 
 /// How loud a mark is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
     /// Confirmed or seen to fail.
     Error,
+    /// May be the cause of a failure that was seen.
+    Warning,
     /// Worth knowing; not a defect that was seen.
     Note,
     /// Seen on the way.
@@ -156,17 +159,13 @@ impl<'a> Located<'a> {
             .filter_map(|(i, step)| {
                 Some((
                     self.spot(&step.place)?,
-                    format!("{}. {}", i + 1, step_text(step)),
+                    format!("{}. {}", i + 1, words::step(explained, step)),
                 ))
             })
             .collect();
         let failure = &explained.explanation.failure;
-        let ends_there =
-            |place: &Place| {
-                explained.explanation.steps.last().is_some_and(|step| {
-                    step.place.line == place.line && step.place.file == place.file
-                })
-            };
+        let last = explained.explanation.steps.last();
+        let ends_there = |place: &Place| last.is_some_and(|step| same_line(&step.place, place));
         if let Some(place) = failure.site.as_ref().filter(|place| !ends_there(place)) {
             related.extend(self.spot(place).map(|spot| (spot, failure.message.clone())));
         }
@@ -213,83 +212,53 @@ struct Draft<'a> {
 
 fn drafts(explained: &Explained) -> Vec<Draft<'_>> {
     let explanation = &explained.explanation;
-    let loud = match (explanation.kind, explanation.certainty) {
-        (BugKind::Sequential, _) | (_, Certainty::Possible) => Level::Note,
-        _ => Level::Error,
-    };
-    let mut drafts: Vec<Draft<'_>> = Vec::new();
-    let taken = |drafts: &[Draft<'_>], place: &Place| {
-        drafts
-            .iter()
-            .any(|draft| draft.place.line == place.line && draft.place.file == place.file)
-    };
-    for cause in explanation
+    let failure = explanation.failure.site.as_ref();
+    let causes = explanation
         .sites
         .iter()
         .filter(|site| site.role == Role::Cause)
-    {
-        if !taken(&drafts, &cause.place) {
+        .map(|site| &site.place);
+    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    let taken =
+        |drafts: &[Draft<'_>], place| drafts.iter().any(|draft| same_line(draft.place, place));
+    for place in failure.into_iter().chain(causes) {
+        if !taken(&drafts, place) {
+            let failed = failure.is_some_and(|failure| same_line(failure, place));
+            let message = headline(explanation, failed);
             drafts.push(Draft {
-                place: &cause.place,
-                level: loud,
-                message: explanation.headline.clone(),
+                place,
+                level: level(explanation, failed),
+                message,
             });
         }
     }
-    if let Some(place) = explanation
-        .failure
-        .site
-        .as_ref()
-        .filter(|place| !taken(&drafts, place))
-    {
-        let message = format!("{}: {}", explanation.failure.message, explanation.headline);
-        drafts.push(Draft {
-            place,
-            level: loud,
-            message,
-        });
-    }
     for site in &explanation.sites {
         if !taken(&drafts, &site.place) {
+            let message = words::site(explained, site);
             drafts.push(Draft {
                 place: &site.place,
                 level: Level::Hint,
-                message: hint(site, &explanation.steps),
+                message,
             });
         }
     }
     drafts
 }
 
-/// The steps at a site's line, or what the site is when it is no step.
-fn hint(site: &SiteMark, steps: &[Step]) -> String {
-    let here =
-        |step: &Step| step.place.line == site.place.line && step.place.file == site.place.file;
-    let texts: Vec<String> = steps
-        .iter()
-        .enumerate()
-        .filter(|(_, step)| here(step))
-        .map(|(i, step)| format!("step {} of {}: {}", i + 1, steps.len(), step_text(step)))
-        .collect();
-    if texts.is_empty() {
-        return format!("{}: {} of `{}`", site.thread, site.access, site.location);
+/// The first line that a person reads; at the place of the failure with what failed.
+fn headline(explanation: &Explanation, failed: bool) -> String {
+    // That a program fails in every order is told together with what fails.
+    if !failed || explanation.kind == BugKind::Sequential {
+        return explanation.headline.clone();
     }
-    texts.join("; ")
+    format!("{}: {}", explanation.failure.message, explanation.headline)
 }
 
-/// A step as one sentence: `main.2 reads balance = 300, in between`.
-pub fn step_text(step: &Step) -> String {
-    let did = match step.effect.split_once(' ') {
-        _ if step.location.is_empty() || step.effect.contains(&step.location) => {
-            step.effect.clone()
-        }
-        Some((verb @ ("reads" | "writes"), value)) => format!("{verb} {} = {value}", step.location),
-        _ => format!("{} ({})", step.effect, step.location),
-    };
-    let note = if step.note.is_empty() {
-        String::new()
-    } else {
-        format!(", {}", step.note)
-    };
-    format!("{} {did}{note}", step.thread)
+/// A failure that was seen is an error. So is its cause, unless the runs do not settle it.
+fn level(explanation: &Explanation, failed: bool) -> Level {
+    match explanation.certainty {
+        _ if explanation.kind == BugKind::Sequential || explanation.runs.is_empty() => Level::Note,
+        Certainty::Possible if !failed => Level::Warning,
+        _ => Level::Error,
+    }
 }

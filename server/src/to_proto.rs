@@ -86,6 +86,7 @@ fn with_steps(mark: &Mark) -> String {
 fn severity(level: Level) -> DiagnosticSeverity {
     match level {
         Level::Error => DiagnosticSeverity::ERROR,
+        Level::Warning => DiagnosticSeverity::WARNING,
         Level::Note => DiagnosticSeverity::INFORMATION,
         Level::Hint => DiagnosticSeverity::HINT,
     }

@@ -1,0 +1,114 @@
+//! Steps and marks in the words of the source.
+
+use crate::facts::Explained;
+use unsnarl_core::{Place, SiteMark, Step, facts::variable};
+use unsnarl_trace::EventId;
+
+/// A step as one sentence: `main.2 reads balance = 300, in between`.
+pub fn step(explained: &Explained, step: &Step) -> String {
+    let name = name(explained, step);
+    let did = match step.effect.split_once(' ') {
+        _ if name.is_empty() || step.effect.contains(&name) => step.effect.clone(),
+        Some((verb @ ("reads" | "writes"), value)) if value.starts_with("a ") => {
+            format!("{verb} {name} ({value})")
+        }
+        Some((verb @ ("reads" | "writes"), value)) => format!("{verb} {name} = {value}"),
+        _ => format!("{} ({name})", step.effect),
+    };
+    let note = if step.note.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", step.note)
+    };
+    format!("{} {did}{note}", step.thread)
+}
+
+/// What a site is about: the steps at its line, or what it is when it is no step.
+pub fn site(explained: &Explained, site: &SiteMark) -> String {
+    let steps = &explained.explanation.steps;
+    let here = steps
+        .iter()
+        .enumerate()
+        .filter(|(_, step)| same_line(&step.place, &site.place));
+    let told: Vec<String> = here
+        .map(|(i, one)| {
+            format!(
+                "step {} of {}: {}",
+                i + 1,
+                steps.len(),
+                step(explained, one)
+            )
+        })
+        .collect();
+    match told.as_slice() {
+        [] if site.thread.is_empty() => {
+            format!(
+                "not reached before the failure: {} of {}",
+                site.access,
+                plain(&site.location)
+            )
+        }
+        [] => format!(
+            "{}: {} of {}",
+            site.thread,
+            site.access,
+            plain(&site.location)
+        ),
+        _ => told.join("; "),
+    }
+}
+
+/// Both are at one line of one file.
+pub fn same_line(a: &Place, b: &Place) -> bool {
+    a.line == b.line && a.file == b.file
+}
+
+/// What a step accesses, as the source says it: the run knows more than the name of the location. The step
+/// may have been taken from another run of the corpus, so the row has to be what the step says it is.
+fn name(explained: &Explained, step: &Step) -> String {
+    let said = explained.evidence.as_deref().and_then(|run| {
+        let event = run.events.get(EventId(step.event))?;
+        let site = run.meta.site(event.site);
+        let is_it = run.location(event.location) == step.location
+            && site.line == step.place.line
+            && site.file == step.place.file;
+        is_it.then(|| variable(run, &event))
+    });
+    said.unwrap_or_else(|| plain(&step.location).to_owned())
+}
+
+/// A location without what tells it from others of its name: thread and frame, or the heap block.
+fn plain(location: &str) -> &str {
+    if let Some((_, field)) = location
+        .strip_prefix("heap(")
+        .and_then(|heap| heap.rsplit_once(')'))
+    {
+        let field = field.trim_start_matches(['.', '+']);
+        return if field.is_empty() {
+            "a heap block"
+        } else {
+            field
+        };
+    }
+    let in_frame = location.split_once(':').filter(|(thread, rest)| {
+        thread.starts_with("main") && !rest.starts_with(':') && rest.contains('.')
+    });
+    in_frame
+        .and_then(|(_, frame)| frame.split_once('.'))
+        .map_or(location, |(_, variable)| variable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn locations_as_people_say_them() {
+        assert_eq!(plain("account.balance"), "account.balance");
+        assert_eq!(plain("main:main.ring.tail"), "ring.tail");
+        assert_eq!(plain("main.1:worker.buf[3]"), "buf[3]");
+        assert_eq!(plain("heap(a.c:25 by main.1 #0).workers"), "workers");
+        assert_eq!(plain("heap(a.c:25 by main.1 #0)"), "a heap block");
+        assert_eq!(plain("main::machine.next"), "main::machine.next");
+    }
+}
