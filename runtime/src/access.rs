@@ -56,9 +56,21 @@ unsafe fn write(addr: *const u8, pc: u64, size: u32, flags: u8) {
     let Some(this) = recording() else { return };
     log::resolve(this);
     if controlled() {
-        scheduler::before_access(this, true);
+        if is_near_stack(addr) {
+            scheduler::before_own_write(this);
+        } else {
+            scheduler::before_access(this, true);
+        }
     }
     announce(this, addr, pc, size, flags);
+}
+
+/// Whether `addr` lies in the calling functions' frames, as far as they are near.
+#[inline(always)]
+fn is_near_stack(addr: *const u8) -> bool {
+    const NEAR: usize = 64 << 10;
+    let here = 0u8;
+    (addr as usize).wrapping_sub(&raw const here as usize) < NEAR
 }
 
 /// Logs a write that the program does next; its value is filled in later.

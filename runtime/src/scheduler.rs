@@ -50,6 +50,13 @@ pub fn before_access(this: &Thread, changes: bool) {
     count_idle(this);
 }
 
+/// Before a write to the thread's own stack: nothing to choose for the others' sake that was not so
+/// before, so a loop that waits for them and keeps what it sees in a variable is still spinning.
+#[inline(always)]
+pub fn before_own_write(this: &Thread) {
+    pass(this, false);
+}
+
 /// Before a step that may have changed nothing: a read, an attempt that can fail.
 #[inline(always)]
 pub fn count_idle(this: &Thread) {
@@ -79,13 +86,25 @@ fn pass(this: &Thread, yields: bool) {
 fn choose_and_switch(this: &Thread, yields: bool) {
     SHARED.steps.set(SHARED.steps.get() + 1);
     header().steps.store(SHARED.steps.get(), Relaxed);
-    let Some(next) = next_thread(this, yields) else {
+    let Some(next) = next_thread(this, yields || has_run_too_long()) else {
         return;
     };
     note_choice(next);
     if next != this.number.get() {
+        SHARED.stretch.set(0);
         hand_over(this, next);
     }
+}
+
+/// Steps after which a thread lets others run although it changes things: a loop that waits for
+/// another thread may count how often it looked.
+const LONGEST_STRETCH: u32 = 20_000;
+
+#[inline(always)]
+fn has_run_too_long() -> bool {
+    let stretch = SHARED.stretch.get() + 1;
+    SHARED.stretch.set(if stretch > LONGEST_STRETCH { 0 } else { stretch });
+    stretch > LONGEST_STRETCH
 }
 
 /// The thread to run; `None` when every thread has ended and the process is about to.

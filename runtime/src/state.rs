@@ -129,6 +129,8 @@ pub struct Shared {
     pub ticks: Cell<u64>,
     pub steps: Cell<u64>,
     pub spin_limit: Cell<u32>,
+    /// Decision points since the last change of thread.
+    pub stretch: Cell<u32>,
     pub max_steps: Cell<u64>,
     pub switch_one_in: Cell<u32>,
     pub record_calls: Cell<bool>,
@@ -161,6 +163,7 @@ pub static SHARED: Shared = Shared {
     ticks: Cell::new(0),
     steps: Cell::new(0),
     spin_limit: Cell::new(0),
+    stretch: Cell::new(0),
     max_steps: Cell::new(0),
     switch_one_in: Cell::new(0),
     record_calls: Cell::new(false),
