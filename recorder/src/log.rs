@@ -71,7 +71,7 @@ impl Default for Limits {
 }
 
 /// Reads in a row after which a thread is taken to be spinning and lets the others run.
-const SPIN_LIMIT: u32 = 200;
+const SPIN_LIMIT: u32 = 400;
 
 /// Where the program's clock begins, in nanoseconds: 2024-01-01. A fixed date, so that the same
 /// choices give the same run.
