@@ -5,7 +5,7 @@ use super::{
     dwarf::{FrameBase, FrameVariable},
     image::Image,
     modules::Modules,
-    names::is_system,
+    names::{self, is_system},
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -13,6 +13,8 @@ use unsnarl_trace::{FrameRow, SiteId, StackId};
 
 /// A function as seen at the callback on its entry.
 pub(super) struct EntryPoint {
+    /// Return address of the callback on entry.
+    pub pc: u64,
     pub name: String,
     /// Start of the machine code, by the file's own addresses.
     pub code: Option<u64>,
@@ -27,6 +29,7 @@ pub(super) struct EntryPoint {
 impl EntryPoint {
     fn unknown() -> EntryPoint {
         EntryPoint {
+            pc: 0,
             name: "?".to_owned(),
             code: None,
             is_user: false,
@@ -46,9 +49,9 @@ impl EntryPoint {
         let symbol = at.image.code_symbol(at.address);
         let lambda = symbol
             .map(|(symbol, _)| symbol.name.as_str())
-            .filter(|n| n.contains("{lambda"));
+            .filter(|name| names::is_lambda(name));
         let name = match (lambda, function, symbol) {
-            (Some(lambda), ..) => lambda.trim_end_matches("::operator()").to_owned(),
+            (Some(lambda), ..) => names::lambda(lambda),
             (_, Some((_, function)), _) => function.name.clone(),
             (.., Some((symbol, _))) => symbol.name.clone(),
             _ => "?".to_owned(),
@@ -57,6 +60,7 @@ impl EntryPoint {
         let frames = at.image.source_frames(at.address);
         let own = frames.last().filter(|frame| !frame.file.is_empty());
         EntryPoint {
+            pc,
             name,
             code: point.and_then(|point| point.function),
             is_user: own.is_some_and(|frame| !is_system(&frame.file)),
@@ -115,6 +119,8 @@ pub(super) struct Frame {
     pub ret: u64,
     /// Where in this function the thread was last seen.
     pub last_pc: u64,
+    /// Where in a library that it called the thread was last seen.
+    pub library_pc: u64,
     /// How many calls of the same function the thread was already in.
     pub occurrence: u32,
 }
@@ -158,6 +164,7 @@ impl Calls {
             stack,
             ret: 0,
             last_pc: 0,
+            library_pc: 0,
             occurrence,
         };
         self.frames.push(frame);

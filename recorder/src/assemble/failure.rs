@@ -1,6 +1,11 @@
 //! How a run ended, in the words of a run file.
 
-use super::{Exit, Launch, names, program::Program, raw_log::RawLog, walk::Walk};
+use super::{
+    Exit, Launch, names,
+    program::Program,
+    raw_log::RawLog,
+    walk::{Step, Walk},
+};
 use unsnarl_trace::{
     Event, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId,
     raw::{End, WaitsFor},
@@ -177,7 +182,7 @@ pub(super) fn place(
     let mut site = row.map(|row| row.site);
     if kind == FailureKind::Assert {
         let failed = log.fail_thread() as usize;
-        let (origin, _) = walk.origin(failed, log.fail_pc());
+        let (origin, _) = walk.origin(failed, log.fail_pc(), Step::Continued);
         thread = u16::try_from(failed).ok().map(ThreadId);
         site = Some(assertion_site(log, program, walk, origin));
     }

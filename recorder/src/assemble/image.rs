@@ -6,6 +6,7 @@ use super::{
     cfi::Cfi,
     dwarf::{self, DebugInfo, FrameVariable, Function, Global, Reader, SourceTypes},
     globals::{self, Object},
+    imports::Imports,
     types::{TypeId, Types},
 };
 use gimli::LittleEndian;
@@ -54,6 +55,7 @@ pub(super) struct Image {
     /// Function symbols, sorted.
     code: Vec<Symbol>,
     cfi: Cfi,
+    imports: Imports,
     lines: Option<Mutex<addr2line::Context<Reader>>>,
 }
 
@@ -104,6 +106,7 @@ impl Image {
             functions,
             code,
             cfi: Cfi::read(&file),
+            imports: Imports::read(&file),
             lines: lines.map(Mutex::new),
         })
     }
@@ -153,6 +156,22 @@ impl Image {
         let symbol = self.code.get(after.checked_sub(1)?)?;
         let offset = address - symbol.start;
         (offset < symbol.size).then_some((symbol, offset))
+    }
+
+    /// Start of the code with this name.
+    #[cfg(test)]
+    pub fn code_named(&self, name: &str) -> Option<u64> {
+        self.code
+            .iter()
+            .find(|symbol| symbol.name == name)
+            .map(|symbol| symbol.start)
+    }
+
+    /// Where the next call of the library function `name` returns to, in the function that holds
+    /// `address` and seen from there.
+    pub fn next_call(&self, address: u64, name: &str) -> Option<u64> {
+        let (function, _) = self.code_symbol(address)?;
+        self.imports.call_after(function, address, name)
     }
 
     /// How to find the frame address at a place in the code.

@@ -23,6 +23,7 @@ mod failure;
 mod globals;
 mod heap;
 mod image;
+mod imports;
 mod memory;
 mod modules;
 mod names;

@@ -76,6 +76,17 @@ impl<'a> Modules<'a> {
         })
     }
 
+    /// The call of the library function that `inside` lies in, in the code around `near`: where it
+    /// returns to.
+    pub fn call_into(&mut self, inside: u64, near: u64) -> Option<u64> {
+        let library = self.locate(inside.wrapping_sub(1))?;
+        let (symbol, _) = library.image.code_symbol(library.address)?;
+        let caller = self.locate(near.wrapping_sub(1))?;
+        let ret = caller.image.next_call(caller.address, &symbol.name)?;
+        let bias = near.wrapping_sub(1).wrapping_sub(caller.address);
+        Some(ret.wrapping_add(bias))
+    }
+
     /// What is known of the call that returns to `pc`.
     pub fn point(&mut self, pc: u64) -> Option<Arc<Point>> {
         if let Some(point) = self.points.get(&pc) {

@@ -14,6 +14,18 @@ pub(super) fn function(raw: &str) -> String {
     demangled.flatten().unwrap_or_else(|| raw.to_owned())
 }
 
+/// Whether a demangled name is that of a lambda's code, as gcc or clang call it.
+pub(super) fn is_lambda(name: &str) -> bool {
+    name.contains("::operator()") && (name.contains("{lambda") || name.contains("$_"))
+}
+
+/// The lambda itself: `main::{lambda()#1}`.
+pub(super) fn lambda(name: &str) -> String {
+    name.trim_end_matches(" const")
+        .trim_end_matches("::operator()")
+        .to_owned()
+}
+
 /// A type's name from its mangled form, as in `type_info::name`.
 pub(super) fn type_name(raw: &str) -> String {
     let symbol = format!("_ZTI{raw}");

@@ -2,7 +2,7 @@
 
 use super::{
     image::{Image, SourceFrame},
-    names::is_system,
+    names::{self, is_system},
     program::Program,
 };
 use rustc_hash::FxHashMap;
@@ -46,9 +46,14 @@ fn point(program: &Program, image: &Image, address: u64) -> Point {
         .iter()
         .find(|frame| !frame.file.is_empty() && frame.line != 0 && !is_system(&frame.file));
     let symbol = image.code_symbol(address);
-    let name = |frame: &SourceFrame| match (&frame.function, symbol) {
-        (name, Some((symbol, _))) if name.is_empty() => symbol.name.clone(),
-        (name, _) => name.clone(),
+    let name = |frame: &SourceFrame| match (frame.function.as_str(), symbol) {
+        // The debug info has no name for a lambda, the symbol does.
+        ("" | "operator()", Some((symbol, _))) if names::is_lambda(&symbol.name) => {
+            names::lambda(&symbol.name)
+        }
+        ("", Some((symbol, _))) => symbol.name.clone(),
+        (name, _) if names::is_lambda(name) => names::lambda(name),
+        (name, _) => name.to_owned(),
     };
     let row = |frame: &SourceFrame| SiteRow {
         file: frame.file.clone(),
@@ -136,7 +141,7 @@ impl SiteTable {
     pub fn label(&self, id: SiteId) -> String {
         match self.rows.get(id.index()) {
             Some(row) if row.line != 0 => {
-                format!("{}:{}", super::names::file_name(&row.file), row.line)
+                format!("{}:{}", names::file_name(&row.file), row.line)
             }
             Some(row) if !row.function.is_empty() => row.function.clone(),
             _ => "?".to_owned(),

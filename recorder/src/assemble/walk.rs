@@ -53,6 +53,36 @@ enum Awaits {
     Old(usize),
 }
 
+/// Whether a record begins something or belongs to what the thread was already doing: the steps of
+/// one call of a library function have one place in the user's code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    New,
+    Continued,
+}
+
+impl Step {
+    fn of(kind: RecordKind) -> Step {
+        use RecordKind as K;
+        match kind {
+            K::Wait
+            | K::Signal
+            | K::Broadcast
+            | K::Fork
+            | K::Join
+            | K::Alloc
+            | K::Free
+            | K::OnceBegin
+            | K::OncePass
+            | K::BarrierArrive
+            | K::SemWait
+            | K::SemPost
+            | K::Yield => Step::New,
+            _ => Step::Continued,
+        }
+    }
+}
+
 #[derive(Default)]
 struct ThreadState {
     awaits: Awaits,
@@ -74,6 +104,7 @@ pub(super) struct Walk<'a> {
     pub problems: Problems,
     site_ids: FxHashMap<u64, Option<(SiteId, bool, Option<u64>)>>,
     labels: FxHashMap<SiteId, u32>,
+    library_calls: FxHashMap<(u64, u64), Option<u64>>,
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
     seq: u64,
 }
@@ -96,6 +127,7 @@ impl<'a> Walk<'a> {
             problems: Problems::default(),
             site_ids: FxHashMap::default(),
             labels: FxHashMap::default(),
+            library_calls: FxHashMap::default(),
             allocations: FxHashMap::default(),
             seq: 0,
         }
@@ -258,7 +290,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The place in the user's code for something that happened at `pc`, and the stack it has.
-    pub fn origin(&mut self, thread: usize, pc: u64) -> (SiteId, StackId) {
+    pub fn origin(&mut self, thread: usize, pc: u64, step: Step) -> (SiteId, StackId) {
         let top = self
             .calls
             .get(thread)
@@ -267,7 +299,7 @@ impl<'a> Walk<'a> {
         let Some((site, is_user, function)) = self.site(pc) else {
             // Not in any module, as when a wild pointer was called.
             return top.map_or((SiteId(0), stack), |top| {
-                self.walk_out(thread, top, None)
+                self.walk_out(thread, top, (pc, step), None)
                     .unwrap_or((SiteId(0), stack))
             });
         };
@@ -277,7 +309,7 @@ impl<'a> Walk<'a> {
             let top = self.calls.get(thread).and_then(|calls| calls.frames.last());
             return (site, top.map_or(StackId(0), |top| top.stack));
         }
-        top.and_then(|top| self.walk_out(thread, top, function))
+        top.and_then(|top| self.walk_out(thread, top, (pc, step), function))
             .unwrap_or((site, stack))
     }
 
@@ -308,13 +340,14 @@ impl<'a> Walk<'a> {
         &mut self,
         thread: usize,
         top: Frame,
+        (pc, step): (u64, Step),
         function: Option<u64>,
     ) -> Option<(SiteId, StackId)> {
         const MAX_STEPS: usize = 64;
         let code = self.entries.get(top.entry).and_then(|entry| entry.code);
         if function.is_none() || function != code {
             // In a function that is not instrumented, called from the innermost one that is.
-            if let Some(site) = self.user_site(top.last_pc) {
+            if let Some(site) = self.called_library(thread, top, pc, step) {
                 return Some((site, top.stack));
             }
         }
@@ -329,6 +362,37 @@ impl<'a> Walk<'a> {
             }
         }
         None
+    }
+
+    /// Where the innermost instrumented function called the library function that `pc` lies in: the
+    /// next such call in its code, or else where it was last seen.
+    fn called_library(&mut self, thread: usize, top: Frame, pc: u64, step: Step) -> Option<SiteId> {
+        if step == Step::Continued && top.library_pc == pc {
+            return self.user_site(top.last_pc);
+        }
+        let frame = self
+            .calls
+            .get_mut(thread)
+            .and_then(|calls| calls.frames.last_mut());
+        if let Some(frame) = frame {
+            frame.library_pc = pc;
+        }
+        let entry_pc = self.entries.get(top.entry)?.pc;
+        let near = if top.last_pc == 0 {
+            entry_pc
+        } else {
+            top.last_pc
+        };
+        let key = (pc, near);
+        let modules = &mut self.memory.modules;
+        let call = self.library_calls.entry(key);
+        let call = *call.or_insert_with(|| modules.call_into(pc, near));
+        let site = call.and_then(|call| {
+            let site = self.user_site(call)?;
+            self.seen_at(thread, call);
+            Some(site)
+        });
+        site.or_else(|| self.user_site(top.last_pc))
     }
 
     fn asker(&mut self, thread: u16, site: SiteId) -> Asker {
@@ -353,7 +417,7 @@ impl<'a> Walk<'a> {
         let pc = record
             .pc
             .wrapping_add(u64::from(kind == RecordKind::Begin && record.pc != 0));
-        let (site, stack) = self.origin(thread, pc);
+        let (site, stack) = self.origin(thread, pc, Step::of(kind));
         self.seq += 1;
         let draft = Draft {
             seq: self.seq - 1,

@@ -125,3 +125,54 @@ fn a_changed_source_has_no_text() {
         );
     }
 }
+
+#[test]
+fn calls_within_libraries_stand_where_the_library_was_called() {
+    const CPP: &str = "
+#include <thread>
+static void work() {}
+int main() {
+    std::thread first(work), second(work); /* start */
+    first.join();
+    second.join();
+}
+";
+    for compiler in compilers("join.cpp") {
+        let join = compile(compiler, "join.cpp", CPP, &["-g", "-O0"]);
+        let main = BIAS + join.on_line("main", "/* start */");
+        // Any place in the library's `join` will do: the system's libstdc++ is what the program loads.
+        let library = libstdcxx(compiler);
+        let image = join.program.image(&library).unwrap();
+        let inside = image.code_named("std::thread::join").unwrap();
+        let at = 0x7f00_0000_0000;
+        let sp = 0x7ffd_000f_0000;
+        let mut log = log();
+        log.module(at, at, at + 0x100_0000, &library);
+        log.enter(0, main, 0, sp, sp + 16);
+        log.access(0, K::Read, (main, sp + 2), 1, 0);
+        for child in [1, 2] {
+            log.push(0, K::Join, at + inside + 9, 0, child);
+            log.push(0, K::Unlock, at + inside + 9, 0, 0);
+        }
+        let run = run_of(&log, &join.program);
+        let lines: Vec<u32> = run
+            .events
+            .iter()
+            .map(|(_, e)| run.meta.site(e.site).line)
+            .collect();
+        assert_eq!(lines, [5, 6, 6, 7, 7], "{compiler}");
+    }
+}
+
+/// Path of the C++ library.
+fn libstdcxx(compiler: &str) -> String {
+    let asked = std::process::Command::new(compiler)
+        .arg("-print-file-name=libstdc++.so.6")
+        .output()
+        .unwrap();
+    let path = String::from_utf8(asked.stdout).unwrap();
+    std::fs::canonicalize(path.trim())
+        .unwrap()
+        .to_string_lossy()
+        .into_owned()
+}

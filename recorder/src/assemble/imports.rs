@@ -1,0 +1,116 @@
+//! Calls from a file's own code to functions of other libraries: where in the code they stand.
+//!
+//! A library that is not instrumented (`std::thread::join` in libstdc++) calls what is recorded from
+//! its own code. Its caller is known by function only; the machine code says where in that function
+//! the call is.
+
+use super::{image::Symbol, names};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget};
+use rustc_hash::FxHashMap;
+
+/// The code of a file and what its calls through the linkage table lead to.
+#[derive(Default)]
+pub(super) struct Imports {
+    /// Sections of code by address.
+    code: Vec<(u64, Vec<u8>)>,
+    /// Names by the address of the pointer that the loader fills in.
+    slots: FxHashMap<u64, String>,
+    /// Slots by the address of the stub that jumps through them.
+    stubs: FxHashMap<u64, u64>,
+}
+
+/// `call` with a displacement, `call` and `jmp` through a pointer that is addressed from here.
+const CALL: u8 = 0xe8;
+const CALL_THROUGH: [u8; 2] = [0xff, 0x15];
+const JUMP_THROUGH: [u8; 2] = [0xff, 0x25];
+/// Bytes of a stub: it is jumped to at a multiple of this.
+const STUB: u64 = 16;
+
+impl Imports {
+    /// Reads the code sections and the table of dynamic relocations.
+    pub fn read(file: &object::File<'_>) -> Imports {
+        let mut imports = Imports::default();
+        let symbols = file.dynamic_symbol_table();
+        for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            let RelocationTarget::Symbol(index) = relocation.target() else {
+                continue;
+            };
+            let symbol = symbols.as_ref().and_then(|table| {
+                use object::ObjectSymbolTable as _;
+                table.symbol_by_index(index).ok()
+            });
+            if let Some(name) = symbol.as_ref().and_then(|symbol| symbol.name().ok()) {
+                imports.slots.insert(slot, names::function(name));
+            }
+        }
+        let is_code =
+            |section: &object::Section<'_, '_>| section.kind() == object::SectionKind::Text;
+        for section in file.sections().filter(is_code) {
+            let bytes = section.data().unwrap_or(&[]).to_vec();
+            if section.name().is_ok_and(|name| name.starts_with(".plt")) {
+                imports.note_stubs(section.address(), &bytes);
+            } else {
+                imports.code.push((section.address(), bytes));
+            }
+        }
+        imports
+    }
+
+    fn note_stubs(&mut self, start: u64, bytes: &[u8]) {
+        for (offset, six) in (start..).zip(bytes.windows(6)) {
+            if let Some(slot) = through(six, JUMP_THROUGH, offset)
+                && self.slots.contains_key(&slot)
+            {
+                self.stubs.insert(offset / STUB * STUB, slot);
+            }
+        }
+    }
+
+    /// Where the first call of `name` within `function` returns to, seen from `from` onwards, then
+    /// from the start of the function.
+    pub fn call_after(&self, function: &Symbol, from: u64, name: &str) -> Option<u64> {
+        let end = function.start.checked_add(function.size)?;
+        self.call_between(from, end, name)
+            .or_else(|| self.call_between(function.start, from, name))
+    }
+
+    fn call_between(&self, from: u64, to: u64, name: &str) -> Option<u64> {
+        let (start, bytes) = self.code.iter().find(|(start, bytes)| {
+            from.checked_sub(*start)
+                .is_some_and(|into| into < bytes.len() as u64)
+        })?;
+        let first = usize::try_from(from - start).ok()?;
+        let last = usize::try_from(to.checked_sub(*start)?)
+            .ok()?
+            .min(bytes.len());
+        let code = bytes.get(first..last)?;
+        (from..).zip(code.windows(6)).find_map(|(address, six)| {
+            let (slot, length) = match through(six, CALL_THROUGH, address) {
+                Some(slot) => (slot, 6),
+                None => (*self.stubs.get(&called(six, address)?)?, 5),
+            };
+            let is_it = self.slots.get(&slot).is_some_and(|known| known == name);
+            is_it.then(|| address + length)
+        })
+    }
+}
+
+/// The address of the pointer that an instruction of this kind goes through.
+fn through(six: &[u8], opcode: [u8; 2], address: u64) -> Option<u64> {
+    let displacement = six.strip_prefix(&opcode)?.first_chunk()?;
+    Some(
+        address
+            .wrapping_add(6)
+            .wrapping_add_signed(i32::from_le_bytes(*displacement).into()),
+    )
+}
+
+/// The address that a `call` goes to.
+fn called(six: &[u8], address: u64) -> Option<u64> {
+    let displacement = six.strip_prefix(&[CALL])?.first_chunk()?;
+    Some(
+        address
+            .wrapping_add(5)
+            .wrapping_add_signed(i32::from_le_bytes(*displacement).into()),
+    )
+}
