@@ -66,6 +66,12 @@ impl Workspace {
         Finished::of(self.unsnarl_command(arguments)?)
     }
 
+    /// `unsnarl record` of `program` with these options and a seed that is always the same.
+    pub fn record(&self, options: &[&str], program: &str) -> Result<Finished> {
+        let words = [&["record", "--seed", "1"], options, &["--", program]].concat();
+        self.unsnarl(&words)
+    }
+
     /// Runs any command to its end.
     pub fn run<S: AsRef<OsStr>>(&self, program: &str, arguments: &[S]) -> Result<Finished> {
         let mut command = Command::new(program);

@@ -53,18 +53,9 @@ fn with_runs() -> Result<Workspace> {
 }
 
 fn record(workspace: &Workspace) -> Result<()> {
-    let words = [
-        "record",
-        "-n",
-        "500",
-        "--until-failing",
-        "2",
-        "--seed",
-        "1",
-        "--",
-        "./race",
-    ];
-    workspace.unsnarl(&words)?.exits(1)?;
+    workspace
+        .record(&["-n", "500", "--until-failing", "2"], "./race")?
+        .exits(1)?;
     Ok(())
 }
 
@@ -143,8 +134,9 @@ fn a_program_that_is_not_there() -> Result<()> {
 fn a_stripped_program() -> Result<()> {
     let workspace = with_runs()?;
     workspace.run("strip", &["race"])?.exits(0)?;
-    let words = ["record", "-n", "5", "--seed", "1", "--", "./race"];
-    workspace.unsnarl(&words)?.says(&["debug info", "-g"])?;
+    workspace
+        .record(&["-n", "5"], "./race")?
+        .says(&["debug info", "-g"])?;
     still_explains(&workspace)
 }
 
@@ -157,18 +149,9 @@ fn a_program_without_debug_info() -> Result<()> {
     workspace
         .run("strip", &["--strip-debug", "race"])?
         .exits(0)?;
-    let words = [
-        "record",
-        "-n",
-        "200",
-        "--until-failing",
-        "1",
-        "--seed",
-        "1",
-        "--",
-        "./race",
-    ];
-    workspace.unsnarl(&words)?.says(&["debug info", "-g"])?;
+    workspace
+        .record(&["-n", "200", "--until-failing", "1"], "./race")?
+        .says(&["debug info", "-g"])?;
     Ok(())
 }
 
@@ -315,9 +298,7 @@ fn runs_of_an_older_build_are_told_apart() -> Result<()> {
     workspace
         .unsnarl(&["cc", "-g", "race.c", "-o", "race", "-pthread"])?
         .exits(0)?;
-    workspace
-        .unsnarl(&["record", "-n", "50", "--seed", "1", "--", "./race"])?
-        .exits(0)?;
+    workspace.record(&["-n", "50"], "./race")?.exits(0)?;
     let failing = workspace.runs_that("failed")?;
     let first = failing.first().cloned().unwrap_or_default();
     let replayed = workspace.unsnarl(&["replay", &workspace.run_path(&first)])?;
@@ -330,18 +311,9 @@ fn the_page_of_a_program_names_its_own_file() -> Result<()> {
     let workspace = Workspace::new()?;
     let program = Program::open("bank_account")?;
     let command = program.compile(&workspace, Compiler::Gcc)?;
-    let words = [
-        "record",
-        "-n",
-        "2000",
-        "--until-failing",
-        "1",
-        "--seed",
-        "1",
-        "--",
-        &command,
-    ];
-    workspace.unsnarl(&words)?.exits(1)?;
+    workspace
+        .record(&["-n", "2000", "--until-failing", "1"], &command)?
+        .exits(1)?;
     let (_, explanations) = workspace.explain()?;
     let copied = workspace.path().join("bank_account.c").canonicalize()?;
     for site in explanations

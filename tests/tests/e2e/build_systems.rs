@@ -67,17 +67,7 @@ fn project() -> Result<Workspace> {
 /// The lost update in the library is found and named.
 fn is_recorded_and_explained(workspace: &Workspace) -> Result<()> {
     workspace
-        .unsnarl(&[
-            "record",
-            "-n",
-            "500",
-            "--until-failing",
-            "3",
-            "--seed",
-            "1",
-            "--",
-            "./app",
-        ])?
+        .record(&["-n", "500", "--until-failing", "3"], "./app")?
         .exits(1)?;
     let (finished, explanations) = workspace.explain()?;
     let finished = finished.exits(1)?;

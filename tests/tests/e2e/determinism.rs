@@ -101,18 +101,9 @@ fn a_failing_run_replays_one_hundred_times() -> Result<()> {
     ] {
         let workspace = Workspace::new()?;
         let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
-        let words = [
-            "record",
-            "-n",
-            "2000",
-            "--until-failing",
-            "1",
-            "--seed",
-            "1",
-            "--",
-            &command,
-        ];
-        workspace.unsnarl(&words)?.exits(1)?;
+        workspace
+            .record(&["-n", "2000", "--until-failing", "1"], &command)?
+            .exits(1)?;
         let runs = workspace.runs()?;
         let failing = runs
             .iter()

@@ -50,17 +50,7 @@ programs! {
 fn is_explained(name: &str, compiler: Compiler) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler)?;
     let recorded = workspace
-        .unsnarl(&[
-            "record",
-            "-n",
-            RUNS,
-            "--until-failing",
-            "3",
-            "--seed",
-            "1",
-            "--",
-            &command,
-        ])?
+        .record(&["-n", RUNS, "--until-failing", "3"], &command)?
         .exits(1)?;
     let passed = workspace.runs_that("passed")?.len();
     ensure!(
@@ -91,7 +81,7 @@ fn is_explained(name: &str, compiler: Compiler) -> Result<()> {
 fn is_not_blamed(name: &str, compiler: Compiler) -> Result<()> {
     let (workspace, _, command) = compiled(name, compiler)?;
     workspace
-        .unsnarl(&["record", "-n", CORRECT_RUNS, "--seed", "1", "--", &command])?
+        .record(&["-n", CORRECT_RUNS], &command)?
         .exits(0)?;
     let (finished, explanations) = workspace.explain()?;
     let finished = finished.exits(0)?;
@@ -105,9 +95,7 @@ fn is_not_blamed(name: &str, compiler: Compiler) -> Result<()> {
 /// Fails always, and the explanation says that the schedule has nothing to do with it.
 fn is_called_sequential(name: &str, compiler: Compiler) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler)?;
-    workspace
-        .unsnarl(&["record", "-n", "60", "--seed", "1", "--", &command])?
-        .exits(1)?;
+    workspace.record(&["-n", "60"], &command)?.exits(1)?;
     let (finished, explanations) = workspace.explain()?;
     let finished = finished.exits(1)?;
     let [only] = explanations.as_slice() else {
