@@ -16,8 +16,9 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        mpsc::{Receiver, Sender},
+        mpsc::{Receiver, RecvTimeoutError, Sender},
     },
+    time::Instant,
 };
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -44,11 +45,17 @@ pub fn run(events: &Sender<Event>, inbox: &Receiver<Event>, outgoing: UnboundedS
         stale: 0,
         working: false,
     };
-    for event in inbox {
-        if matches!(event, Event::Stop) {
-            break;
+    loop {
+        let event = match main.queue.rest(Instant::now()) {
+            Some(rest) => inbox.recv_timeout(rest),
+            None => inbox.recv().map_err(RecvTimeoutError::from),
+        };
+        match event {
+            Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+            Ok(event) => main.handle(event),
+            Err(RecvTimeoutError::Timeout) => {}
         }
-        main.handle(event);
+        main.start_job();
     }
     main.queue.cancel();
 }
@@ -85,7 +92,6 @@ impl MainLoop {
             Event::Ask(answer) => drop(answer.send(self.host.snapshot())),
             Event::Stop => {}
         }
-        self.start_job();
     }
 
     fn start(&mut self, session: Session) {
@@ -158,12 +164,10 @@ impl MainLoop {
             JobEvent::Folder(folder, facts) => self.learn(&folder, facts),
             JobEvent::Ended { superseded, defect } => {
                 let known = self.folders();
-                self.queue.ended(
-                    superseded
-                        .into_iter()
-                        .filter(|folder| known.contains(folder))
-                        .collect(),
-                );
+                let still = superseded
+                    .into_iter()
+                    .filter(|folder| known.contains(folder));
+                self.queue.ended(still.collect(), Instant::now());
                 self.complain(defect.into_iter().collect());
                 if std::mem::take(&mut self.working) {
                     self.tell(Outgoing::Working(Work::End));
@@ -246,7 +250,7 @@ impl MainLoop {
     }
 
     fn start_job(&mut self) {
-        if let Some((folders, budget)) = self.queue.start() {
+        if let Some((folders, budget)) = self.queue.start(Instant::now()) {
             let folders = folders
                 .into_iter()
                 .map(|root| (root.clone(), self.runs_of(&root)))

@@ -2,13 +2,21 @@
 //!
 //! A newer event cancels the job that looks at the same folder, because its result would be old. Under
 //! a steady stream of events that alone would never let a job end: a job that was started because
-//! another one was given up runs to its end.
+//! another one was given up runs to its end. After a job the queue rests for as long as the job took, so
+//! that a recording which lands hundreds of runs keeps half of the processor.
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 use unsnarl_core::Budget;
 
 /// A job that takes longer shows what it has.
 const LONGEST_JOB: Duration = Duration::from_secs(120);
+
+/// Nobody waits longer than this for a run that landed.
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Folders in need of analysis, and the job under way.
 #[derive(Debug, Default)]
@@ -16,6 +24,7 @@ pub struct OpQueue {
     waiting: BTreeSet<PathBuf>,
     running: Option<Running>,
     gave_way: bool,
+    rests_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -23,6 +32,7 @@ struct Running {
     folders: BTreeSet<PathBuf>,
     budget: Budget,
     protected: bool,
+    since: Instant,
 }
 
 impl OpQueue {
@@ -43,9 +53,18 @@ impl OpQueue {
         self.waiting.remove(folder);
     }
 
+    /// How long nothing but a rest keeps waiting folders from being looked at.
+    pub fn rest(&self, now: Instant) -> Option<Duration> {
+        let waits = self.running.is_none() && !self.waiting.is_empty();
+        self.rests_until
+            .filter(|_| waits)?
+            .checked_duration_since(now)
+    }
+
     /// What to work on now, if something waits and nothing runs.
-    pub fn start(&mut self) -> Option<(Vec<PathBuf>, Budget)> {
-        if self.running.is_some() || self.waiting.is_empty() {
+    pub fn start(&mut self, now: Instant) -> Option<(Vec<PathBuf>, Budget)> {
+        let rests = self.rest(now).is_some_and(|rest| !rest.is_zero());
+        if self.running.is_some() || self.waiting.is_empty() || rests {
             return None;
         }
         let folders = std::mem::take(&mut self.waiting);
@@ -55,13 +74,18 @@ impl OpQueue {
             folders,
             budget,
             protected: self.gave_way,
+            since: now,
         });
         Some(job)
     }
 
     /// The running job ended; these folders of it were given up.
-    pub fn ended(&mut self, superseded: Vec<PathBuf>) {
-        self.running = None;
+    pub fn ended(&mut self, superseded: Vec<PathBuf>, now: Instant) {
+        let worked = self
+            .running
+            .take()
+            .map(|job| now.saturating_duration_since(job.since));
+        self.rests_until = worked.and_then(|worked| now.checked_add(worked.min(LONGEST_REST)));
         self.gave_way = !superseded.is_empty();
         self.waiting.extend(superseded);
     }
@@ -86,34 +110,51 @@ mod tests {
     #[test]
     fn newer_events_supersede_but_never_starve() {
         let mut queue = OpQueue::default();
-        let a = || PathBuf::from("a");
-        assert!(queue.start().is_none());
+        let (a, now) = (|| PathBuf::from("a"), Instant::now());
+        assert!(queue.start(now).is_none());
         queue.request(a());
         queue.request(a());
-        let (folders, first) = queue.start().unwrap();
+        let (folders, first) = queue.start(now).unwrap();
         assert_eq!(folders, [a()]);
-        assert!(queue.start().is_none(), "one job at a time");
+        assert!(queue.start(now).is_none(), "one job at a time");
 
         queue.request(PathBuf::from("b"));
         assert_eq!(first.stop(), None, "another folder is no reason to stop");
         queue.request(a());
         assert!(first.stop().is_some());
-        queue.ended(vec![a()]);
+        queue.ended(vec![a()], now);
 
-        let (_, second) = queue.start().unwrap();
+        let (_, second) = queue.start(now).unwrap();
         queue.request(a());
         assert_eq!(
             second.stop(),
             None,
             "the job after a superseded one runs to its end"
         );
-        queue.ended(vec![]);
-        let (_, third) = queue.start().unwrap();
+        queue.ended(vec![], now);
+        let (_, third) = queue.start(now).unwrap();
         queue.request(a());
         assert!(third.stop().is_some());
-        queue.ended(vec![]);
+        queue.ended(vec![], now);
         assert!(!queue.is_idle());
         queue.drop_folder(&a());
         assert!(queue.is_idle());
+    }
+
+    #[test]
+    fn rests_as_long_as_it_worked() {
+        let mut queue = OpQueue::default();
+        let (start, after) = (Instant::now(), |ms| Duration::from_millis(ms));
+        queue.request(PathBuf::from("a"));
+        assert!(
+            queue.start(start).is_some(),
+            "the first run is looked at at once"
+        );
+        queue.request(PathBuf::from("b"));
+        queue.ended(vec![], start + after(30));
+        assert_eq!(queue.rest(start + after(40)), Some(after(20)));
+        assert!(queue.start(start + after(40)).is_none());
+        assert!(queue.start(start + after(60)).is_some());
+        assert_eq!(queue.rest(start + after(60)), None, "nothing waits");
     }
 }
