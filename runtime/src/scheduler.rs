@@ -103,7 +103,11 @@ const LONGEST_STRETCH: u32 = 20_000;
 #[inline(always)]
 fn has_run_too_long() -> bool {
     let stretch = SHARED.stretch.get() + 1;
-    SHARED.stretch.set(if stretch > LONGEST_STRETCH { 0 } else { stretch });
+    SHARED.stretch.set(if stretch > LONGEST_STRETCH {
+        0
+    } else {
+        stretch
+    });
     stretch > LONGEST_STRETCH
 }
 
