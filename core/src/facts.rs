@@ -73,8 +73,32 @@ pub fn variable(run: &Run, event: &Event) -> String {
     without_function(run, stack_variable(name)).to_owned()
 }
 
+/// Does the text name the variable or one that it is part of? `log.text[3]` is mentioned by `log.text`, not by
+/// `log` alone.
+pub fn mentions(text: &str, name: &str) -> bool {
+    let whole = name.split('[').next().unwrap_or(name);
+    let mut at = 0;
+    while let Some(found) = text
+        .get(at..)
+        .and_then(|rest| rest.find(whole))
+        .filter(|_| !whole.is_empty())
+    {
+        let (start, end) = (at + found, at + found + whole.len());
+        let joins = |c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '>';
+        let before = text
+            .get(..start)
+            .and_then(|before| before.chars().next_back());
+        let after = text.get(end..).and_then(|after| after.chars().next());
+        if !before.is_some_and(joins) && !after.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            return true;
+        }
+        at = end;
+    }
+    false
+}
+
 /// A static variable of a function without the function's name.
-fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
+pub fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
     match name.split_once("::") {
         Some((function, variable))
             if run.meta.sites.iter().any(|site| site.function == function) =>
@@ -97,7 +121,7 @@ pub fn block(location: &str) -> &str {
 }
 
 /// `main.1:worker.buf[3]` is `buf[3]` to a person; other names stay.
-fn stack_variable(name: &str) -> &str {
+pub fn stack_variable(name: &str) -> &str {
     let Some((thread, frame)) = name.split_once(':').filter(|(thread, rest)| {
         thread.starts_with("main") && !thread.contains(' ') && !rest.starts_with(':')
     }) else {
@@ -154,11 +178,7 @@ fn candidates(text: &str) -> Vec<(String, usize)> {
             if !is_call {
                 found.push((expression.trim().to_owned(), end));
             }
-        } else if !is_call
-            && text
-                .get(..start)
-                .is_some_and(|before| is_dereferenced(before))
-        {
+        } else if !is_call && text.get(..start).is_some_and(is_dereferenced) {
             found.push((format!("*{expression}"), end));
         }
         at = end.max(start + 1);
@@ -262,7 +282,8 @@ pub fn mentions_null(text: &str) -> bool {
 pub fn value(value: Option<Value>, size: u32, pointer: bool) -> Option<String> {
     match value? {
         Value::Bits(0) if pointer => Some("NULL".to_owned()),
-        Value::Bits(bits) => Some(number(bits, size)),
+        // More digits than a double holds say nothing to a person; they may be an address.
+        Value::Bits(bits) => Some(number(bits, size)).filter(|text| text.len() < 17),
         Value::Address(_) => Some("a pointer".to_owned()),
     }
 }
@@ -329,6 +350,15 @@ mod tests {
         check("return x * y;", false, None);
         check("f(a);", false, None);
         check("list.size() == 3", false, None);
+    }
+
+    #[test]
+    fn names_in_texts() {
+        assert!(mentions("assert(strstr(log.text, needle));", "log.text[3]"));
+        assert!(mentions("if (total != 3)", "total"));
+        assert!(!mentions("if (subtotal != 3)", "total"));
+        assert!(!mentions("assert(log.text)", "log.used"));
+        assert!(!mentions("", "x") && !mentions("x", ""));
     }
 
     #[test]

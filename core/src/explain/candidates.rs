@@ -115,7 +115,8 @@ fn candidate(view: &View, story: Story, rows: &[EventId], contrast: u32, new: bo
 /// Rows of a story, to make the order of equals definite.
 fn rows(view: &View, story: &Story) -> (EventId, EventId) {
     match story {
-        Story::Atomicity(triple) => (triple.first, triple.remote),
+        // Of several accesses in between the last one is what the thread saw.
+        Story::Atomicity(triple) => (triple.first, EventId(u32::MAX - triple.remote.0)),
         Story::MultiVariable(couple) => (couple.first.head, couple.second.tail),
         Story::Order { early, late } => (*early, *late),
         Story::Missing { reader, .. } => (*reader, view.failure),
@@ -143,7 +144,10 @@ fn interrupted(view: &View) -> Vec<Candidate> {
         let story = classify(view, triple, key);
         let contrast = seen(runs, counts.passing())
             + harmless(view, &triple, runs)
-            + apart(view, triple.first, triple.second);
+            + match story {
+                Story::Atomicity(_) => apart(view, triple.first, triple.second),
+                _ => 0,
+            };
         let mut rows = vec![triple.second, triple.remote];
         if distance(view, &rows) == UNRELATED {
             rows.push(triple.first);
@@ -367,13 +371,14 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
 }
 
 /// Cost of two accesses of one thread not looking like one step: in functions that nothing common calls, or
-/// the second above the first, as in the next turn of a loop.
+/// the second at the first or above it, as in the next turn of a loop.
 fn apart(view: &View, first: EventId, second: EventId) -> u32 {
     match common_function(view, first, second) {
         None => 12,
         Some((_, a, b)) => {
             let (a, b) = (view.run.meta.site(a), view.run.meta.site(b));
-            if b.line < a.line { 10 } else { 0 }
+            let same_again = view.key(first) == view.key(second);
+            if b.line < a.line || same_again { 10 } else { 0 }
         }
     }
 }

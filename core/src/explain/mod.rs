@@ -74,6 +74,23 @@ struct Told {
     cost: u32,
     times: usize,
     place: String,
+    /// What this and the stories merged into it blame.
+    blamed: Vec<SiteMark>,
+}
+
+impl Told {
+    fn new(explanation: Explanation, cost: u32, place: String) -> Told {
+        let marks = explanation.sites.iter();
+        let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+        let blamed = blamed.cloned().collect();
+        Told {
+            explanation,
+            cost,
+            times: 1,
+            place,
+            blamed,
+        }
+    }
 }
 
 /// Failing runs by the place and kind of failure, the shortest first.
@@ -108,23 +125,13 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
         && let Some(mut explanation) = deadlock::deadlock(&view)
     {
         explanation.engines = vec!["orders".to_owned()];
-        return Some(Told {
-            explanation,
-            cost: 0,
-            times: 1,
-            place,
-        });
+        return Some(Told::new(explanation, 0, place));
     }
     let best = candidates(&view, budget).into_iter().next()?;
     let mut explanation = write(&view, &best);
     explanation.certainty = certainty(corpus, &best);
     explanation.engines = vec!["orders".to_owned(), "pairs".to_owned()];
-    Some(Told {
-        explanation,
-        cost: best.cost,
-        times: 1,
-        place,
-    })
+    Some(Told::new(explanation, best.cost, place))
 }
 
 fn write(view: &View, candidate: &Candidate) -> Explanation {
@@ -151,45 +158,46 @@ fn certainty(corpus: &Corpus, candidate: &Candidate) -> Certainty {
 
 /// Stories about the same variable that share a line are versions of one; the cheapest stays.
 fn add(told: &mut Vec<Told>, new: Told) {
-    let same = |known: &&mut Told| {
-        known.explanation.id == new.explanation.id || akin(&known.explanation, &new.explanation)
-    };
-    match told.iter_mut().find(same) {
-        Some(known) => {
-            let runs = std::mem::take(&mut known.explanation.runs);
-            let (times, better) = (known.times + 1, new.cost < known.cost);
-            let added = new.explanation.runs.clone();
-            if better {
-                *known = Told {
-                    place: known.place.clone(),
-                    ..new
-                };
-            }
-            known.times = times;
-            known.explanation.runs = runs;
-            known.explanation.runs.extend(added);
+    let mut merged = new;
+    let mut i = 0;
+    while let Some(known) = told.get(i) {
+        if akin(known, &merged) {
+            merged = merge(told.remove(i), merged);
+        } else {
+            i += 1;
         }
-        None => told.push(new),
     }
+    told.push(merged);
 }
 
-/// Do both blame the same variable and one of the same lines, and neither is about waiting?
-fn akin(a: &Explanation, b: &Explanation) -> bool {
-    let waits = |e: &Explanation| matches!(e.kind, BugKind::Deadlock | BugKind::LostWakeup);
-    let blamed = |e: &Explanation| -> Vec<SiteMark> {
-        let marks = e
-            .sites
-            .iter()
-            .filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
-        marks.cloned().collect()
+fn merge(known: Told, new: Told) -> Told {
+    let better = (new.cost, new.explanation.kind) < (known.cost, known.explanation.kind);
+    let (mut kept, other) = if better { (new, known) } else { (known, new) };
+    kept.times += other.times;
+    kept.blamed.extend(other.blamed);
+    kept.explanation.runs.extend(other.explanation.runs);
+    kept
+}
+
+/// Do both blame the same variable and one of the same lines, and neither or both wait? Memory that was
+/// freed goes by its own name, so there the line is enough.
+fn akin(a: &Told, b: &Told) -> bool {
+    let waits = |told: &Told| {
+        matches!(
+            told.explanation.kind,
+            BugKind::Deadlock | BugKind::LostWakeup
+        )
     };
-    let (of_a, of_b) = (blamed(a), blamed(b));
+    let freed = [a, b]
+        .iter()
+        .any(|told| told.explanation.kind == BugKind::UseAfterFree);
     let any = |same: fn(&SiteMark, &SiteMark) -> bool| {
-        of_a.iter().any(|a| of_b.iter().any(|b| same(a, b)))
+        a.blamed.iter().any(|a| b.blamed.iter().any(|b| same(a, b)))
     };
-    waits(a) == waits(b)
-        && any(|a, b| a.location == b.location)
-        && any(|a, b| (&a.place.file, a.place.line) == (&b.place.file, b.place.line))
+    a.explanation.id == b.explanation.id
+        || waits(a) == waits(b)
+            && (freed || any(|a, b| a.location == b.location))
+            && any(|a, b| (&a.place.file, a.place.line) == (&b.place.file, b.place.line))
 }
 
 /// Runs that fail at the same place and were not looked at belong to the explanation told most often there.

@@ -185,6 +185,9 @@ pub(super) fn missing(view: &View, original: PairKey, reader: EventId) -> Explan
     if let Some(published) = publication(view, reader) {
         return too_visible(view, &published, reader, &setter, None);
     }
+    if let Some(other) = other_half(view, original, reader, &setter) {
+        return half_new(view, original, reader, other);
+    }
     let headline = format!("`{name}` was used before it was set");
     let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
     let stats = counts.stats(original);
@@ -211,6 +214,84 @@ pub(super) fn missing(view: &View, original: PairKey, reader: EventId) -> Explan
     let mut explanation = draft.finish();
     passing_edge(&mut explanation);
     explanation
+}
+
+/// The dependency that comes with the missing one in every passing run, and that the failing run has: from
+/// the function of the missing write to the function of the read.
+fn other_half(
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    setter: &Place,
+) -> Option<(EventId, EventId)> {
+    let counts = view.corpus.counts();
+    let stats = counts.stats(original);
+    if stats.runs == counts.passing() {
+        return None;
+    }
+    let function = view.place(reader).function;
+    let mut found = None;
+    crate::orders::dependencies(&view.run, view.orders.accesses(), |d| {
+        let key = PairKey {
+            head: view.key(d.head),
+            tail: view.key(d.tail),
+        };
+        let fits = counts.stats(key).signature == stats.signature
+            && view.thread(d.tail) == view.thread(reader)
+            && view.place(d.tail).function == function
+            && view.place(d.head).function == setter.function
+            && d.location != view.event(reader).location;
+        if fits {
+            found = Some((d.head, d.tail));
+        }
+    });
+    found
+}
+
+/// Explains that two variables were read while only one of them was new, and the run ended before the other
+/// was written.
+fn half_new(
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    other: (EventId, EventId),
+) -> Explanation {
+    let counts = view.corpus.counts();
+    let (written, seen) = other;
+    let setter = counts
+        .site(original.head)
+        .map(|site| site.place.clone())
+        .unwrap_or_default();
+    let (x, y) = (view.variable_of(&[seen, written]), view.variable(reader));
+    let headline = format!("`{x}` and `{y}` were read while only one of them was new");
+    let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
+    draft.detail(format!(
+        "{} read {x}{} at {} and {y}{} at {},\nbetween the two updates of {} at lines {} and {}.",
+        view.words(reader),
+        view.equals(seen),
+        view.at(seen),
+        view.equals(reader),
+        line(&view.place(reader), &view.place(seen)),
+        view.words(written),
+        view.place(written).line,
+        setter.line
+    ));
+    let runs = counts.stats(original).runs;
+    draft.set().contrast = format!(
+        "{} both were new, in the others both were old.",
+        in_runs(runs, counts.passing())
+    );
+    for row in [written, seen, reader] {
+        draft.step(row, if row == written { "" } else { "in between" });
+    }
+    draft.mark(written, Role::Cause);
+    draft.mark(seen, Role::Interference);
+    draft.mark(reader, Role::Interference);
+    let mut mark = absent(view, reader, setter);
+    mark.role = Role::Cause;
+    draft.mark_place(mark);
+    draft.fail();
+    draft.finish()
 }
 
 /// In passing runs the absent write comes first.

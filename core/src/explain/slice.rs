@@ -6,12 +6,12 @@
 //! whatever the thread read before.
 
 use super::view::ThreadRows;
-use crate::orders::Orders;
+use crate::{facts, orders::Orders};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
 };
-use unsnarl_trace::{EventId, EventKind, Run, SiteId, ThreadId};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId};
 
 /// Farther than that nothing is looked at.
 const FARTHEST: u32 = 24;
@@ -137,13 +137,7 @@ impl Walk<'_> {
 
     /// A read saw the last write.
     fn follow_read(&mut self, row: EventId, distance: u32) {
-        let location = self
-            .run
-            .events
-            .get(row)
-            .map(|event| event.location)
-            .unwrap_or_default();
-        if let Some(write) = self.orders.last_write_before(location, row) {
+        if let Some(write) = self.orders.last_write_before(self.location(row), row) {
             self.push(write, distance + 1);
         }
     }
@@ -158,24 +152,34 @@ impl Walk<'_> {
         let before = self.rows.before(event.thread, row);
         let mut others = 0;
         for &read in before.iter().rev().take(WINDOW) {
-            if !self.kind(read).is_some_and(EventKind::reads) {
+            if !self.kind(read).is_some_and(EventKind::reads) || self.is_text(read) {
                 continue;
             }
             let site = self.run.meta.site(self.site(read));
-            let same_location =
-                self.run.events.locations().get(read.index()) == Some(&event.location.0);
+            let location = self.location(read);
             let near = match () {
                 () if site.function == function && site.line == line => 1,
-                () if same_location => 2,
+                () if location == event.location => 2,
                 () if site.function == function => 3,
                 () => 5,
             };
-            others += 1;
             self.push(read, distance + near + others / 4);
+            others += u32::from(self.orders.accesses().is_shared(location));
             if others >= 24 {
                 break;
             }
         }
+    }
+
+    fn location(&self, row: EventId) -> LocationId {
+        LocationId(
+            self.run
+                .events
+                .locations()
+                .get(row.index())
+                .copied()
+                .unwrap_or(0),
+        )
     }
 
     /// The reads before the failure: those of its line at distance 0. Says which is nearest.
@@ -212,6 +216,28 @@ impl Walk<'_> {
             nearest = nearest.or(Some(read).filter(|_| same_line && on_line));
             self.push(read, distance + if on_line { 0 } else { i as u32 / 3 });
         }
+        if nearest.is_none() {
+            self.seed_mentioned(&row.text);
+        }
         nearest
+    }
+
+    /// When the failing line read nothing that was recorded (a library did), the last writes of what its text
+    /// mentions stand in.
+    fn seed_mentioned(&mut self, text: &str) {
+        const MOST_WRITES: usize = 64;
+        let end = EventId(self.run.events.len() as u32);
+        let accesses = self.orders.accesses();
+        let mentioned = accesses.shared().filter(|location| {
+            let name = facts::without_function(
+                self.run,
+                facts::stack_variable(self.run.location(*location)),
+            );
+            facts::mentions(text, name)
+        });
+        let writes = mentioned.filter_map(|location| self.orders.last_write_before(location, end));
+        for write in writes.take(MOST_WRITES).collect::<Vec<_>>() {
+            self.push(write, 1);
+        }
     }
 }

@@ -383,18 +383,18 @@ fn use_after_free() {
         &[],
         &[text],
         expect![[r#"
-        error: `job->size` was freed while worker (main.1) still used it
-          main freed it at test.c:40 before worker (main.1) read it at line 31.
+            error: `job->size` was freed while worker (main.1) still used it
+              main freed it at test.c:40 before worker (main.1) read it at line 31.
 
-           main.1  test.c:31  use(job->size);  reads a pointer
-           main    test.c:40  free(job);       frees the heap block from a.c:20  <- too early
-           main.1  test.c:31  use(job->size);  reads 7                           after it was freed
-           main.1  test.c:32                   fails
+               main.1  test.c:31  use(job->size);  reads a pointer
+               main    test.c:40  free(job);       frees the block  <- too early
+               main.1  test.c:31  use(job->size);  reads 7          after it was freed
+               main.1  test.c:32                   fails
 
-          Nothing orders the two.
-          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
-          Note: There is no passing run to compare with.
-    "#]],
+              Nothing orders the two.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
     );
 }
 

@@ -149,6 +149,9 @@ impl<'a> View<'a> {
         let event = self.event(row);
         let verb = facts::verb(event.kind);
         if !event.kind.is_access() {
+            if event.kind == EventKind::Free {
+                return "frees the block".to_owned();
+            }
             let object = facts::variable(&self.run, &event);
             if let (EventKind::Fork | EventKind::Join, Some(thread)) =
                 (event.kind, crate::orders::other_thread(event.value))

@@ -20,9 +20,10 @@ fn closure(run: &Run) -> Vec<Vec<bool>> {
     for k in 0..n {
         for a in 0..k {
             if before[a][k] {
-                for b in k + 1..n {
-                    before[a][b] |= before[k][b];
-                }
+                let through = before[k].clone();
+                let mine = before[a].iter_mut();
+                mine.zip(through)
+                    .for_each(|(mine, through)| *mine |= through);
             }
         }
     }
@@ -210,20 +211,14 @@ fn is_direct(rows: &[Event], a: usize, b: usize) -> bool {
 
 fn is_dependency(rows: &[Event], a: usize, b: usize) -> bool {
     let (first, second) = (&rows[a], &rows[b]);
-    let between = || {
-        rows[a + 1..b]
-            .iter()
-            .filter(|e| e.location == first.location)
-    };
+    let mut between = rows[a + 1..b]
+        .iter()
+        .filter(|e| e.location == first.location);
     let access = first.kind.is_access() && second.kind.is_access();
-    let no_write = between().all(|e| !e.kind.writes());
-    let access = first.kind.is_access() && second.kind.is_access();
-    let no_write = between().all(|e| !e.kind.writes());
-    let last_of_thread = between().all(|e| e.thread != first.thread || !e.kind.reads());
     access
         && first.location == second.location
         && first.thread != second.thread
-        && no_write
+        && between.all(|e| !e.kind.writes())
         && (first.kind.writes() || second.kind.writes())
 }
 
