@@ -1,11 +1,6 @@
 //! How a run ended, in the words of a run file.
 
-use super::{
-    Exit, Launch, names,
-    program::Program,
-    raw_log::RawLog,
-    walk::{Step, Walk},
-};
+use super::{Exit, Launch, names, origins::Step, program::Program, raw_log::RawLog, walk::Walk};
 use unsnarl_trace::{
     Event, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId,
     raw::{End, WaitsFor},

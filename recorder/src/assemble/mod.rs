@@ -8,10 +8,10 @@
 //! The log comes from a program with bugs: everything in it is checked, nothing in it can make this
 //! panic, and what does not make sense is said in the run's problems.
 //!
-//! In the order of the work: [`raw_log`] reads the log; [`modules`] and [`image`] find the file behind
-//! an address, [`dwarf`], [`types`] and [`globals`] what lies in it, [`sites`] the source of its code;
-//! [`walk`] goes through the records once and notes *places* ([`places`], [`memory`], [`heap`],
-//! [`calls`]); [`rows`] turns places into locations.
+//! In the order of the work: `raw_log` reads the log; `modules` and `image` find the file behind
+//! an address, `dwarf`, `types` and `globals` what lies in it, `sites` the source of its code;
+//! `walk` goes through the records once and notes *places* (`places`, `memory`, `heap`,
+//! `calls`); `rows` turns places into locations.
 
 mod allocations;
 mod calls;
@@ -24,9 +24,11 @@ mod globals;
 mod heap;
 mod image;
 mod imports;
+mod kinds;
 mod memory;
 mod modules;
 mod names;
+mod origins;
 mod places;
 mod problems;
 mod program;

@@ -1,10 +1,11 @@
 //! Drafts to rows: one row for each location that an access touches.
 
 use super::{
+    kinds::mask,
     places::{Piece, Place, Regions},
     problems::Problems,
     types::Holds,
-    walk::{Draft, mask},
+    walk::Draft,
 };
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{Event, EventKind, LocationId, ThreadId, Value, model::flags};

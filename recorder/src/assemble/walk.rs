@@ -4,8 +4,10 @@
 //! untyped memory.
 
 use super::{
-    calls::{Calls, EntryPoints, Frame, StackTable},
+    calls::{Calls, EntryPoints, StackTable},
+    kinds::{event_kind, mask, object_size, order_flags},
     memory::{Asker, Memory},
+    origins::Step,
     places::{Layout, Place},
     problems::Problems,
     raw_log::RawLog,
@@ -16,7 +18,7 @@ use rustc_hash::FxHashMap;
 use unsnarl_trace::{
     EventKind, SiteId, StackId,
     model::flags,
-    raw::{LockType, Record, RecordKind, WaitsFor, flag},
+    raw::{Record, RecordKind, WaitsFor, flag},
 };
 
 /// An event whose locations are not settled yet.
@@ -53,36 +55,6 @@ enum Awaits {
     Old(usize),
 }
 
-/// Whether a record begins something or belongs to what the thread was already doing: the steps of
-/// one call of a library function have one place in the user's code.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    New,
-    Continued,
-}
-
-impl Step {
-    fn of(kind: RecordKind) -> Step {
-        use RecordKind as K;
-        match kind {
-            K::Wait
-            | K::Signal
-            | K::Broadcast
-            | K::Fork
-            | K::Join
-            | K::Alloc
-            | K::Free
-            | K::OnceBegin
-            | K::OncePass
-            | K::BarrierArrive
-            | K::SemWait
-            | K::SemPost
-            | K::Yield => Step::New,
-            _ => Step::Continued,
-        }
-    }
-}
-
 #[derive(Default)]
 struct ThreadState {
     awaits: Awaits,
@@ -102,9 +74,9 @@ pub(super) struct Walk<'a> {
     pub stacks: StackTable,
     pub drafts: Vec<Draft>,
     pub problems: Problems,
-    site_ids: FxHashMap<u64, Option<(SiteId, bool, Option<u64>)>>,
+    pub site_ids: FxHashMap<u64, Option<(SiteId, bool, Option<u64>)>>,
     labels: FxHashMap<SiteId, u32>,
-    library_calls: FxHashMap<(u64, u64), Option<u64>>,
+    pub library_calls: FxHashMap<(u64, u64), Option<u64>>,
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
     seq: u64,
 }
@@ -246,153 +218,6 @@ impl<'a> Walk<'a> {
             Some(site) => self.stacks.id(caller.stack, site),
             None => caller.stack,
         };
-    }
-
-    /// Site of the call that returns to `pc`, if that is in user code.
-    fn user_site(&mut self, pc: u64) -> Option<SiteId> {
-        self.site(pc)
-            .filter(|(_, is_user, _)| *is_user)
-            .map(|(site, _, _)| site)
-    }
-
-    /// Site of the call that returns to `pc`, whether it is the user's code, and in which function.
-    fn site(&mut self, pc: u64) -> Option<(SiteId, bool, Option<u64>)> {
-        if let Some(known) = self.site_ids.get(&pc) {
-            return *known;
-        }
-        let point = if pc == 0 {
-            None
-        } else {
-            self.memory.modules.point(pc)
-        };
-        let found = point.map(|point| {
-            let row = point.user.as_ref().unwrap_or(&point.any);
-            (self.sites.id(row), point.user.is_some(), point.function)
-        });
-        self.site_ids.insert(pc, found);
-        found
-    }
-
-    /// Notes where in its innermost function a thread is.
-    fn seen_at(&mut self, thread: usize, pc: u64) {
-        let function = self.site(pc).and_then(|(_, _, function)| function);
-        let Some(top) = self
-            .calls
-            .get_mut(thread)
-            .and_then(|calls| calls.frames.last_mut())
-        else {
-            return;
-        };
-        let code = self.entries.get(top.entry).and_then(|entry| entry.code);
-        if function.is_some() && function == code {
-            top.last_pc = pc;
-        }
-    }
-
-    /// The place in the user's code for something that happened at `pc`, and the stack it has.
-    pub fn origin(&mut self, thread: usize, pc: u64, step: Step) -> (SiteId, StackId) {
-        let top = self
-            .calls
-            .get(thread)
-            .and_then(|calls| calls.frames.last().copied());
-        let stack = top.map_or(StackId(0), |top| top.stack);
-        let Some((site, is_user, function)) = self.site(pc) else {
-            // Not in any module, as when a wild pointer was called.
-            return top.map_or((SiteId(0), stack), |top| {
-                self.walk_out(thread, top, (pc, step), None)
-                    .unwrap_or((SiteId(0), stack))
-            });
-        };
-        if is_user {
-            self.return_to(thread, function);
-            self.seen_at(thread, pc);
-            let top = self.calls.get(thread).and_then(|calls| calls.frames.last());
-            return (site, top.map_or(StackId(0), |top| top.stack));
-        }
-        top.and_then(|top| self.walk_out(thread, top, (pc, step), function))
-            .unwrap_or((site, stack))
-    }
-
-    /// A thread that is seen in a function further out has left the inner ones without notice, as by
-    /// `longjmp`.
-    fn return_to(&mut self, thread: usize, function: Option<u64>) {
-        let Some(calls) = self.calls.get_mut(thread) else {
-            return;
-        };
-        let entries = &self.entries;
-        let code = |frame: &Frame| entries.get(frame.entry).and_then(|entry| entry.code);
-        if function.is_none() || calls.frames.last().is_none_or(|top| code(top) == function) {
-            return;
-        }
-        if let Some(at) = calls
-            .frames
-            .iter()
-            .rposition(|frame| code(frame) == function)
-        {
-            while calls.frames.len() > at + 1 {
-                calls.leave();
-            }
-        }
-    }
-
-    /// From system code to the call in the user's code that led there.
-    fn walk_out(
-        &mut self,
-        thread: usize,
-        top: Frame,
-        (pc, step): (u64, Step),
-        function: Option<u64>,
-    ) -> Option<(SiteId, StackId)> {
-        const MAX_STEPS: usize = 64;
-        let code = self.entries.get(top.entry).and_then(|entry| entry.code);
-        if function.is_none() || function != code {
-            // In a function that is not instrumented, called from the innermost one that is.
-            if let Some(site) = self.called_library(thread, top, pc, step) {
-                return Some((site, top.stack));
-            }
-        }
-        let depth = self.calls.get(thread)?.frames.len();
-        for i in (0..depth).rev().take(MAX_STEPS) {
-            let frames = &self.calls.get(thread)?.frames;
-            let ret = frames.get(i)?.ret;
-            let caller = i.checked_sub(1).and_then(|i| frames.get(i));
-            let stack = caller.map_or(StackId(0), |caller| caller.stack);
-            if let Some(site) = self.user_site(ret) {
-                return Some((site, stack));
-            }
-        }
-        None
-    }
-
-    /// Where the innermost instrumented function called the library function that `pc` lies in: the
-    /// next such call in its code, or else where it was last seen.
-    fn called_library(&mut self, thread: usize, top: Frame, pc: u64, step: Step) -> Option<SiteId> {
-        if step == Step::Continued && top.library_pc == pc {
-            return self.user_site(top.last_pc);
-        }
-        let frame = self
-            .calls
-            .get_mut(thread)
-            .and_then(|calls| calls.frames.last_mut());
-        if let Some(frame) = frame {
-            frame.library_pc = pc;
-        }
-        let entry_pc = self.entries.get(top.entry)?.pc;
-        let near = if top.last_pc == 0 {
-            entry_pc
-        } else {
-            top.last_pc
-        };
-        let key = (pc, near);
-        let modules = &mut self.memory.modules;
-        let call = self.library_calls.entry(key);
-        let call = *call.or_insert_with(|| modules.call_into(pc, near));
-        let site = call.and_then(|call| {
-            let site = self.user_site(call)?;
-            self.seen_at(thread, call);
-            Some(site)
-        });
-        site.or_else(|| self.user_site(top.last_pc))
     }
 
     fn asker(&mut self, thread: u16, site: SiteId) -> Asker {
@@ -602,86 +427,5 @@ impl<'a> Walk<'a> {
             Some(WaitsFor::Nothing | WaitsFor::Time) | None => self.drafts.push(draft),
             Some(_) => self.object(record, RecordKind::Blocked, draft, by),
         }
-    }
-}
-
-/// The bits that `size` bytes have.
-pub(super) fn mask(size: u64) -> u64 {
-    if size >= 8 {
-        u64::MAX
-    } else {
-        (1 << (8 * size)) - 1
-    }
-}
-
-fn order_flags(record: &Record, is_atomic: bool) -> u16 {
-    let mut bits = 0;
-    if record.flags & flag::VOLATILE != 0 {
-        bits |= flags::VOLATILE;
-    }
-    if record.flags & flag::RANGE_WORD != 0 {
-        bits |= flags::RANGE;
-    }
-    if is_atomic {
-        bits |= (u16::from(record.flags >> flag::ORDER_SHIFT) + 1) << flags::ORDER_SHIFT;
-    }
-    bits
-}
-
-/// Bytes of a synchronization object, for those in untyped memory.
-fn object_size(record: &Record, kind: RecordKind) -> u64 {
-    use RecordKind as K;
-    match kind {
-        K::Lock | K::Unlock | K::SharedLock | K::SharedUnlock | K::TryFailed | K::LockWait => {
-            match record.size {
-                size if size == LockType::Spin as u32 => 4,
-                size if size == LockType::ReadWrite as u32 => 56,
-                _ => 40,
-            }
-        }
-        K::Wait | K::Wake | K::Signal | K::Broadcast => 48,
-        K::OnceBegin | K::OnceEnd | K::OncePass => 4,
-        K::Blocked => 1,
-        _ => 32,
-    }
-}
-
-fn event_kind(kind: RecordKind) -> EventKind {
-    use RecordKind as K;
-    match kind {
-        K::Read | K::ReadRange => EventKind::Read,
-        // Enter, Leave, Extra and Detach never get here.
-        K::Write | K::WriteRange | K::Enter | K::Leave | K::Extra | K::Detach => EventKind::Write,
-        K::AtomicRead => EventKind::AtomicRead,
-        K::AtomicWrite => EventKind::AtomicWrite,
-        K::Rmw => EventKind::Rmw,
-        K::Fence => EventKind::Fence,
-        K::Lock => EventKind::Lock,
-        K::Unlock => EventKind::Unlock,
-        K::SharedLock => EventKind::SharedLock,
-        K::SharedUnlock => EventKind::SharedUnlock,
-        K::TryFailed => EventKind::TryLockFailed,
-        K::LockWait => EventKind::LockWait,
-        K::Fork => EventKind::Fork,
-        K::Begin => EventKind::Begin,
-        K::End => EventKind::End,
-        K::Join => EventKind::Join,
-        K::Wait => EventKind::Wait,
-        K::Wake => EventKind::Wake,
-        K::Signal => EventKind::Signal,
-        K::Broadcast => EventKind::Broadcast,
-        K::BarrierArrive => EventKind::BarrierArrive,
-        K::BarrierLeave => EventKind::BarrierLeave,
-        K::SemWait => EventKind::SemWait,
-        K::SemPost => EventKind::SemPost,
-        K::OnceBegin => EventKind::OnceBegin,
-        K::OnceEnd => EventKind::OnceEnd,
-        K::OncePass => EventKind::OncePass,
-        K::Alloc => EventKind::Alloc,
-        K::Free => EventKind::Free,
-        K::Branch => EventKind::Branch,
-        K::Yield => EventKind::Yield,
-        K::Blocked => EventKind::Blocked,
-        K::Failure => EventKind::Failure,
     }
 }

@@ -216,3 +216,9 @@ fn a_write_that_was_not_executed_has_no_value() {
     assert_eq!(event.value, None);
     assert_ne!(event.flags & unsnarl_trace::model::flags::UNFINISHED, 0);
 }
+
+#[test]
+fn a_program_is_shared_by_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    shared(&program().program);
+}
