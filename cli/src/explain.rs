@@ -15,8 +15,8 @@ use std::{
     process::ExitCode,
 };
 use unsnarl_core::{
-    Budget, Corpora, Corpus, CorpusKey, Explanation, RunSummary, StopReason, explain, render,
-    unexplained,
+    Budget, Corpora, Corpus, CorpusKey, Explanation, FailurePlace, RunSummary, StopReason, explain,
+    render, unexplained,
 };
 
 /// Version of the JSON; changes when a reader would have to.
@@ -248,8 +248,15 @@ struct CorpusRow<'a> {
     runs: usize,
     failing: usize,
     passing: usize,
-    unexplained: &'a [String],
+    unexplained: Vec<Unexplained<'a>>,
     stopped: Option<String>,
+}
+
+/// A failing run that no explanation covers.
+#[derive(Serialize)]
+struct Unexplained<'a> {
+    run: &'a str,
+    failure: Option<&'a FailurePlace>,
 }
 
 #[derive(Serialize)]
@@ -291,7 +298,16 @@ fn row<'a>(finding: &'a Finding<'_>) -> CorpusRow<'a> {
         runs: finding.corpus.len(),
         failing: finding.corpus.failing().count(),
         passing: finding.corpus.passing().count(),
-        unexplained: &finding.unexplained,
+        unexplained: finding
+            .unexplained
+            .iter()
+            .map(|name| left_over(finding.corpus, name))
+            .collect(),
         stopped: stopped(finding.stopped),
     }
+}
+
+fn left_over<'a>(corpus: &'a Corpus, name: &'a str) -> Unexplained<'a> {
+    let failure = corpus.get(name).and_then(|run| run.failure.as_ref());
+    Unexplained { run: name, failure }
 }

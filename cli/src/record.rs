@@ -65,7 +65,7 @@ fn new_seed() -> u64 {
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
-    u64::from(now.subsec_nanos() / 1000)
+    u64::from(now.subsec_micros())
 }
 
 /// Becomes true when the user interrupts; a second interruption ends at once.

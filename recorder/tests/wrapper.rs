@@ -1,5 +1,6 @@
 //! The wrapper's command lines with real compilers: what it makes is instrumented, holds the runtime
 //! exactly once and never the sanitizer's own.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{
     ffi::OsString,
