@@ -9,7 +9,7 @@ use crate::{
         triples,
     },
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, EventKind};
 
 /// One possible cause.
@@ -67,8 +67,9 @@ const NOT_NEW: u32 = 20;
 /// All candidates, best first.
 pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     let mut found = after_free(view);
-    found.extend(interrupted(view));
-    found.extend(reordered(view));
+    let interrupted = interrupted(view);
+    found.extend(reordered(view, &pairs_of(view, &interrupted)));
+    found.extend(interrupted);
     let couples = match budget.stop() {
         None => coupled(view, budget),
         Some(_) => Vec::new(),
@@ -163,6 +164,31 @@ fn interrupted(view: &View) -> Vec<Candidate> {
     keep_best(found)
 }
 
+/// The pairs that interruptions consist of: those are told as such, not as two accesses in the wrong order.
+fn pairs_of(view: &View, interruptions: &[Candidate]) -> FxHashSet<PairKey> {
+    let triples = interruptions
+        .iter()
+        .filter_map(|candidate| match candidate.story {
+            Story::Atomicity(triple) => Some(triple),
+            _ => None,
+        });
+    let pairs = triples.flat_map(|triple| {
+        let [first, remote, second] =
+            [triple.first, triple.remote, triple.second].map(|row| view.key(row));
+        [
+            PairKey {
+                head: first,
+                tail: remote,
+            },
+            PairKey {
+                head: remote,
+                tail: second,
+            },
+        ]
+    });
+    pairs.collect()
+}
+
 /// Cost of being seen in passing runs.
 fn seen(runs: u32, passing: u32) -> u32 {
     match (runs, passing) {
@@ -233,7 +259,7 @@ fn keep_best(mut found: Vec<Candidate>) -> Vec<Candidate> {
 }
 
 /// Test Procedure I: pairs that passing runs have only the other way round.
-fn reordered(view: &View) -> Vec<Candidate> {
+fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<Candidate> {
     let counts = view.corpus.counts();
     if counts.passing() == 0 {
         return Vec::new();
@@ -242,6 +268,7 @@ fn reordered(view: &View) -> Vec<Candidate> {
     let pairs = new
         .iter()
         .filter(|pair| counts.stats(pair.key.reversed()).runs > 0);
+    let pairs = pairs.filter(|pair| !interruptions.contains(&pair.key));
     let pairs = pairs.filter(|pair| !view.is_forced(pair.head, pair.tail));
     let pairs = pairs.map(|pair| {
         let occurrence = nearest_occurrence(view, pair.key).unwrap_or((pair.head, pair.tail));

@@ -137,7 +137,9 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
 fn write(view: &View, candidate: &Candidate) -> Explanation {
     match &candidate.story {
         Story::Atomicity(triple) => atomicity::single(view, triple),
-        Story::MultiVariable(couple) => atomicity::multi(view, couple),
+        Story::MultiVariable(couple) => {
+            order::handed_over(view, couple).unwrap_or_else(|| atomicity::multi(view, couple))
+        }
         Story::Order { early, late } => order::swapped(view, *early, *late),
         Story::Missing { original, reader } => order::missing(view, *original, *reader),
         Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),

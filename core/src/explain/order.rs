@@ -7,7 +7,7 @@ use super::{
 use crate::{
     explanation::{BugKind, Edge, EdgeKind, Explanation, Place, Role, SiteMark},
     facts,
-    pairs::PairKey,
+    pairs::{CoupledPairs, PairKey},
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId};
 
@@ -356,6 +356,14 @@ fn started_early(view: &View, reader: EventId, setter: &Place) -> String {
         created.line,
         setter.line
     )
+}
+
+/// A couple of which one pair hands over the pointer and the other is a use before it was ready.
+pub(super) fn handed_over(view: &View, couple: &CoupledPairs) -> Option<Explanation> {
+    let (reader, setter) = (couple.second.head, couple.second.tail);
+    let published = publication(view, reader)?;
+    (published.store == couple.first.head)
+        .then(|| too_visible(view, &published, reader, &view.place(setter), Some(setter)))
 }
 
 /// A pointer through which another thread came to a block that was not ready.
