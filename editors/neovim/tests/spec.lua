@@ -55,6 +55,36 @@ local function holds(what, text, ...)
   end
 end
 
+--- Another server of the same buffer, as clangd is: with a hover and columns in units of its own.
+local function start_other()
+  local function request(method, _, callback)
+    local answers = {
+      initialize = { capabilities = { hoverProvider = true, positionEncoding = 'utf-16' } },
+      ['textDocument/hover'] = { contents = { kind = 'markdown', value = 'int balance' } },
+    }
+    callback(nil, answers[method])
+    return true, 1
+  end
+  local closing = false
+  local function stop()
+    closing = true
+  end
+  local id = vim.lsp.start({
+    name = 'other',
+    cmd = function()
+      return {
+        request = request,
+        notify = function() end,
+        is_closing = function()
+          return closing
+        end,
+        terminate = stop,
+      }
+    end,
+  })
+  return assert(vim.lsp.get_client_by_id(assert(id)))
+end
+
 rig.main(function()
   rig.say('Neovim', vim.version())
   local client = rig.client()
@@ -71,6 +101,13 @@ rig.main(function()
   vim.api.nvim_win_set_cursor(0, { 16, 6 })
   holds('hover', float('the hover', vim.lsp.buf.hover), 'main.2', 'wrote 250', 'main.1')
   holds('float', float('the diagnostic float', vim.diagnostic.open_float), HEADLINE, 'bank.c:6', 'writes balance = 500')
+
+  local other = start_other()
+  vim.cmd('messages clear')
+  holds('hover beside another server', float('the common hover', vim.lsp.buf.hover), 'int balance', 'wrote 250')
+  local messages = vim.api.nvim_exec2('messages', { output = true }).output
+  check('no complaint about two servers', messages == '', messages)
+  other:stop(true)
 
   vim.api.nvim_buf_set_lines(0, 0, 0, true, { '// two', '// lines' })
   wait('marks follow an unsaved edit', shown(2))
