@@ -68,7 +68,9 @@ pub fn variable(run: &Run, event: &Event) -> String {
     let name = run.location(event.location);
     if let Some(rest) = name.strip_prefix("heap(") {
         let text = &run.meta.site(event.site).text;
-        return expression(text, event.kind.writes()).unwrap_or_else(|| heap_block(rest));
+        let path = name.get(block(name).len()..).unwrap_or("");
+        return expression(text, path, event.kind.writes())
+            .unwrap_or_else(|| heap_block(rest, path));
     }
     without_function(run, stack_variable(name)).to_owned()
 }
@@ -111,13 +113,14 @@ pub fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
 
 /// The block that a location is in: the heap block, the variable.
 pub fn block(location: &str) -> &str {
-    match location.rsplit_once(")+") {
-        Some((block, _)) if location.starts_with("heap(") => {
-            location.get(..block.len() + 1).unwrap_or(location)
-        }
-        _ if location.starts_with("heap(") => location,
-        _ => location.split(['.', '[', '+']).next().unwrap_or(location),
-    }
+    let end = if location.starts_with("heap(") {
+        let ordinal = location.find('#').unwrap_or(0);
+        let closing = location.get(ordinal..).and_then(|rest| rest.find(')'));
+        closing.map(|at| ordinal + at + 1)
+    } else {
+        location.find(['.', '[', '+'])
+    };
+    end.and_then(|end| location.get(..end)).unwrap_or(location)
 }
 
 /// `main.1:worker.buf[3]` is `buf[3]` to a person; other names stay.
@@ -135,19 +138,27 @@ pub fn stack_variable(name: &str) -> &str {
     }
 }
 
-/// Words for a heap block that no text names: `the block from bank.c:22`.
-fn heap_block(rest: &str) -> String {
+/// Words for a heap location that no text names: `used of the heap block from bank.c:22`.
+fn heap_block(rest: &str, path: &str) -> String {
     let site = rest.split([' ', ')']).next().unwrap_or("");
-    let short = site.split(':').take(2).collect::<Vec<_>>().join(":");
-    format!("the heap block from {short}")
+    let site = site.split(':').take(2).collect::<Vec<_>>().join(":");
+    let block = format!("the heap block from {}", basename(&site));
+    match path.strip_prefix('.') {
+        Some(field) => format!("{field} of {block}"),
+        None => block,
+    }
 }
 
 /// The expression on a line that may name something on the heap: `c->workers`, `items[i]`, `*p`.
 ///
-/// A write is what stands left of an assignment or beside `++` and `--`; a read is the only candidate, or
-/// the last one.
-pub fn expression(text: &str, writes: bool) -> Option<String> {
-    let candidates = candidates(text);
+/// `path` is what is known of the place in the block, as `.workers` or `.items[2]`; an expression with the
+/// same last field is preferred, and one with another is refused. A write is what stands left of an
+/// assignment or beside `++` and `--`; a read is the only candidate, or the last one.
+pub fn expression(text: &str, path: &str, writes: bool) -> Option<String> {
+    let mut candidates = candidates(text);
+    if let Some(field) = last_field(path) {
+        candidates.retain(|(expression, _)| last_field(expression) == Some(field));
+    }
     let chosen = if writes {
         candidates
             .iter()
@@ -160,6 +171,13 @@ pub fn expression(text: &str, writes: bool) -> Option<String> {
             .or_else(|| candidates.last())
     };
     chosen.map(|(expression, _)| expression.clone())
+}
+
+/// `workers` of `config->workers`, `.workers` or `list.workers[2]`; none of `items[i]` and `+8`.
+fn last_field(expression: &str) -> Option<&str> {
+    let whole = expression.split('[').next().unwrap_or(expression);
+    let at = whole.rfind(['.', '>'])?;
+    whole.get(at + 1..).filter(|field| !field.is_empty())
 }
 
 /// Expressions with `->`, `.`, `[]` and where they end.
@@ -337,7 +355,7 @@ mod tests {
     #[test]
     fn expressions_of_lines() {
         let check = |text, writes, expected| {
-            assert_eq!(expression(text, writes).as_deref(), expected, "{text}");
+            assert_eq!(expression(text, "", writes).as_deref(), expected, "{text}");
         };
         check("int found = queue->filled;", false, Some("queue->filled"));
         check("total += table->cells[i];", false, Some("table->cells[i]"));
@@ -347,9 +365,25 @@ mod tests {
         check("ring->tail->next = NULL;", true, Some("ring->tail->next"));
         check("(*count)++;", true, Some("*count"));
         check("log->used += length[i];", true, Some("log->used"));
+        assert_eq!(
+            expression("a->x = b->y;", ".y", false).as_deref(),
+            Some("b->y")
+        );
+        assert_eq!(expression("list.push_back(v);", ".size", true), None);
         check("return x * y;", false, None);
         check("f(a);", false, None);
         check("list.size() == 3", false, None);
+    }
+
+    #[test]
+    fn blocks_of_locations() {
+        assert_eq!(
+            block("heap(a.c:3 by main #0).next.x"),
+            "heap(a.c:3 by main #0)"
+        );
+        assert_eq!(block("heap(a.c:3 by main #0)+8"), "heap(a.c:3 by main #0)");
+        assert_eq!(block("heap(a.c:3 by main #0)"), "heap(a.c:3 by main #0)");
+        assert_eq!(block("queue.names[2]"), "queue");
     }
 
     #[test]

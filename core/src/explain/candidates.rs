@@ -205,7 +205,7 @@ fn harmless(view: &View, triple: &Triple, runs: u32) -> u32 {
     let unchanged = first.value.is_some() && first.value == second.value;
     match (first.kind.reads(), second.kind.reads()) {
         (true, true) if unchanged => NOT_NEW,
-        (false, true) if runs > 0 => 2 * NOT_NEW,
+        (false, true) if runs > 0 || apart(view, triple.first, triple.second) > 0 => 2 * NOT_NEW,
         (false, true) => NOT_NEW / 4,
         _ => 0,
     }

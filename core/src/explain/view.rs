@@ -122,9 +122,7 @@ impl<'a> View<'a> {
     /// The best name for what some rows access: one that is an expression rather than a block.
     pub fn variable_of(&self, rows: &[EventId]) -> String {
         let names: Vec<String> = rows.iter().map(|&row| self.variable(row)).collect();
-        let good = names
-            .iter()
-            .find(|name| !name.starts_with("the heap block"));
+        let good = names.iter().find(|name| !name.contains("the heap block"));
         good.or(names.first()).cloned().unwrap_or_default()
     }
 
