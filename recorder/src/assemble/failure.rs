@@ -49,6 +49,9 @@ pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
     let part = parts.first().map_or("", String::as_str);
     match log.end() {
         End::Assert => failed(K::Assert, format!("assertion `{part}` failed")),
+        End::Abort if is_in_cpp_library(log) => {
+            failed(K::Abort, "std::terminate was called".to_owned())
+        }
         End::Abort => failed(K::Abort, "abort was called".to_owned()),
         End::Terminate if part.is_empty() => {
             failed(K::Abort, "std::terminate was called".to_owned())
@@ -56,6 +59,10 @@ pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
         End::Terminate => failed(
             K::Abort,
             format!("uncaught exception of type `{}`", names::type_name(part)),
+        ),
+        End::Signal if is_stack_exhausted(log) => failed(
+            K::Signal,
+            "segmentation fault: the stack is exhausted".to_owned(),
         ),
         End::Signal => failed(
             K::Signal,
@@ -74,6 +81,24 @@ pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
         End::Running => still_running(launch),
         other => Ending::cut_short(why_cut_short(other, part, log)),
     }
+}
+
+/// Only `std::terminate` aborts from there.
+fn is_in_cpp_library(log: &RawLog<'_>) -> bool {
+    let pc = log.fail_pc();
+    let of_it = |path: &str| names::file_name(path).starts_with("libstdc++");
+    log.modules()
+        .any(|module| module.start <= pc && pc < module.end && of_it(&module.path))
+}
+
+/// The failed access lies where the failed thread's stack ends.
+fn is_stack_exhausted(log: &RawLog<'_>) -> bool {
+    const NEAR: u64 = 64 << 10;
+    let low = log
+        .threads()
+        .nth(log.fail_thread() as usize)
+        .map(|thread| thread.stack_low);
+    low.is_some_and(|low| low != 0 && log.fail_addr().abs_diff(low) < NEAR)
 }
 
 fn why_cut_short(end: End, part: &str, log: &RawLog<'_>) -> String {

@@ -117,7 +117,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     let mut problems: Vec<String> = ending.problem.into_iter().collect();
     if !program.has_debug_info() {
         problems.push(format!(
-            "{} has no debug info: build it with `unsnarl cc -g` to see lines and variables",
+            "{} has no debug info, or only compressed one (-gz): build it with `unsnarl cc -g` to see lines and variables",
             program.path().display()
         ));
     }

@@ -44,7 +44,7 @@ impl Problems {
         }
         if log.forks() > 0 {
             texts.push(format!(
-                "the program forked {} child processes: they are not recorded",
+                "the program forked child processes ({}): they are not recorded",
                 log.forks()
             ));
         }
