@@ -110,21 +110,26 @@ fn first_line(program: &OsStr) -> Option<String> {
     )
 }
 
-/// The linker has to know --export-dynamic-symbol: binutils 2.35 and LLVM 11.
+/// Shared libraries need `-z undefs`, which the linker knows since binutils 2.35.
 fn linker() -> Finding {
     let next = "install binutils 2.35 or newer (Debian: apt-get install binutils)".to_owned();
     let Ok(output) = Command::new("ld").arg("--help").output() else {
         return Missing("no `ld`".to_owned(), next);
     };
     let version = first_line(OsStr::new("ld")).unwrap_or_default();
-    match String::from_utf8_lossy(&output.stdout).contains("--export-dynamic-symbol") {
+    match String::from_utf8_lossy(&output.stdout).contains("-z undefs") {
         true => Good(version),
-        false => Weak(format!("{version} is old"), next),
+        false => Weak(
+            format!(
+                "{version} is old: shared libraries that forbid undefined symbols cannot be built"
+            ),
+            next,
+        ),
     }
 }
 
 fn runtime() -> Finding {
-    match runtime_library::runtime().and_then(|_| runtime_library::specs()) {
+    match runtime_library::parts() {
         Ok(_) => Good(runtime_library::folder().display().to_string()),
         Err(error) => Missing(
             error.to_string().replace("\n  next: ", "; "),

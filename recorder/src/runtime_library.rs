@@ -1,7 +1,7 @@
 //! The runtime that is linked into the user's program, wherever unsnarl is installed: it is embedded
 //! in this library and written to the user's cache folder on first use.
 
-use crate::wrapper::flags::SPECS;
+use crate::wrapper::flags::{EXPORTED, Parts, SPECS};
 use std::{
     env, fs,
     io::{self, Write},
@@ -26,17 +26,16 @@ pub struct CacheError {
     pub error: io::Error,
 }
 
-/// The runtime as a file, written if it is not there yet.
-pub fn runtime() -> Result<PathBuf, CacheError> {
-    provide("libunsnarl_runtime.a", ARCHIVE)
+/// The runtime and what goes with it, as files; written if they are not there yet.
+pub fn parts() -> Result<Parts, CacheError> {
+    Ok(Parts {
+        runtime: provide("libunsnarl_runtime.a", ARCHIVE)?,
+        specs: provide("thread.specs", SPECS.as_bytes())?,
+        exported: provide("exported.list", EXPORTED.as_bytes())?,
+    })
 }
 
-/// The specs file for gcc, written if it is not there yet.
-pub fn specs() -> Result<PathBuf, CacheError> {
-    provide("thread.specs", SPECS.as_bytes())
-}
-
-/// The folder that both are in. It need not exist yet.
+/// The folder that they are in. It need not exist yet.
 pub fn folder() -> PathBuf {
     cache_root().join("unsnarl").join(format!("runtime-{HASH}"))
 }

@@ -11,7 +11,7 @@ use std::{
 use unsnarl_recorder::{
     runtime_library,
     wrapper::{
-        Family, Parts,
+        Family,
         compiler::in_path,
         flags::{self},
         response,
@@ -77,10 +77,7 @@ impl Project {
 
     /// What the wrapper would start.
     fn compile(&self, line: &str) -> Output {
-        let parts = Parts {
-            runtime: runtime_library::runtime().unwrap(),
-            specs: runtime_library::specs().unwrap(),
-        };
+        let parts = runtime_library::parts().unwrap();
         let words = line
             .split_whitespace()
             .map(|word| match word.strip_prefix('@') {
@@ -323,12 +320,16 @@ fn common_flags_of_distributions_and_build_systems() {
             "-O2 -Wp,-D_FORTIFY_SOURCE=2 -Wall -Wextra -Werror",
             "-O0 -no-pie",
             "-O3 -flto -s",
+            "-O1 -fuse-ld=gold",
             "-O2 -ffunction-sections -Wl,--gc-sections -Wl,--as-needed",
             "-Os -std=gnu11 -pthread -Wl,-O1,--sort-common",
         ]
         .iter()
         .enumerate()
         {
+            if flags.contains("gold") && in_path("ld.gold").is_none() {
+                continue;
+            }
             project.compiles(&format!("{flags} x.c -o flags{number}"));
             project.is_recordable(&format!("flags{number}"));
             let symbols = project.tool("nm", &[&format!("flags{number}")]);

@@ -11,7 +11,10 @@ use super::{
     arguments::{self, Command, Stage, Word},
     compiler::Family,
 };
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 /// Words that are added to a command line, and why.
 pub struct Flag {
@@ -63,20 +66,16 @@ pub const COMPILE: [Flag; 7] = [
     },
 ];
 
-/// Added where an executable is linked, beside the runtime itself.
-pub const LINK: [Flag; 2] = [
-    Flag {
-        family: None,
-        words: &["-Wl,--export-dynamic-symbol=__tsan_*"],
-        reason: "libraries that are loaded with dlopen find the callbacks in the program (what the C library defines, \
-                 as pthread_* and malloc, the linker exports by itself)",
-    },
-    Flag {
-        family: None,
-        words: &["-lpthread", "-ldl"],
-        reason: "the runtime calls the real functions; with a C library older than 2.34 they are in these libraries",
-    },
-];
+/// Added where an executable is linked, behind the runtime itself and the list of what it exports.
+pub const LINK: [Flag; 1] = [Flag {
+    family: None,
+    words: &["-lpthread", "-ldl"],
+    reason: "the runtime calls the real functions; with a C library older than 2.34 they are in these libraries",
+}];
+
+/// Content of the list of symbols that a program exports to libraries that it loads with `dlopen`.
+/// (What the C library defines too, as `pthread_*` and `malloc`, the linker exports by itself.)
+pub const EXPORTED: &str = "{ __tsan_*; };\n";
 
 /// Added where a shared library is linked: it takes the callbacks from the program that loads it.
 pub const LINK_SHARED: [Flag; 1] = [Flag {
@@ -174,6 +173,8 @@ pub struct Parts {
     pub runtime: PathBuf,
     /// gcc's specs file: [`SPECS`].
     pub specs: PathBuf,
+    /// The linker's list of symbols to export: [`EXPORTED`].
+    pub exported: PathBuf,
 }
 
 /// Content of the specs file: one more option for gcc's compiler proper, unknown to its driver.
@@ -201,6 +202,7 @@ pub fn rewrite(
                 words.extend(["-x".into(), "none".into()]);
             }
             words.push(parts.runtime.clone().into_os_string());
+            words.extend(["-Xlinker".into(), with("--dynamic-list=", &parts.exported)]);
             add(&mut words, family, &LINK);
         }
         Stage::LinkShared => add(&mut words, family, &LINK_SHARED),
@@ -222,12 +224,14 @@ fn instrument(family: Family, stage: Stage, parts: &Parts) -> Vec<OsString> {
     match (family, stage) {
         (_, Stage::Compile) => vec!["-fsanitize=thread".into()],
         (Family::Clang, _) => vec!["-Xclang".into(), "-fsanitize=thread".into()],
-        (Family::Gcc, _) => {
-            let mut specs = OsString::from("-specs=");
-            specs.push(&parts.specs);
-            vec![specs]
-        }
+        (Family::Gcc, _) => vec![with("-specs=", &parts.specs)],
     }
+}
+
+fn with(option: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(path);
+    word
 }
 
 fn refuse(command: &Command) -> Result<(), Refusal> {
@@ -360,6 +364,7 @@ mod tests {
         let parts = Parts {
             runtime: "/c/rt.a".into(),
             specs: "/c/tsan.specs".into(),
+            exported: "/c/list".into(),
         };
         let rewritten = rewrite(family, &words(line), &parts)?;
         Ok(rewritten
@@ -382,7 +387,13 @@ mod tests {
                     "CLANG"
                 },
             )
-            .replace(&format!("/c/rt.a {}", joined(family, &LINK)), "EXE")
+            .replace(
+                &format!(
+                    "/c/rt.a -Xlinker --dynamic-list=/c/list {}",
+                    joined(family, &LINK)
+                ),
+                "EXE",
+            )
             .replace(&joined(family, &LINK_SHARED), "SO");
         assert_eq!(short, expected, "{line}");
     }

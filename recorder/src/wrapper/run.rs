@@ -3,7 +3,7 @@
 
 use super::{
     compiler::{self, Compiler, CompilerError, Language},
-    flags::{self, Parts, Refusal},
+    flags::{self, Refusal},
     response,
 };
 use crate::runtime_library::{self, CacheError};
@@ -43,8 +43,7 @@ const LONGEST: usize = 512 * 1024;
 pub fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode, WrapperError> {
     let compiler = compiler::find(language)?;
     let expanded = response::expand(arguments.iter().cloned());
-    let parts = parts()?;
-    let rewritten = flags::rewrite(compiler.family, &expanded, &parts)?;
+    let rewritten = flags::rewrite(compiler.family, &expanded, &runtime_library::parts()?)?;
     // What is passed through keeps its own response files.
     let words = if rewritten == expanded {
         arguments
@@ -59,13 +58,6 @@ pub fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode, Wra
             .collect::<Vec<_>>()
             .join(" "),
         error,
-    })
-}
-
-fn parts() -> Result<Parts, CacheError> {
-    Ok(Parts {
-        runtime: runtime_library::runtime()?,
-        specs: runtime_library::specs()?,
     })
 }
 
