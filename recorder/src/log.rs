@@ -77,8 +77,6 @@ const SPIN_LIMIT: u32 = 400;
 /// choices give the same run.
 const START_TIME: u64 = 1_704_067_200_000_000_000;
 
-/// Choices that are kept. A run that makes more cannot be replayed to its end.
-const MAX_DECISIONS: u64 = 32 << 20;
 
 /// A raw log.
 pub struct Log {
@@ -122,8 +120,9 @@ impl Layout {
     }
 }
 
+/// Room for choices: nearly every one belongs to an event, so the events run out first.
 fn decisions_cap(config: &Config) -> u64 {
-    config.limits.steps.min(MAX_DECISIONS)
+    config.limits.steps.min(config.limits.events.saturating_mul(2))
 }
 
 impl Log {
