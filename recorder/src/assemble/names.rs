@@ -19,11 +19,21 @@ pub(super) fn is_lambda(name: &str) -> bool {
     name.contains("::operator()") && (name.contains("{lambda") || name.contains("$_"))
 }
 
-/// The lambda itself: `main::{lambda()#1}`.
+/// The lambda itself: `main::lambda#1` for gcc's `main::{lambda()#1}::operator()` and for clang's
+/// `main::$_0::operator() const`.
 pub(super) fn lambda(name: &str) -> String {
-    name.trim_end_matches(" const")
-        .trim_end_matches("::operator()")
-        .to_owned()
+    let name = name
+        .trim_end_matches(" const")
+        .trim_end_matches("::operator()");
+    let by_gcc = name.split_once("{lambda(").and_then(|(outer, rest)| {
+        let (_, number) = rest.rsplit_once(")#")?;
+        Some(format!("{outer}lambda#{}", number.trim_end_matches('}')))
+    });
+    let by_clang = name.split_once("$_").and_then(|(outer, number)| {
+        let number: u32 = number.parse().ok()?;
+        Some(format!("{outer}lambda#{}", number.checked_add(1)?))
+    });
+    by_gcc.or(by_clang).unwrap_or_else(|| name.to_owned())
 }
 
 /// A type's name from its mangled form, as in `type_info::name`.
@@ -80,6 +90,16 @@ mod tests {
         assert_eq!(path("/a/./b/../c.c"), "/a/c.c");
         assert_eq!(path("../x/./y.c"), "../x/y.c");
         assert_eq!(path("/usr/bin/../include/stdio.h"), "/usr/include/stdio.h");
+    }
+
+    #[test]
+    fn lambdas_are_numbered() {
+        assert_eq!(
+            lambda("main::{lambda(int, char)#2}::operator()"),
+            "main::lambda#2"
+        );
+        assert_eq!(lambda("main::$_0::operator() const"), "main::lambda#1");
+        assert!(is_lambda("main::$_0::operator() const") && !is_lambda("Less::operator()"));
     }
 
     #[test]
