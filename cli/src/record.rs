@@ -28,7 +28,9 @@ pub fn run(arguments: Record) -> Result<ExitCode> {
     let stop = stop_flag()?;
     let begin = Instant::now();
     let bar = bar(&recording);
-    let result = record(&recording, &target.program, &stop, |seen| show(&bar, seen));
+    let result = record(&recording, &target.program, &stop, |seen| {
+        show(&bar, recording.goal, seen)
+    });
     bar.finish_and_clear();
     let summary = result?;
     report(&recording, &summary, begin.elapsed());
@@ -92,16 +94,24 @@ fn bar(recording: &Recording) -> ProgressBar {
         ProgressDrawTarget::stderr_with_hz(10)
     };
     let bar = ProgressBar::with_draw_target(Some(recording.goal.runs), target);
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:24} {pos} of {len} runs, {msg} ({per_sec})")
-    {
+    // Until something fails nobody knows how far it is.
+    let template = match recording.goal.failing {
+        Some(_) => "{spinner} {pos} runs, {msg}",
+        None => "{bar:24} {pos} of {len} runs, {msg}",
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
     bar
 }
 
-fn show(bar: &ProgressBar, seen: &Observed<'_>) {
-    bar.set_message(format!("{} failing", seen.tally.failing()));
+fn show(bar: &ProgressBar, goal: Goal, seen: &Observed<'_>) {
+    let failing = seen.tally.failing();
+    let rate = seen.tally.runs as f64 / bar.elapsed().as_secs_f64().max(0.001);
+    bar.set_message(match goal.failing {
+        Some(wanted) => format!("{failing} of {wanted} failing ({rate:.0} runs/s)"),
+        None => format!("{failing} failing ({rate:.0} runs/s)"),
+    });
     bar.inc(1);
 }
 
