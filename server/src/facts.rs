@@ -4,7 +4,7 @@ use crate::{follow::Recorded, paths::Root};
 use rustc_hash::FxHashMap;
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 use unsnarl_core::{Explanation, Orders, Place};
@@ -96,7 +96,9 @@ fn recorded_file(explanation: &Explanation, run: Option<&Run>, file: &str) -> Re
         )
         .filter(|(line, text)| *line > 0 && !text.is_empty())
         .collect();
+    let directory = run.map_or("", |run| run.meta.directory.as_str());
     Recorded {
+        origin: Path::new(directory).join(file),
         sha256: sources
             .iter()
             .find(|source| source.file == file)

@@ -7,10 +7,13 @@
 use crate::{align::align, text::Text};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
+use std::path::PathBuf;
 
 /// What a run knows of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
+    /// Where the file was: its name in the debug info, below the folder that the program ran in if it is relative.
+    pub origin: PathBuf,
     /// SHA-256 of the file in hexadecimal, if it was recorded.
     pub sha256: Option<String>,
     /// Lines of which the text is known, from 1, ascending.
@@ -120,6 +123,7 @@ mod tests {
         let split = Text::new(text);
         let line = |n: &u32| (*n, split.line(*n as usize - 1).unwrap().trim().to_owned());
         Recorded {
+            origin: PathBuf::new(),
             sha256: Some(sha256(text.as_bytes())),
             lines: lines.iter().map(line).collect(),
         }

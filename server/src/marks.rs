@@ -113,7 +113,7 @@ impl<'a> Located<'a> {
     /// Finds every file that the explanation speaks of.
     pub fn new(sources: &'a Sources, root: &Root, explained: &'a Arc<Explained>) -> Located<'a> {
         let find = |(name, recorded): (&'a String, _)| {
-            Some((name.as_str(), sources.find(root, name, recorded)?))
+            Some((name.as_str(), sources.find(root, recorded)?))
         };
         Located {
             sources,
@@ -260,5 +260,188 @@ fn level(explanation: &Explanation, failed: bool) -> Level {
         _ if explanation.kind == BugKind::Sequential || explanation.runs.is_empty() => Level::Note,
         Certainty::Possible if !failed => Level::Warning,
         _ => Level::Error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        facts::FolderFacts,
+        host::{Change, Host},
+    };
+    use std::fs;
+    use unsnarl_core::{FailurePlace, SiteMark};
+
+    const SOURCE: &str = "start();\nset();\nuse();\ncheck();\n";
+
+    fn place(line: u32) -> Place {
+        let text = SOURCE.lines().nth(line as usize - 1).unwrap().to_owned();
+        Place {
+            file: "/elsewhere/a.c".into(),
+            line,
+            column: 1,
+            function: "f".into(),
+            text,
+        }
+    }
+
+    fn site(line: u32, role: Role) -> SiteMark {
+        let (thread, access, location) = ("f (main.1)".into(), "write".into(), "x".into());
+        SiteMark {
+            place: place(line),
+            thread,
+            access,
+            location,
+            role,
+            step: None,
+        }
+    }
+
+    fn explanation(kind: BugKind, certainty: Certainty) -> Explanation {
+        Explanation {
+            id: "1".into(),
+            kind,
+            headline: "it broke".into(),
+            detail: String::new(),
+            remark: String::new(),
+            contrast: String::new(),
+            certainty,
+            runs: vec!["r".into()],
+            failure: FailurePlace {
+                site: Some(place(4)),
+                message: "check failed".into(),
+            },
+            steps: Vec::new(),
+            sites: vec![site(3, Role::Cause), site(2, Role::Interference)],
+            edges: Vec::new(),
+            region: None,
+            invariants: Vec::new(),
+            engines: Vec::new(),
+            confirmed: None,
+            caveats: Vec::new(),
+        }
+    }
+
+    /// Lines (from 1) with level and message, and the number of marks that are not shown.
+    fn check(
+        source: &str,
+        explanation: Explanation,
+        expected: &[(usize, Level, &str)],
+        stale: usize,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.c"), source).unwrap();
+        let mut host = Host::default();
+        host.apply(Change::AddFolder(folder.path().to_owned()));
+        let explained = vec![Arc::new(Explained::new(explanation, None))];
+        let facts = FolderFacts {
+            explained,
+            ..FolderFacts::default()
+        };
+        host.apply(Change::Facts(folder.path().to_owned(), Arc::new(facts)));
+        let (files, left_out) = of_all(&host.snapshot());
+        let marks = files.values().flat_map(|file| &file.marks);
+        let told: Vec<_> = marks
+            .map(|mark| (mark.spot.line + 1, mark.level, mark.message.as_str()))
+            .collect();
+        assert_eq!((told.as_slice(), left_out), (expected, stale));
+    }
+
+    const HINT: (usize, Level, &str) = (2, Level::Hint, "f (main.1): write of x");
+
+    #[test]
+    fn what_was_seen_is_loud_and_what_is_unsure_less() {
+        use Level::{Error, Note, Warning};
+        let failed = (4, Error, "check failed: it broke");
+        let order = BugKind::OrderViolation;
+        check(
+            SOURCE,
+            explanation(order, Certainty::Likely),
+            &[HINT, (3, Error, "it broke"), failed],
+            0,
+        );
+        check(
+            SOURCE,
+            explanation(order, Certainty::Possible),
+            &[HINT, (3, Warning, "it broke"), failed],
+            0,
+        );
+        let predicted = Explanation {
+            runs: Vec::new(),
+            ..explanation(order, Certainty::Possible)
+        };
+        check(
+            SOURCE,
+            predicted,
+            &[
+                HINT,
+                (3, Note, "it broke"),
+                (4, Note, "check failed: it broke"),
+            ],
+            0,
+        );
+        let always = Explanation {
+            sites: Vec::new(),
+            ..explanation(BugKind::Sequential, Certainty::Likely)
+        };
+        check(SOURCE, always, &[(4, Note, "it broke")], 0);
+    }
+
+    #[test]
+    fn one_line_is_marked_once() {
+        let mut one = explanation(BugKind::DataRace, Certainty::Confirmed);
+        one.sites.push(site(4, Role::Cause));
+        one.sites.push(site(3, Role::Step));
+        check(
+            SOURCE,
+            one,
+            &[
+                HINT,
+                (3, Level::Error, "it broke"),
+                (4, Level::Error, "check failed: it broke"),
+            ],
+            0,
+        );
+    }
+
+    #[test]
+    fn a_failure_without_a_place() {
+        let mut one = explanation(BugKind::Deadlock, Certainty::Likely);
+        one.failure.site = None;
+        check(SOURCE, one, &[HINT, (3, Level::Error, "it broke")], 0);
+    }
+
+    #[test]
+    fn what_is_gone_is_counted() {
+        let of = |source: &str, expected: &[_], stale| {
+            check(
+                source,
+                explanation(BugKind::OrderViolation, Certainty::Likely),
+                expected,
+                stale,
+            );
+        };
+        of("", &[], 3);
+        let moved = "int x;\nstart();\nset();\nuse();\nreport();\n";
+        of(
+            moved,
+            &[
+                (3, Level::Hint, "f (main.1): write of x"),
+                (4, Level::Error, "it broke"),
+            ],
+            1,
+        );
+    }
+
+    #[test]
+    fn the_code_of_a_line() {
+        fn of(line: &str) -> &str {
+            &line[code(line)]
+        }
+        assert_eq!(of("  x = 1; // one"), "x = 1;");
+        assert_eq!(of("\topen(\"http://x\");"), "open(\"http://x\");");
+        assert_eq!(of("// all"), "// all");
+        assert_eq!(of("   "), "");
     }
 }

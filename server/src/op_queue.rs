@@ -53,12 +53,13 @@ impl OpQueue {
         self.waiting.remove(folder);
     }
 
-    /// How long nothing but a rest keeps waiting folders from being looked at.
+    /// How long to wait before the next [`OpQueue::start`]; none when an event has to come first.
     pub fn rest(&self, now: Instant) -> Option<Duration> {
         let waits = self.running.is_none() && !self.waiting.is_empty();
-        self.rests_until
-            .filter(|_| waits)?
-            .checked_duration_since(now)
+        waits.then(|| {
+            self.rests_until
+                .map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+        })
     }
 
     /// What to work on now, if something waits and nothing runs.
@@ -154,6 +155,11 @@ mod tests {
         queue.ended(vec![], start + after(30));
         assert_eq!(queue.rest(start + after(40)), Some(after(20)));
         assert!(queue.start(start + after(40)).is_none());
+        assert_eq!(
+            queue.rest(start + after(70)),
+            Some(after(0)),
+            "due, not forgotten"
+        );
         assert!(queue.start(start + after(60)).is_some());
         assert_eq!(queue.rest(start + after(60)), None, "nothing waits");
     }

@@ -21,8 +21,8 @@ impl Root {
 
 /// Where a recorded file may be, best guess first: in the workspace by its own path, in a checkout that
 /// has moved (longest common end first), or outside where debug info says. Nothing is looked up.
-pub fn candidates(root: &Root, recorded: &str) -> Vec<PathBuf> {
-    let recorded = normal(Path::new(recorded));
+pub fn candidates(root: &Root, recorded: &Path) -> Vec<PathBuf> {
+    let recorded = normal(recorded);
     let inside = recorded
         .strip_prefix(&root.real)
         .or_else(|_| recorded.strip_prefix(&root.path));
@@ -64,7 +64,7 @@ mod tests {
             real: "/data/proj".into(),
         };
         let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
-        assert_eq!(candidates(&root, recorded), expected);
+        assert_eq!(candidates(&root, Path::new(recorded)), expected);
     }
 
     #[test]

@@ -72,8 +72,8 @@ impl Sources {
     ) {
         let (mut files, mut hashes) = (FxHashSet::default(), FxHashSet::default());
         for (root, explained) in explained {
-            for (name, recorded) in explained.files() {
-                files.extend(candidates(root, name));
+            for (_, recorded) in explained.files() {
+                files.extend(candidates(root, &recorded.origin));
                 hashes.extend(recorded.sha256.clone());
             }
         }
@@ -84,8 +84,8 @@ impl Sources {
     /// Reads what [`Sources::find`] needs for an explanation, and keeps the recorded state of each file
     /// when it sees it.
     pub fn load(&mut self, root: &Root, explained: &Explained) {
-        for (name, recorded) in explained.files() {
-            for path in candidates(root, name) {
+        for (_, recorded) in explained.files() {
+            for path in candidates(root, &recorded.origin) {
                 self.read(&path);
                 self.keep_baseline(&path, recorded);
             }
@@ -93,8 +93,8 @@ impl Sources {
     }
 
     /// Finds a recorded file and follows its lines.
-    pub fn find(&self, root: &Root, name: &str, recorded: &Recorded) -> Option<Found> {
-        let there: Vec<PathBuf> = candidates(root, name)
+    pub fn find(&self, root: &Root, recorded: &Recorded) -> Option<Found> {
+        let there: Vec<PathBuf> = candidates(root, &recorded.origin)
             .into_iter()
             .filter(|path| self.current(path).is_some())
             .collect();
@@ -106,7 +106,7 @@ impl Sources {
                 .map(|disk| &disk.sha256);
             on_disk.is_some() && on_disk == recorded.sha256.as_ref()
         };
-        let by_name = || there.iter().find(|path| path.as_path() == Path::new(name));
+        let by_name = || there.iter().find(|path| **path == recorded.origin);
         let path = there
             .iter()
             .find(same_content)

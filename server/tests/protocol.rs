@@ -11,7 +11,10 @@
 mod support;
 
 use serde_json::{Value, json};
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 use support::{
     Client,
     bank::{self, ASSERTION, BETWEEN, READ, SOURCE, WRITE, Workspace},
@@ -410,6 +413,47 @@ async fn many_runs_at_once() {
         all["explanations"][0]["runs"].as_array().unwrap().len(),
         100
     );
+    client.shutdown().await;
+}
+
+/// Whatever happens to the folder, and however fast: in the end the marks are those of what is there.
+#[tokio::test]
+async fn a_folder_that_never_rests() {
+    let workspace = Workspace::new();
+    let mut client = Client::start(&workspace.path()).await;
+    let mut shown = Vec::new();
+    for round in 0..40u32 {
+        for step in 0..5 {
+            match round.wrapping_mul(2_654_435_761).rotate_left(step * 7) % 5 {
+                0 => drop(fs::remove_dir_all(workspace.runs())),
+                1 => drop(fs::remove_dir_all(workspace.path().join(".unsnarl"))),
+                2 => drop(workspace.land_passing("a")),
+                3 => drop(workspace.land_failing("b")),
+                _ => drop(workspace.land_failing("c")),
+            }
+        }
+        workspace.land_failing("last");
+        let here = fs::read_dir(workspace.runs()).unwrap().count();
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let status = client.status(|_| true).await;
+            shown = client
+                .last_diagnostics(&workspace.source())
+                .unwrap_or(shown);
+            if status["runs"] == here && told(&shown) == lost_update(0) {
+                break;
+            }
+            assert!(
+                Instant::now() < until,
+                "round {round}: {here} runs, but {status}, {shown:?}"
+            );
+        }
+    }
+    fs::remove_dir_all(workspace.runs()).unwrap();
+    client
+        .status(|status| status["runs"] == 0 && status["quiescent"] == true)
+        .await;
+    client.hush("textDocument/publishDiagnostics");
     client.shutdown().await;
 }
 

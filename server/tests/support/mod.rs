@@ -38,6 +38,7 @@ pub struct Client {
     unread: VecDeque<Value>,
     next_id: i64,
     ended: bool,
+    hushed: Option<&'static str>,
 }
 
 impl Client {
@@ -63,6 +64,7 @@ impl Client {
             unread: VecDeque::new(),
             next_id: 1,
             ended: false,
+            hushed: None,
         };
         client.request("initialize", params).await;
         client.notify("initialized", json!({})).await;
@@ -120,6 +122,26 @@ impl Client {
             |message: &Value| message["method"] == method && message["params"]["uri"] == uri;
         let message = self.take(wanted, &format!("diagnostics of {uri}")).await;
         message["params"]["diagnostics"].as_array().unwrap().clone()
+    }
+
+    /// The last diagnostics of a file that have come and that nobody looked at; those before are passed over.
+    pub fn last_diagnostics(&mut self, file: &Path) -> Option<Vec<Value>> {
+        let (method, uri) = ("textDocument/publishDiagnostics", uri(file));
+        let of_file =
+            |message: &Value| message["method"] == method && message["params"]["uri"] == uri;
+        let last = self
+            .unread
+            .iter()
+            .rfind(|message| of_file(message))
+            .cloned();
+        self.unread.retain(|message| !of_file(message));
+        Some(last?["params"]["diagnostics"].as_array().unwrap().clone())
+    }
+
+    /// From now on nobody needs to look at messages of this kind.
+    pub fn hush(&mut self, method: &'static str) {
+        self.hushed = Some(method);
+        self.unread.retain(|message| message["method"] != method);
     }
 
     /// Waits for a line of the log.
@@ -240,7 +262,9 @@ impl Client {
     }
 
     fn keep(&mut self, message: Value) {
-        self.unread.push_back(message);
+        if self.hushed.is_none_or(|method| message["method"] != method) {
+            self.unread.push_back(message);
+        }
     }
 }
 
