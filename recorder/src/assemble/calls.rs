@@ -88,9 +88,15 @@ impl EntryPoint {
         (cfa, base)
     }
 
+    fn variables(&self) -> &[FrameVariable] {
+        match (&self.image, self.function) {
+            (Some(image), Some(function)) => image.variables(function),
+            _ => &[],
+        }
+    }
+
     /// The variable at an offset from the frame base: its index, and it.
     pub fn variable(&self, offset: i64) -> Option<(u32, &FrameVariable)> {
-        let variables = self.image.as_ref()?.variables(self.function?);
         let holds = |variable: &FrameVariable| {
             let into = offset
                 .checked_sub(variable.offset)
@@ -98,8 +104,14 @@ impl EntryPoint {
             into.is_some_and(|into| into < variable.size)
         };
         (0u32..)
-            .zip(variables)
+            .zip(self.variables())
             .find(|(_, variable)| holds(variable))
+    }
+
+    /// Where the next variable after an offset begins.
+    pub fn next_variable(&self, offset: i64) -> Option<i64> {
+        let begins = self.variables().iter().map(|variable| variable.offset);
+        begins.filter(|begin| *begin > offset).min()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Addresses to places: modules, heap, stacks, and whatever else there is.
 
 use super::{
-    calls::{Calls, EntryPoints},
+    calls::{Calls, EntryPoint, EntryPoints, Frame},
     clusters::Clusters,
+    dwarf::FrameVariable,
     heap::Heap,
     modules::Modules,
     places::{Layout, Place, RegionId, RegionName, Regions},
@@ -273,20 +274,40 @@ impl<'a> Memory<'a> {
             return self.outside_frames(owner, address, high);
         };
         let entry = entries.get(frame.entry);
-        let into = address.wrapping_sub(frame.base).cast_signed();
-        let variable = entry.and_then(|entry| entry.variable(into));
-        let number = variable.map_or(NO_VARIABLE, |(number, _)| number);
+        let part = FramePart::at(entry, frame, address);
+        let region = self.frame_region(owner, frame, entry, &part);
+        let place = Place {
+            region,
+            offset: part.offset,
+        };
+        Found {
+            place,
+            rest: part.rest.max(1),
+            own_stack: false,
+        }
+    }
+
+    fn frame_region(
+        &mut self,
+        owner: u16,
+        frame: &Frame,
+        entry: Option<&EntryPoint>,
+        part: &FramePart<'_>,
+    ) -> RegionId {
+        let number = part.variable.map_or(NO_VARIABLE, |(number, _)| number);
         let key = (owner, frame.entry, frame.occurrence, number);
-        let (regions, occurrence) = (&mut self.regions, frame.occurrence);
-        let region = *self.by_frame.entry(key).or_insert_with(|| {
+        let regions = &mut self.regions;
+        *self.by_frame.entry(key).or_insert_with(|| {
             let function = entry.map_or("?", |entry| entry.name.as_str());
-            let nth = if occurrence == 0 {
-                String::new()
-            } else {
-                format!("#{occurrence}")
+            let nth = match frame.occurrence {
+                0 => String::new(),
+                nth => format!("#{nth}"),
             };
-            let name = format!("{}:{function}{nth}", regions.thread_name(owner));
-            let kind = variable.and_then(|(_, variable)| {
+            let field = part
+                .variable
+                .map_or(String::new(), |(_, v)| format!(".{}", v.name));
+            let name = format!("{}:{function}{nth}{field}", regions.thread_name(owner));
+            let layout = part.variable.and_then(|(_, variable)| {
                 let image = entry?.image.clone()?;
                 Some(Layout {
                     image,
@@ -294,21 +315,8 @@ impl<'a> Memory<'a> {
                     stride: None,
                 })
             });
-            let field = variable.map_or(String::new(), |(_, v)| format!(".{}", v.name));
-            regions.add(RegionName::Text(name + &field), kind)
-        });
-        let (offset, rest) = match variable {
-            Some((_, variable)) => {
-                let offset = into.wrapping_sub(variable.offset);
-                (offset, variable.size.saturating_sub(offset.unsigned_abs()))
-            }
-            None => (address.wrapping_sub(frame.cfa).cast_signed(), 1 << 12),
-        };
-        Found {
-            place: Place { region, offset },
-            rest: rest.max(1),
-            own_stack: false,
-        }
+            regions.add(RegionName::Text(name), layout)
+        })
     }
 
     /// Stack memory that is in no known frame, counted from the stack's end.
@@ -373,6 +381,40 @@ impl<'a> Memory<'a> {
             place,
             rest: MAPPING_REACH,
             own_stack: false,
+        }
+    }
+}
+
+/// A variable in a frame, or what lies between variables.
+struct FramePart<'a> {
+    variable: Option<(u32, &'a FrameVariable)>,
+    /// From the start of the variable; without one, from the canonical frame address.
+    offset: i64,
+    /// Bytes to the end of the part.
+    rest: u64,
+}
+
+impl<'a> FramePart<'a> {
+    fn at(entry: Option<&'a EntryPoint>, frame: &Frame, address: u64) -> FramePart<'a> {
+        /// Longer gaps are taken in pieces.
+        const MOST: u64 = 1 << 12;
+        let into = address.wrapping_sub(frame.base).cast_signed();
+        let variable = entry.and_then(|entry| entry.variable(into));
+        if let Some((_, found)) = variable {
+            let offset = into.wrapping_sub(found.offset);
+            let rest = found.size.saturating_sub(offset.unsigned_abs());
+            return FramePart {
+                variable,
+                offset,
+                rest,
+            };
+        }
+        let next = entry.and_then(|entry| entry.next_variable(into));
+        let rest = next.map_or(MOST, |next| next.abs_diff(into).min(MOST));
+        FramePart {
+            variable,
+            offset: address.wrapping_sub(frame.cfa).cast_signed(),
+            rest,
         }
     }
 }

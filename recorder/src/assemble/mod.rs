@@ -115,18 +115,29 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
         .failure
         .map(|failure| failure::place(failure, log, program, &mut walk, &mut rows));
     let mut problems: Vec<String> = ending.problem.into_iter().collect();
-    if !program.has_debug_info() {
-        problems.push(format!(
-            "{} has no debug info, or only compressed one (-gz): build it with `unsnarl cc -g` to see lines and variables",
-            program.path().display()
-        ));
-    }
-    problems.extend(walk.problems.texts(log, |site| walk.sites.label(site)));
-    if walk.stacks.is_cut {
-        problems.push("the table of call stacks is full: later calls are left out".to_owned());
-    }
-    let sources = sources(program, &walk.sites.rows, &mut problems);
+    problems.extend(lost(log, program, &walk));
     let meta = RunMeta {
+        outcome: ending.outcome,
+        failure,
+        threads: thread_rows,
+        locks,
+        sources: sources(program, &walk.sites.rows, &mut problems),
+        sites: walk.sites.rows,
+        frames: walk.stacks.rows,
+        problems,
+        ..known_before(log, program, launch)
+    };
+    Run {
+        meta,
+        locations: walk.memory.regions.locations,
+        events: Events::from_rows(&rows),
+        damage: Vec::new(),
+    }
+}
+
+/// What is known of a run without looking at its records.
+fn known_before(log: &RawLog<'_>, program: &Program, launch: &Launch) -> RunMeta {
+    RunMeta {
         format: FORMAT,
         program: program.path().to_string_lossy().into_owned(),
         build_id: program.build_id().to_owned(),
@@ -140,24 +151,27 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
         depth: launch.depth,
         expected_steps: launch.expected_steps,
         steps: log.steps(),
-        outcome: ending.outcome,
-        failure,
-        threads: thread_rows,
-        sites: walk.sites.rows,
-        frames: walk.stacks.rows,
-        locks,
         schedule: Schedule {
             choices: log.choices().collect(),
         },
-        sources,
-        problems,
-    };
-    Run {
-        meta,
-        locations: walk.memory.regions.locations,
-        events: Events::from_rows(&rows),
-        damage: Vec::new(),
+        ..RunMeta::default()
     }
+}
+
+/// What the run does not say, in words.
+fn lost(log: &RawLog<'_>, program: &Program, walk: &Walk<'_>) -> Vec<String> {
+    let mut lost = walk.problems.texts(log, |site| walk.sites.label(site));
+    if !program.has_debug_info() {
+        lost.push(format!(
+            "{} has no debug info, or only compressed one (-gz): build it with `unsnarl cc -g` to see lines and \
+             variables",
+            program.path().display()
+        ));
+    }
+    if walk.stacks.is_cut {
+        lost.push("the table of call stacks is full: later calls are left out".to_owned());
+    }
+    lost
 }
 
 /// The user's source files that sites are in, in the order of first use.
