@@ -18,7 +18,7 @@ use crate::{
 use arrow_buffer::Buffer;
 use arrow_schema::Schema;
 use columns::Chunks;
-use memmap2::Mmap;
+use memmap2::MmapOptions;
 use messages::Messages;
 use std::{
     fs::File,
@@ -130,7 +130,7 @@ fn load(path: &Path) -> io::Result<Buffer> {
         return Ok(Buffer::from_vec(bytes));
     }
     // SAFETY: run files are written beside and renamed into place, so a mapped one does not change.
-    let map = unsafe { Mmap::map(&file)? };
+    let map = unsafe { MmapOptions::new().populate().map(&file)? };
     let start = NonNull::new(map.as_ptr().cast_mut()).ok_or(io::ErrorKind::InvalidData)?;
     let length = map.len();
     // SAFETY: `start` and `length` are those of the map, which the buffer keeps alive.

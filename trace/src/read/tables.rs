@@ -158,11 +158,9 @@ impl Names {
 
     /// Makes the translation for this dictionary.
     fn turn_to(&mut self, dictionary: &ArrayRef) -> Result<(), String> {
-        if self
-            .dictionary
-            .as_ref()
-            .is_some_and(|known| std::ptr::addr_eq(known.as_ref(), dictionary.as_ref()))
-        {
+        // Each batch wraps the same dictionary anew; its buffers tell that it is the same.
+        let is_same = |known: &ArrayRef| known.to_data().ptr_eq(&dictionary.to_data());
+        if self.dictionary.as_ref().is_some_and(is_same) {
             return Ok(());
         }
         let names = strings(dictionary)
