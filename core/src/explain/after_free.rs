@@ -10,7 +10,7 @@ use unsnarl_trace::{EventId, EventKind};
 /// Explains a use of a block after it was freed.
 pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanation {
     let name = view.variable(used);
-    let again = view.event(used).kind == EventKind::Free;
+    let again = matches!(view.event(used).kind, EventKind::Free | EventKind::Failure);
     let headline = match again {
         true => format!("{} freed a block that was freed before", view.words(used)),
         false => format!(
@@ -20,7 +20,7 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     };
     let mut draft = Draft::new(view, BugKind::UseAfterFree, headline);
     let did = match view.event(used).kind {
-        EventKind::Free => "freed it again",
+        EventKind::Free | EventKind::Failure => "freed it again",
         EventKind::Lock | EventKind::SharedLock => "locked it",
         kind if kind.reads() => "read it",
         _ => "wrote it",

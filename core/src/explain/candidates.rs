@@ -5,12 +5,12 @@ use crate::{
     Budget,
     orders::{Dependency, DependencyKind},
     pairs::{
-        CoupledPairs, PairKey, Triple, TripleKey, procedure_one, procedure_three, procedure_two,
-        triples,
+        AccessKey, CoupledPairs, PairKey, Triple, TripleKey, procedure_one, procedure_three,
+        procedure_two, triples,
     },
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{EventId, EventKind};
+use unsnarl_trace::{EventId, EventKind, FailureKind};
 
 /// One possible cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,7 +157,7 @@ fn interrupted(view: &View) -> Vec<Candidate> {
             view,
             story,
             &rows,
-            contrast,
+            contrast.saturating_sub(freed_twice(view, &triple)),
             runs == 0 && counts.passing() > 0,
         ));
     });
@@ -205,9 +205,21 @@ fn harmless(view: &View, triple: &Triple, runs: u32) -> u32 {
     let unchanged = first.value.is_some() && first.value == second.value;
     match (first.kind.reads(), second.kind.reads()) {
         (true, true) if unchanged => NOT_NEW,
+        (false, true) if distance(view, &[triple.second]) <= 3 => NOT_NEW / 4,
         (false, true) if runs > 0 || apart(view, triple.first, triple.second) > 0 => 2 * NOT_NEW,
         (false, true) => NOT_NEW / 4,
         _ => 0,
+    }
+}
+
+/// When a block was freed twice, an interruption in that block is most likely in its count of users.
+fn freed_twice(view: &View, triple: &Triple) -> u32 {
+    let block = |location| crate::facts::block(view.run.location(location));
+    let twice = view.summary.failure_kind == Some(FailureKind::DoubleFree);
+    if twice && block(triple.location) == block(view.event(view.failure).location) {
+        2 * NOT_NEW
+    } else {
+        0
     }
 }
 
@@ -269,6 +281,8 @@ fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<Candidate> 
         .iter()
         .filter(|pair| counts.stats(pair.key.reversed()).runs > 0);
     let pairs = pairs.filter(|pair| !interruptions.contains(&pair.key));
+    let lost = lost_updates(view);
+    let pairs = pairs.filter(|pair| !lost.contains(&pair.key.tail));
     let pairs = pairs.filter(|pair| !view.is_forced(pair.head, pair.tail));
     let pairs = pairs.map(|pair| {
         let occurrence = nearest_occurrence(view, pair.key).unwrap_or((pair.head, pair.tail));
@@ -282,6 +296,22 @@ fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<Candidate> 
         candidate(view, story, &[occurrence.0, occurrence.1], contrast, true)
     });
     pairs.collect()
+}
+
+/// Writes that overwrite what came after the read that they go back to: not in the wrong order, but not
+/// one step with the read.
+fn lost_updates(view: &View) -> FxHashSet<AccessKey> {
+    let mut lost = FxHashSet::default();
+    triples(&view.run, view.orders.accesses(), |triple| {
+        let (first, second) = (
+            view.event(triple.first).kind,
+            view.event(triple.second).kind,
+        );
+        if first.reads() && !second.reads() {
+            lost.insert(view.key(triple.second));
+        }
+    });
+    lost
 }
 
 /// The occurrence of a pair that is nearest to the failure.
@@ -436,18 +466,23 @@ fn after_free(view: &View) -> Vec<Candidate> {
         let Some(&(_, free)) = free.filter(|(_, free)| *free < row && !block.is_empty()) else {
             continue;
         };
-        let uses = event.kind.is_access()
+        let again = event.kind == EventKind::Failure
+            && view.summary.failure_kind == Some(FailureKind::DoubleFree);
+        let uses = again
+            || event.kind.is_access()
             || event.kind == EventKind::Free
             || event.kind == EventKind::Lock;
         if uses {
-            found.push(candidate(
-                view,
-                Story::AfterFree { free, used: row },
-                &[row],
-                0,
-                true,
-            ));
+            found.push(after_free_candidate(view, free, row, again));
         }
     }
     keep_best(found)
+}
+
+fn after_free_candidate(view: &View, free: EventId, used: EventId, again: bool) -> Candidate {
+    let mut found = candidate(view, Story::AfterFree { free, used }, &[used], 0, true);
+    if again {
+        (found.cost, found.relevant) = (NOT_NEW / 2, true);
+    }
+    found
 }

@@ -11,7 +11,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
 };
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
 
 /// Farther than that nothing is looked at.
 const FARTHEST: u32 = 24;
@@ -213,13 +213,24 @@ impl Walk<'_> {
                 () if site.function == row.function => 2,
                 () => 3,
             };
-            nearest = nearest.or(Some(read).filter(|_| same_line && on_line));
+            nearest = nearest
+                .or(Some(read).filter(|&read| same_line && on_line && self.may_be_wrong(read)));
             self.push(read, distance + if on_line { 0 } else { i as u32 / 3 });
         }
         if nearest.is_none() {
             self.seed_mentioned(&row.text);
         }
         nearest
+    }
+
+    /// A value that nobody wrote in this run is right, unless it is nothing (as before an initialization).
+    fn may_be_wrong(&self, row: EventId) -> bool {
+        let value = self.run.events.get(row).and_then(|event| event.value);
+        let written = self
+            .orders
+            .last_write_before(self.location(row), row)
+            .is_some();
+        written || value.is_none_or(|value| value == Value::Bits(0))
     }
 
     /// When the failing line read nothing that was recorded (a library did), the last writes of what its text
