@@ -169,14 +169,17 @@ impl Finished {
         Ok(self)
     }
 
-    /// Its messages must hold all of these texts, whatever the case of the letters.
+    /// Its messages must hold all of these texts, whatever the case of the letters and wherever lines
+    /// are broken.
     pub fn says(self, texts: &[&str]) -> Result<Finished> {
-        let said = format!("{}{}", self.stdout, self.stderr).to_lowercase();
+        let words = |text: &str| -> Vec<String> {
+            let text = text.to_lowercase();
+            text.split_whitespace().map(str::to_owned).collect()
+        };
+        let said = words(&format!("{}\n{}", self.stdout, self.stderr)).join(" ");
         for text in texts {
-            ensure!(
-                said.contains(&text.to_lowercase()),
-                "expected `{text}` in:\n{self}"
-            );
+            let wanted = words(text).join(" ");
+            ensure!(said.contains(&wanted), "expected `{text}` in:\n{self}");
         }
         Ok(self)
     }
