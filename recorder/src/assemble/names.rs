@@ -84,6 +84,20 @@ pub(super) fn is_system(file: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The text of an exception comes from the log.
+        #[test]
+        fn any_text_has_a_name(text in "[A-Za-z0-9_$.]{0,40}", odd in ".{0,20}") {
+            for text in [&text, &odd] {
+                type_name(text);
+                function(&format!("_Z{text}"));
+                lambda(text);
+                path(text);
+            }
+        }
+    }
 
     #[test]
     fn paths_are_tidied() {

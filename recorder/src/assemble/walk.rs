@@ -44,6 +44,28 @@ pub(super) struct Draft {
     pub old: Option<u64>,
 }
 
+impl Draft {
+    /// An event on nothing.
+    fn new(seq: u64, thread: u16, kind: EventKind, origin: (SiteId, StackId)) -> Draft {
+        let (site, stack) = origin;
+        Draft {
+            seq,
+            thread,
+            kind,
+            flags: 0,
+            site,
+            stack,
+            place: Place::default(),
+            is_object: true,
+            size: 0,
+            skipped: 0,
+            value: None,
+            pointee: Place::default(),
+            old: None,
+        }
+    }
+}
+
 /// What a thread's next `Extra` belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Awaits {
@@ -243,22 +265,8 @@ impl<'a> Walk<'a> {
             .pc
             .wrapping_add(u64::from(kind == RecordKind::Begin && record.pc != 0));
         let (site, stack) = self.origin(thread, pc, Step::of(kind));
+        let draft = Draft::new(self.seq, record.thread, event_kind(kind), (site, stack));
         self.seq += 1;
-        let draft = Draft {
-            seq: self.seq - 1,
-            thread: record.thread,
-            kind: event_kind(kind),
-            flags: 0,
-            site,
-            stack,
-            place: Place::default(),
-            is_object: true,
-            size: 0,
-            skipped: 0,
-            value: None,
-            pointee: Place::default(),
-            old: None,
-        };
         let by = self.asker(record.thread, site);
         use RecordKind as K;
         match kind {
