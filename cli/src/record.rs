@@ -34,7 +34,16 @@ pub fn run(arguments: Record) -> Result<ExitCode> {
     bar.finish_and_clear();
     let summary = result?;
     report(&recording, &summary, begin.elapsed());
-    Ok(ExitCode::from(u8::from(summary.tally.failing() > 0)))
+    Ok(ExitCode::from(status(&summary.tally)))
+}
+
+/// 0 every run passed, 1 a run failed, 2 the program cannot be recorded: no record is whole.
+fn status(tally: &Tally) -> u8 {
+    match tally.failing() {
+        0 if tally.runs > 0 && tally.cut_short == tally.runs => crate::UNUSABLE,
+        0 => 0,
+        _ => 1,
+    }
 }
 
 fn recording(arguments: Record) -> Result<Recording> {
@@ -150,7 +159,11 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         Ended::Enough => {}
     }
     anstream::eprintln!("runs are in {}", recording.out.display());
-    anstream::eprintln!("  next: {}", next(recording, tally));
+    if status(tally) == crate::UNUSABLE {
+        message::error("no run was recorded to its end; the warnings say why");
+    } else {
+        anstream::eprintln!("  next: {}", next(recording, tally));
+    }
 }
 
 /// `100 runs: 93 passed, 5 failed, 2 deadlocked`
@@ -204,6 +217,21 @@ fn next(recording: &Recording, tally: &Tally) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn records_that_are_never_whole_are_no_success() {
+        let tally = |passed, cut_short, failed| Tally {
+            runs: passed + cut_short + failed,
+            passed,
+            cut_short,
+            failed,
+            ..Tally::default()
+        };
+        assert_eq!(status(&tally(3, 1, 0)), 0);
+        assert_eq!(status(&tally(0, 4, 0)), 2);
+        assert_eq!(status(&tally(0, 4, 1)), 1);
+        assert_eq!(status(&Tally::default()), 0);
+    }
 
     #[test]
     fn counts_name_what_was_seen() {

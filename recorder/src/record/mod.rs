@@ -165,7 +165,15 @@ pub fn record(
             return Ok(summary);
         }
         let attempt = planner.next_attempt();
-        let (run, finished) = execute(&recording.job, program, &attempt, &[], stop)?;
+        let (run, finished) = match execute(&recording.job, program, &attempt, &[], stop) {
+            // A stray write of this schedule says nothing about the next one.
+            Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
+                summary.tally.count(Outcome::CutShort);
+                note(&mut summary.problems, &error.to_string());
+                continue;
+            }
+            other => other?,
+        };
         if finished.stopped || stop.load(Ordering::Relaxed) {
             summary.ended = Ended::Stopped;
             return Ok(summary);
@@ -286,16 +294,10 @@ fn keep(
     summary: &mut Summary,
 ) -> Result<Option<PathBuf>, RecordError> {
     summary.tally.count(run.meta.outcome);
-    for problem in &run.meta.problems {
-        match summary
-            .problems
-            .iter_mut()
-            .find(|(text, _)| text == problem)
-        {
-            Some((_, count)) => *count += 1,
-            None => summary.problems.push((problem.clone(), 1)),
-        }
-    }
+    run.meta
+        .problems
+        .iter()
+        .for_each(|problem| note(&mut summary.problems, problem));
     if run.meta.outcome == Outcome::Passed && summary.tally.passed > recording.keep_passing {
         summary.tally.not_kept += 1;
         return Ok(None);
@@ -305,4 +307,11 @@ fn keep(
         summary.first_failing = Some(file.clone());
     }
     Ok(Some(file))
+}
+
+fn note(problems: &mut Vec<(String, u64)>, problem: &str) {
+    match problems.iter_mut().find(|(text, _)| text == problem) {
+        Some((_, count)) => *count += 1,
+        None => problems.push((problem.to_owned(), 1)),
+    }
 }
