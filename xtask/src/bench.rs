@@ -32,29 +32,46 @@ pub fn run(sections: &[Section]) -> Result<()> {
 }
 
 fn measure(section: Section) -> Result<()> {
-    let name = match section {
-        Section::Trace => {
-            return shell_run(cargo([
-                "run",
-                "--release",
-                "--package",
-                "xtask",
-                "--example",
-                "bench_trace",
-            ]));
-        }
-        Section::Programs => "programs",
-        Section::Overhead => "overhead",
-        Section::Latency => "latency",
-    };
-    shell_run(cargo([
-        "run",
-        "--release",
-        "--package",
-        "unsnarl-e2e",
-        "--bin",
-        "bench",
-        "--",
-        name,
-    ]))
+    let mut command = cargo(match section {
+        Section::Trace => &[
+            "run",
+            "--release",
+            "--package",
+            "xtask",
+            "--example",
+            "bench_trace",
+        ],
+        Section::Programs => &[
+            "run",
+            "--release",
+            "--package",
+            "unsnarl-e2e",
+            "--bin",
+            "bench",
+            "--",
+            "programs",
+        ],
+        Section::Overhead => &[
+            "run",
+            "--release",
+            "--package",
+            "unsnarl-e2e",
+            "--bin",
+            "bench",
+            "--",
+            "overhead",
+        ],
+        Section::Latency => &[
+            "test",
+            "--release",
+            "--package",
+            "unsnarl-server",
+            "--test",
+            "neovim",
+            "--",
+            "latency",
+        ],
+    });
+    command.env("UNSNARL_TEST_NVIM", setup::neovim()?);
+    shell_run(command)
 }

@@ -13,7 +13,7 @@ const EXAMPLE: &str = "tests/programs/bank_account/bank_account.c";
 /// Set-up, build, record, explain.
 pub fn run(answer: Answer) -> Result<()> {
     setup::run(Scope::Demo, answer)?;
-    shell_run(cargo(["build", "--package", "unsnarl"]))?;
+    shell_run(cargo(&["build", "--package", "unsnarl"]))?;
     let target = shell::target()?;
     let folder = target.join("demo");
     prepare(&folder)?;

