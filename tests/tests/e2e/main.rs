@@ -3,6 +3,7 @@
 mod bad_input;
 mod build_systems;
 mod determinism;
+mod editor;
 mod pages;
 mod programs;
 mod unusual;

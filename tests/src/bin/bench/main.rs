@@ -4,8 +4,10 @@
 //! ```text
 //! bench programs [NAME...]   how soon each bug is found, replayed and explained
 //! bench overhead             recording beside the compiler's own thread sanitizer
+//! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
+mod latency;
 mod overhead;
 mod programs;
 mod table;
@@ -17,8 +19,9 @@ fn main() -> Result<()> {
     match words.split_first() {
         Some((what, names)) if what == "programs" => programs::run(names),
         Some((what, [])) if what == "overhead" => overhead::run(),
+        Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs` or `overhead`, not `{}`",
+            "expected `programs`, `overhead` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

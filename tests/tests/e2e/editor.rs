@@ -1,0 +1,95 @@
+//! From the recorder to the editor: a Neovim that has a program's source open shows the bug while
+//! `unsnarl record` is still running, without anything being typed in it.
+
+use anyhow::{Context, Result, ensure};
+use std::{
+    collections::BTreeSet,
+    env,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+use unsnarl_e2e::{Compiler, Program, Workspace, binary};
+
+/// Variables in which the set-up, or a person, says where Neovim is.
+const VARIABLES: [&str; 2] = ["UNSNARL_TEST_NVIM", "UNSNARL_NVIM"];
+
+/// The Neovim that a variable names, the one on the `PATH`, or the one that the set-up installs.
+fn neovim() -> Result<PathBuf> {
+    if let Some(named) = VARIABLES.iter().find_map(env::var_os) {
+        return Ok(named.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+    let cache = env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
+    let installed = cache.join("unsnarl/tools/bin/nvim");
+    let mut all = env::split_paths(&path).map(|folder| folder.join("nvim"));
+    all.find(|nvim| nvim.is_file())
+        .or(Some(installed).filter(|nvim| nvim.is_file()))
+        .context("no Neovim: `cargo xtask setup` installs one, or name one in UNSNARL_NVIM")
+}
+
+fn editor(workspace: &Workspace, file: &str) -> Result<Command> {
+    let project = unsnarl_e2e::project();
+    let plugin = project.join("editors/neovim");
+    let script = project.join("tests/tests/e2e/editor.lua");
+    let mut command = Command::new(neovim()?);
+    command
+        .args(["--headless", "--clean", "-u"])
+        .arg(plugin.join("tests/init.lua"));
+    command
+        .arg(file)
+        .arg("-c")
+        .arg(format!("luafile {}", script.display()));
+    for folder in ["CONFIG", "DATA", "STATE", "CACHE"] {
+        command.env(format!("XDG_{folder}_HOME"), workspace.path().join("home"));
+    }
+    command
+        .current_dir(workspace.path())
+        .env("UNSNARL_TEST_PLUGIN", &plugin)
+        .env("UNSNARL_TEST_SERVER", binary::unsnarl()?)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    Ok(command)
+}
+
+#[test]
+fn a_recorded_bug_appears_in_neovim() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let program = Program::open("bank_account")?;
+    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let editor = editor(&workspace, "bank_account.c")?.spawn()?;
+    workspace
+        .record(&["-n", "2000", "--until-failing", "3"], &command)?
+        .exits(1)?;
+    let output = editor.wait_with_output()?;
+    let (said, complaints) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    ensure!(
+        output.status.success(),
+        "Neovim: {}\n{said}\n{complaints}",
+        output.status
+    );
+
+    let diagnostics: Vec<serde_json::Value> = serde_json::from_str(&said)
+        .with_context(|| format!("no diagnostics in\n{said}\n{complaints}"))?;
+    let lines: BTreeSet<u32> = diagnostics
+        .iter()
+        .filter_map(|diagnostic| diagnostic.get("lnum")?.as_u64())
+        .map(|line| line as u32 + 1)
+        .collect();
+    for (part, expected) in &program.expectation.parts {
+        let shown = expected.iter().any(|line| lines.contains(line));
+        ensure!(
+            shown,
+            "nothing at {expected:?} ({part}), but at {lines:?}:\n{said}"
+        );
+    }
+    ensure!(
+        said.contains("was lost"),
+        "no word of the lost update:\n{said}"
+    );
+    Ok(())
+}
