@@ -151,9 +151,15 @@ impl Names {
         if self.keys_are_ids() {
             return keys;
         }
-        keys.iter()
-            .map(|key| self.id_of_key(*key as usize).unwrap_or(0))
-            .collect()
+        // 0 is "none" here, whatever the dictionary begins with.
+        let id = |key: &u32| {
+            if *key == 0 {
+                None
+            } else {
+                self.id_of_key(*key as usize)
+            }
+        };
+        keys.iter().map(|key| id(key).unwrap_or(0)).collect()
     }
 
     /// Makes the translation for this dictionary.
