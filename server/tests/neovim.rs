@@ -128,7 +128,7 @@ fn report_latency(output: &Output) {
 }
 
 fn find() -> Option<PathBuf> {
-    if let Some(named) = VARIABLES.iter().find_map(|name| env::var_os(name)) {
+    if let Some(named) = VARIABLES.iter().find_map(env::var_os) {
         return Some(named.into());
     }
     let path = env::var_os("PATH").unwrap_or_default();
