@@ -6,6 +6,7 @@ use crate::{
 };
 use anyhow::Result;
 use clap::ValueEnum;
+use std::process::Command;
 
 /// What can be measured.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -32,46 +33,29 @@ pub fn run(sections: &[Section]) -> Result<()> {
 }
 
 fn measure(section: Section) -> Result<()> {
-    let mut command = cargo(match section {
-        Section::Trace => &[
-            "run",
-            "--release",
-            "--package",
-            "xtask",
-            "--example",
-            "bench_trace",
-        ],
-        Section::Programs => &[
-            "run",
-            "--release",
-            "--package",
-            "unsnarl-e2e",
-            "--bin",
-            "bench",
-            "--",
-            "programs",
-        ],
-        Section::Overhead => &[
-            "run",
-            "--release",
-            "--package",
-            "unsnarl-e2e",
-            "--bin",
-            "bench",
-            "--",
-            "overhead",
-        ],
-        Section::Latency => &[
-            "test",
-            "--release",
-            "--package",
-            "unsnarl-server",
-            "--test",
-            "neovim",
-            "--",
-            "latency",
-        ],
-    });
+    let mut command = match section {
+        Section::Trace => example("bench_trace"),
+        Section::Programs => end_to_end("programs"),
+        Section::Overhead => end_to_end("overhead"),
+        Section::Latency => end_to_end("latency"),
+    };
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);
     shell_run(command)
+}
+
+fn example(name: &str) -> Command {
+    cargo(&["run", "--release", "--package", "xtask", "--example", name])
+}
+
+fn end_to_end(section: &str) -> Command {
+    cargo(&[
+        "run",
+        "--release",
+        "--package",
+        "unsnarl-e2e",
+        "--bin",
+        "bench",
+        "--",
+        section,
+    ])
 }
