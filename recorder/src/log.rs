@@ -77,7 +77,6 @@ const SPIN_LIMIT: u32 = 400;
 /// choices give the same run.
 const START_TIME: u64 = 1_704_067_200_000_000_000;
 
-
 /// A raw log.
 pub struct Log {
     file: File,
@@ -122,7 +121,10 @@ impl Layout {
 
 /// Room for choices: nearly every one belongs to an event, so the events run out first.
 fn decisions_cap(config: &Config) -> u64 {
-    config.limits.steps.min(config.limits.events.saturating_mul(2))
+    config
+        .limits
+        .steps
+        .min(config.limits.events.saturating_mul(2))
 }
 
 impl Log {
