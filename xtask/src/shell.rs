@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use std::{
     env,
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -54,9 +54,11 @@ pub fn command(program: impl Into<OsString>, arguments: &[&str]) -> Command {
     command
 }
 
-/// What the command looks like on a terminal.
+/// What the command looks like on a terminal; the program without its folder, as people type it.
 pub fn text(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
     let words: Vec<_> = words
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
