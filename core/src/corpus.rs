@@ -224,3 +224,58 @@ impl Corpora {
         self.corpora.get(self.home.get(name)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+
+    fn summary(name: &str, build: &str) -> RunSummary {
+        let mut run = run("main W x @1");
+        run.meta.build_id = build.to_owned();
+        RunSummary::new(name, Arc::new(run))
+    }
+
+    #[test]
+    fn builds_are_kept_apart() {
+        let mut corpora = Corpora::default();
+        corpora.insert(summary("a", "one"));
+        corpora.insert(summary("b", "two"));
+        corpora.insert(summary("c", "one"));
+        let sizes: Vec<usize> = corpora.iter().map(Corpus::len).collect();
+        assert_eq!(sizes, [2, 1]);
+        assert_eq!(corpora.of_run("b").map(Corpus::len), Some(1));
+    }
+
+    #[test]
+    fn a_name_moves_with_its_run_and_an_empty_corpus_goes() {
+        let mut corpora = Corpora::default();
+        corpora.insert(summary("a", "one"));
+        corpora.insert(summary("a", "two"));
+        assert_eq!(corpora.iter().count(), 1);
+        assert_eq!(
+            corpora.remove("a").map(|key| key.build_id),
+            Some("two".to_owned())
+        );
+        assert_eq!(corpora.remove("a"), None);
+        assert_eq!(corpora.iter().count(), 0);
+    }
+
+    #[test]
+    fn runs_cut_short_count_neither_way() {
+        let mut corpus = Corpus::new(CorpusKey::default());
+        corpus.insert(RunSummary::new(
+            "a",
+            Arc::new(run("main W x @1\ncut-short")),
+        ));
+        assert_eq!(
+            (
+                corpus.len(),
+                corpus.passing().count(),
+                corpus.failing().count()
+            ),
+            (1, 0, 0)
+        );
+        assert_eq!(corpus.counts().passing(), 0);
+    }
+}

@@ -178,7 +178,9 @@ fn thread_and_place(run: &Run, row: EventId) -> (String, String) {
 /// Where the value came from, or who had it before a write.
 fn neighbour_before(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Vec<String> {
     let mut told = Vec::new();
-    if let Some(write) = orders.last_write_before(event.location, row) {
+    if let Some(sentence) = interrupted(run, orders, row, event) {
+        told.push(sentence);
+    } else if let Some(write) = orders.last_write_before(event.location, row) {
         let (thread, place) = thread_and_place(run, write);
         let value = value_of(run, orders, write).map_or(String::new(), |value| format!(" {value}"));
         told.push(
@@ -200,6 +202,26 @@ fn neighbour_before(run: &Run, orders: &Orders, row: EventId, event: &Event) -> 
         }
     }
     told
+}
+
+/// What another thread wrote since the thread's own last access: the interruption, if there was one.
+fn interrupted(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Option<String> {
+    let before = orders.accesses().before(event.location, row);
+    let by_me = |other: &EventId| {
+        run.events
+            .get(*other)
+            .is_some_and(|other| other.thread == event.thread)
+    };
+    let own = before.iter().rev().copied().find(by_me)?;
+    let write = orders
+        .last_write_before(event.location, row)
+        .filter(|write| *write > own && !by_me(write))?;
+    let (thread, place) = thread_and_place(run, write);
+    let (_, since) = thread_and_place(run, own);
+    let value = value_of(run, orders, write).map_or(String::new(), |value| format!(" {value}"));
+    Some(format!(
+        "Since its own access at {since}, {thread} wrote{value} at {place}."
+    ))
 }
 
 /// The next conflicting access of another thread.
@@ -341,4 +363,89 @@ fn synchronization(run: &Run, orders: &Orders, row: EventId, event: &Event) -> V
         }
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+    use expect_test::{Expect, expect};
+
+    const BANK: &str = r#"
+        file /src/bank.c
+        main fork main.1 @70 main "pthread_create(&a, NULL, payroll, NULL);"
+        main fork main.2 @71 main "pthread_create(&b, NULL, cash_machine, NULL);"
+        main.2 lock m @48 cash_machine "pthread_mutex_lock(&m);"
+        main.2 R balance =300 @49 cash_machine "long available = balance;"
+        main.2 unlock m @50 cash_machine "pthread_mutex_unlock(&m);"
+        main.1 lock m @40 payroll "pthread_mutex_lock(&m);"
+        main.1 W balance =500 @41 payroll "balance += amount;"
+        main.1 unlock m @42 payroll "pthread_mutex_unlock(&m);"
+        main.2 lock m @56 cash_machine "pthread_mutex_lock(&m);"
+        main.2 W balance =250 @57 cash_machine "balance = available - amount;"
+        main.2 unlock m @58 cash_machine "pthread_mutex_unlock(&m);"
+        main.1 W seen =1 @44 payroll "seen = 1;"
+        main.2 R seen =1 @60 cash_machine "if (seen)"
+        main.1 signal ready =0 @45 payroll "pthread_cond_signal(&ready);"
+    "#;
+
+    fn check(line: u32, expected: Expect) {
+        let run = run(BANK);
+        let told = hover(&run, &Orders::new(&run), "bank.c", line, None);
+        let told = told.map_or(String::from("nothing"), |hover| {
+            hover.sentences.join("\n") + "\n"
+        });
+        expected.assert_eq(&told);
+    }
+
+    #[test]
+    fn a_write_between_critical_sections() {
+        check(
+            57,
+            expect![[r#"
+                cash_machine (main.2) wrote 250 to balance here.
+                Since its own access at bank.c:49, main.1 wrote 500 at bank.c:41.
+                Last read before by main.2 at bank.c:49 (300).
+                With main.1 at bank.c:41: same lock m, different critical sections, in either order.
+                Holds m (since bank.c:56).
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_racy_read() {
+        check(
+            60,
+            expect![[r#"
+            cash_machine (main.2) read seen = 1 here.
+            Last written before by main.1 at bank.c:44: 1.
+            With main.1 at bank.c:44: not ordered: no common lock, no happens-before path, a data race.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_lock_a_signal_and_nothing() {
+        check(
+            56,
+            expect![[r#"
+            cash_machine (main.2) locks m here.
+        "#]],
+        );
+        check(
+            45,
+            expect![[r#"
+            payroll (main.1) signals ready here, but nobody waits.
+        "#]],
+        );
+        check(1, expect!["nothing"]);
+    }
+
+    #[test]
+    fn another_file_of_the_same_name_is_not_meant() {
+        let run = run(BANK);
+        let orders = Orders::new(&run);
+        assert!(hover(&run, &orders, "src/bank.c", 57, None).is_some());
+        assert!(hover(&run, &orders, "test/bank.c", 57, None).is_none());
+    }
 }

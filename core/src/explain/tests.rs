@@ -1,7 +1,14 @@
 //! Explanations of traces, as a person reads them.
 
-use crate::{Budget, StopReason, explain, fixture::corpus, render, unexplained};
+use crate::{
+    Budget, Corpus, CorpusKey, Orders, RunSummary, StopReason, explain,
+    fixture::{anything, corpus},
+    hover, render, unexplained,
+};
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
+use std::sync::Arc;
+use unsnarl_trace::Outcome;
 
 fn check(passing: &[&str], failing: &[&str], expected: Expect) {
     let corpus = corpus(passing, failing);
@@ -434,6 +441,32 @@ fn nothing_failed() {
     "#]]
     .assert_eq(&render::nothing_failed(&corpus));
     assert!(explain(&corpus, &Budget::unlimited()).findings.is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Any rows at all are explained or not, the same way each time, never with a panic; so are hovers.
+    #[test]
+    fn anything_is_explained_or_not(runs in proptest::collection::vec(anything(80), 1..5)) {
+        let corpus = |order: Vec<usize>| {
+            let mut corpus = Corpus::new(CorpusKey::default());
+            for i in order {
+                let mut run = runs[i].clone();
+                run.meta.outcome = if i % 2 == 0 { Outcome::Deadlocked } else { Outcome::Passed };
+                if i == 0 { run.meta.outcome = Outcome::Failed; }
+                corpus.insert(RunSummary::new(format!("run-{i}"), Arc::new(run)));
+            }
+            corpus
+        };
+        let forward = explain(&corpus((0..runs.len()).collect()), &Budget::unlimited());
+        let backward = explain(&corpus((0..runs.len()).rev().collect()), &Budget::unlimited());
+        prop_assert_eq!(&forward.findings, &backward.findings);
+        let texts: String = forward.findings.iter().map(render::text).collect();
+        prop_assert!(texts.lines().all(|line| line.chars().count() <= 100));
+        let orders = Orders::new(&runs[0]);
+        (0..20).for_each(|line| drop(hover(&runs[0], &orders, "r.c", line, None)));
+    }
 }
 
 #[test]

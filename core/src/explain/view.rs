@@ -259,7 +259,10 @@ impl<'a> View<'a> {
             event: self.failure.0,
         };
         if let Some(read) = read.filter(|&read| self.place(read).line == step.place.line) {
-            step.effect = format!("{}, fails", self.effect(read));
+            // Which pointer it was says nothing.
+            if self.value(read).is_some_and(|value| value != "a pointer") {
+                step.effect = format!("{}, fails", self.effect(read));
+            }
             step.access = self.event(read).kind.name().to_owned();
             step.location = self.run.location(self.event(read).location).to_owned();
             step.event = read.0;
