@@ -1,5 +1,5 @@
 //! Two dependencies in opposite directions between the same two threads, on different locations: what
-//! Test Procedure III looks for ([locon], Algorithm 3), at loop precision.
+//! Test Procedure III looks for (LOCON, Algorithm 3), at loop precision.
 //!
 //! Loops are told apart by what runs again: if one thread repeats an end of a dependency between the two,
 //! they belong to different iterations and are no couple. A window over each thread's dependencies

@@ -1,4 +1,4 @@
-//! Access pairs after Wang et al., "Localization of Concurrency Bugs Using Shared Memory Access Pairs" ([locon]).
+//! Access pairs after Wang et al., "Localization of Concurrency Bugs Using Shared Memory Access Pairs" (LOCON).
 //!
 //! [`RunPairs`] is what one run contributes; [`PairCounts`] is what a corpus knows of its passing runs, and
 //! taking one run in or out costs only that run. [`procedure_one()`](procedure_one::procedure_one) finds pairs that only the failing run

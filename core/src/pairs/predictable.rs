@@ -1,4 +1,4 @@
-//! Predictable pairs ([locon], Section 4.1 and Figure 3).
+//! Predictable pairs (LOCON, Section 4.1 and Figure 3).
 //!
 //! A pair is predictable by another when the other's presence implies its own: with `h1` before `h2` in
 //! one thread and `t2` before `t1` in the other, `h2 -> t2` forces `h1 -> t1`. If the inner pair were the bug, its

@@ -1,4 +1,4 @@
-//! Test Procedure I ([locon], Algorithm 1): pairs that only the failing run has.
+//! Test Procedure I (LOCON, Algorithm 1): pairs that only the failing run has.
 
 use super::{
     collect::{RunPairs, SeenPair},

@@ -1,4 +1,4 @@
-//! Test Procedure III ([locon], Algorithm 3): pairs that passing runs have too, but never as a couple.
+//! Test Procedure III (LOCON, Algorithm 3): pairs that passing runs have too, but never as a couple.
 
 use super::{
     collect::access_key,

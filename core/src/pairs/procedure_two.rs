@@ -1,4 +1,4 @@
-//! Test Procedure II ([locon], Algorithm 2): pairs that are missing in the failing run.
+//! Test Procedure II (LOCON, Algorithm 2): pairs that are missing in the failing run.
 
 use super::{
     collect::RunPairs,

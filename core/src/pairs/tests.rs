@@ -1,4 +1,4 @@
-//! The figures and scenarios of [locon] as traces, and the incremental state against a fresh one.
+//! The figures and scenarios of LOCON as traces, and the incremental state against a fresh one.
 
 use super::*;
 use crate::{

@@ -1,5 +1,5 @@
 //! Unserializable triples: two accesses of one thread to a location with an access of another thread
-//! in between that no serial order explains (Table 1 of [locon], rows 4 to 7).
+//! in between that no serial order explains (Table 1 of LOCON, rows 4 to 7).
 
 use crate::orders::Accesses;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run};
