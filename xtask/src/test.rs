@@ -20,6 +20,17 @@ pub fn run(answer: Answer) -> Result<()> {
         "-D",
         "warnings",
     ]))?;
+    // What the runtime defines for the program is compiled only for it.
+    shell_run(cargo(&[
+        "clippy",
+        "--package",
+        "unsnarl-runtime",
+        "--features",
+        "interpose",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
     gate::run()?;
     codegen(true)?;
     shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
