@@ -5,5 +5,6 @@ mod build_systems;
 mod determinism;
 mod editor;
 mod pages;
+mod primitives;
 mod programs;
 mod unusual;

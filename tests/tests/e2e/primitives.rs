@@ -1,0 +1,61 @@
+//! Programs that use every primitive the runtime stands for, under every strategy: each passes in every
+//! order, and each of its runs can be repeated.
+
+use anyhow::{Context, Result};
+use std::{fs, path::Path};
+use unsnarl_e2e::{Compiler, Workspace, program::compile};
+
+const STRATEGIES: [&str; 3] = ["random", "pct", "sequential"];
+
+fn check(source: &str, compiler: Compiler) -> Result<()> {
+    let workspace = Workspace::new()?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+    let text = fs::read_to_string(folder.join(source))?;
+    workspace.write(source, &text)?;
+    compile(&workspace, Path::new(source), "primitives", compiler)?;
+    for strategy in STRATEGIES {
+        let words = [
+            "record",
+            "-n",
+            "40",
+            "--seed",
+            "3",
+            "--strategy",
+            strategy,
+            "--",
+        ];
+        let words: Vec<&str> = words.into_iter().chain(["./primitives"]).collect();
+        workspace.unsnarl(&words)?.exits(0)?;
+    }
+    let runs = workspace.runs_that("passed")?;
+    let last = runs.last().context("no run was kept")?;
+    workspace
+        .unsnarl(&["replay", &workspace.run_path(last), "-n", "10"])?
+        .exits(0)?;
+    Ok(())
+}
+
+macro_rules! checks {
+    ($($name:ident: $source:literal;)*) => {$(
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn gcc() -> Result<()> {
+                check($source, Compiler::Gcc)
+            }
+
+            #[test]
+            fn clang() -> Result<()> {
+                check($source, Compiler::Clang)
+            }
+        }
+    )*};
+}
+
+checks! {
+    posix: "primitives.c";
+    c11: "c11_threads.c";
+    cpp: "cpp_library.cpp";
+    input_and_output: "blocking_calls.c";
+}
