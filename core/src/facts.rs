@@ -72,7 +72,19 @@ pub fn variable(run: &Run, event: &Event) -> String {
         return expression(text, path, event.kind.writes())
             .unwrap_or_else(|| heap_block(rest, path));
     }
-    without_function(run, stack_variable(name)).to_owned()
+    own_part(without_function(run, stack_variable(name))).to_owned()
+}
+
+/// What the program's own source calls it: the C++ library's internal members (`_M_start`) are cut off.
+pub fn own_part(name: &str) -> &str {
+    let inside = ["._M_", "->_M_"]
+        .iter()
+        .filter_map(|mark| name.find(mark))
+        .min();
+    match inside.and_then(|end| name.get(..end)) {
+        Some(own) if !own.is_empty() => own,
+        _ => name,
+    }
 }
 
 /// Does the text name the variable or one that it is part of? `log.text[3]` is mentioned by `log.text`, not by

@@ -39,7 +39,9 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
         draft.step(pointer, "");
     }
     draft.step(free, "too early");
-    draft.step(used, "after it was freed");
+    if view.event(used).kind != EventKind::Failure {
+        draft.step(used, "after it was freed");
+    }
     draft.mark(free, Role::Cause);
     draft.mark(used, Role::Interference);
     draft.fail();

@@ -80,6 +80,9 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
             .filter(|one| !is_half(one, &couples)),
     );
     found.extend(couples);
+    if found.is_empty() {
+        found = seldom(view);
+    }
     found.sort_by_key(|candidate| (candidate.cost, candidate.at, rows(view, &candidate.story)));
     found
 }
@@ -212,11 +215,20 @@ fn harmless(view: &View, triple: &Triple, runs: u32) -> u32 {
     }
 }
 
-/// When a block was freed twice, an interruption in that block is most likely in its count of users.
+/// When a block was freed twice, an interruption in that block, or of what the thread looked at just before,
+/// is most likely in the count of its users.
 fn freed_twice(view: &View, triple: &Triple) -> u32 {
+    const JUST_BEFORE: usize = 8;
     let block = |location| crate::facts::block(view.run.location(location));
     let twice = view.summary.failure_kind == Some(FailureKind::DoubleFree);
-    if twice && block(triple.location) == block(view.event(view.failure).location) {
+    let rows = view.rows.before(view.thread(view.failure), view.failure);
+    let looked_at = rows
+        .iter()
+        .rev()
+        .take(JUST_BEFORE)
+        .any(|row| *row == triple.second);
+    let same = block(triple.location) == block(view.event(view.failure).location);
+    if twice && (same || looked_at) {
         2 * NOT_NEW
     } else {
         0
@@ -367,6 +379,37 @@ fn missing(view: &View) -> Vec<Candidate> {
             if pair.partner.is_some() { 4 } else { 2 },
             true,
         )
+    });
+    stories.collect()
+}
+
+/// When nothing else is found: reads of the failure before which only some passing runs have the write. It
+/// may be that the others passed for another reason.
+fn seldom(view: &View) -> Vec<Candidate> {
+    const NEVER_SURE: u32 = 60;
+    let counts = view.corpus.counts();
+    let mut readers: FxHashMap<AccessKey, EventId> = FxHashMap::default();
+    let rows = view
+        .run
+        .events
+        .iter()
+        .filter(|(_, event)| event.kind.reads());
+    let near = rows.filter(|(row, _)| distance(view, &[*row]) < UNRELATED);
+    for (row, _) in near {
+        readers.insert(view.key(row), row);
+    }
+    let pairs = counts.pairs().filter_map(|(original, _)| {
+        let reader = *readers.get(&original.tail)?;
+        let writes = counts.site(original.head)?.class != crate::pairs::AccessClass::Read;
+        let fits = writes
+            && same_variable(view, original, reader)
+            && view.pairs().find(original).is_none()
+            && !ran(view, original, reader);
+        fits.then_some((original, reader))
+    });
+    let stories = pairs.map(|(original, reader)| {
+        let story = Story::Missing { original, reader };
+        candidate(view, story, &[reader], NEVER_SURE, false)
     });
     stories.collect()
 }

@@ -9,7 +9,7 @@ use crate::{
     pairs::{AccessClass, AccessKey, RunPairs},
 };
 use std::sync::Arc;
-use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, FailureKind, LocationId, Run, ThreadId};
 
 /// A failing run and its orders, in its corpus.
 pub(super) struct View<'a> {
@@ -260,7 +260,9 @@ impl<'a> View<'a> {
         };
         if let Some(read) = read.filter(|&read| self.place(read).line == step.place.line) {
             // Which pointer it was says nothing.
-            if self.value(read).is_some_and(|value| value != "a pointer") {
+            if self.summary.failure_kind == Some(FailureKind::DoubleFree) {
+                step.effect = "frees it again, fails".to_owned();
+            } else if self.value(read).is_some_and(|value| value != "a pointer") {
                 step.effect = format!("{}, fails", self.effect(read));
             }
             step.access = self.event(read).kind.name().to_owned();
