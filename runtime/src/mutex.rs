@@ -115,18 +115,18 @@ pub fn ready_at(object: usize, pc: u64) -> Option<&'static Thread> {
     Some(this)
 }
 
-/// Calls the library's lock function and logs whether it got the lock.
-fn free_lock(
+/// Calls the library's own function on a lock of this type and logs `kind`, or that it did not get the lock.
+pub fn through_library(
     this: Option<&Thread>,
     lock: usize,
+    (kind, of): (RecordKind, LockType),
     pc: u64,
-    of: LockType,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(this) = this else { return call() };
     let result = unrecorded(this, call);
     let kind = if result == 0 {
-        RecordKind::Lock
+        kind
     } else {
         RecordKind::TryFailed
     };
@@ -134,15 +134,16 @@ fn free_lock(
     result
 }
 
+const MUTEX: (RecordKind, LockType) = (RecordKind::Lock, LockType::Mutex);
+const SPIN: (RecordKind, LockType) = (RecordKind::Lock, LockType::Spin);
+
 pub unsafe extern "C-unwind" fn lock(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_lock", fn(usize) -> c_int);
     match ready_at(mutex, pc) {
         // SAFETY: the program's own call.
         Some(this) if controlled() => unsafe { lock_until(this, mutex, 0, pc) },
         // SAFETY: the program's own call.
-        this => free_lock(this, mutex, pc, LockType::Mutex, || unsafe {
-            library(mutex)
-        }),
+        this => through_library(this, mutex, MUTEX, pc, || unsafe { library(mutex) }),
     }
 }
 
@@ -159,9 +160,7 @@ pub unsafe extern "C-unwind" fn timed_lock(
         // SAFETY: the program's own call.
         Some(this) if controlled() => unsafe { lock_until(this, mutex, time::deadline(until), pc) },
         // SAFETY: the program's own call.
-        this => free_lock(this, mutex, pc, LockType::Mutex, || unsafe {
-            library(mutex, until)
-        }),
+        this => through_library(this, mutex, MUTEX, pc, || unsafe { library(mutex, until) }),
     }
 }
 
@@ -178,7 +177,7 @@ unsafe extern "C-unwind" fn clock_lock(
     match ready_at(mutex, pc) {
         // SAFETY: the program's own call.
         Some(this) if controlled() => unsafe { lock_until(this, mutex, time::deadline(until), pc) },
-        this => free_lock(this, mutex, pc, LockType::Mutex, || {
+        this => through_library(this, mutex, MUTEX, pc, || {
             // SAFETY: the program's own call.
             unsafe { library(mutex, clock, until) }
         }),
@@ -214,9 +213,7 @@ pub unsafe extern "C-unwind" fn try_lock(mutex: usize, pc: u64) -> c_int {
             }
         }
         // SAFETY: the program's own call.
-        this => free_lock(this, mutex, pc, LockType::Mutex, || unsafe {
-            library(mutex)
-        }),
+        this => through_library(this, mutex, MUTEX, pc, || unsafe { library(mutex) }),
     }
 }
 
@@ -292,7 +289,7 @@ unsafe extern "C-unwind" fn spin_lock(lock: usize, pc: u64) -> c_int {
             0
         }
         // SAFETY: the program's own call.
-        this => free_lock(this, lock, pc, LockType::Spin, || unsafe { library(lock) }),
+        this => through_library(this, lock, SPIN, pc, || unsafe { library(lock) }),
     }
 }
 
@@ -307,7 +304,7 @@ unsafe extern "C-unwind" fn spin_try_lock(lock: usize, pc: u64) -> c_int {
             }
         }
         // SAFETY: the program's own call.
-        this => free_lock(this, lock, pc, LockType::Spin, || unsafe { library(lock) }),
+        this => through_library(this, lock, SPIN, pc, || unsafe { library(lock) }),
     }
 }
 

@@ -3,11 +3,11 @@
 use crate::{
     entry::entry,
     log,
-    mutex::{self, ready_at},
+    mutex::{self, ready_at, through_library},
     objects,
     real::real,
     scheduler,
-    state::{Thread, Wait, controlled, unrecorded},
+    state::{Thread, Wait, controlled},
     time,
 };
 use core::ffi::c_int;
@@ -43,31 +43,8 @@ fn take_shared(this: &Thread, lock: usize, pc: u64) {
     );
 }
 
-fn free_lock(
-    this: Option<&Thread>,
-    lock: usize,
-    kind: RecordKind,
-    pc: u64,
-    call: impl FnOnce() -> c_int,
-) -> c_int {
-    let Some(this) = this else { return call() };
-    let result = unrecorded(this, call);
-    let kind = if result == 0 {
-        kind
-    } else {
-        RecordKind::TryFailed
-    };
-    log::push(
-        this,
-        kind,
-        0,
-        LockType::ReadWrite as u32,
-        pc,
-        lock as u64,
-        0,
-    );
-    result
-}
+const SHARED: (RecordKind, LockType) = (RecordKind::SharedLock, LockType::ReadWrite);
+const EXCLUSIVE: (RecordKind, LockType) = (RecordKind::Lock, LockType::ReadWrite);
 
 fn status(taken: bool, otherwise: c_int) -> c_int {
     if taken { 0 } else { otherwise }
@@ -78,9 +55,7 @@ unsafe extern "C-unwind" fn read_lock(lock: usize, pc: u64) -> c_int {
     match ready_at(lock, pc) {
         Some(this) if controlled() => status(acquire_shared(this, lock, 0, pc), libc::ETIMEDOUT),
         // SAFETY: the program's own call.
-        this => free_lock(this, lock, RecordKind::SharedLock, pc, || unsafe {
-            library(lock)
-        }),
+        this => through_library(this, lock, SHARED, pc, || unsafe { library(lock) }),
     }
 }
 
@@ -99,7 +74,7 @@ unsafe extern "C-unwind" fn timed_read_lock(
             let deadline = unsafe { time::deadline(until) };
             status(acquire_shared(this, lock, deadline, pc), libc::ETIMEDOUT)
         }
-        this => free_lock(this, lock, RecordKind::SharedLock, pc, || {
+        this => through_library(this, lock, SHARED, pc, || {
             // SAFETY: the program's own call.
             unsafe { library(lock, until) }
         }),
@@ -119,9 +94,7 @@ unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
             0
         }
         // SAFETY: the program's own call.
-        this => free_lock(this, lock, RecordKind::SharedLock, pc, || unsafe {
-            library(lock)
-        }),
+        this => through_library(this, lock, SHARED, pc, || unsafe { library(lock) }),
     }
 }
 
@@ -133,9 +106,7 @@ unsafe extern "C-unwind" fn write_lock(lock: usize, pc: u64) -> c_int {
             status(taken, libc::ETIMEDOUT)
         }
         // SAFETY: the program's own call.
-        this => free_lock(this, lock, RecordKind::Lock, pc, || unsafe {
-            library(lock)
-        }),
+        this => through_library(this, lock, EXCLUSIVE, pc, || unsafe { library(lock) }),
     }
 }
 
@@ -155,7 +126,7 @@ unsafe extern "C-unwind" fn timed_write_lock(
             let taken = mutex::acquire(this, lock, deadline, pc, LockType::ReadWrite);
             status(taken, libc::ETIMEDOUT)
         }
-        this => free_lock(this, lock, RecordKind::Lock, pc, || {
+        this => through_library(this, lock, EXCLUSIVE, pc, || {
             // SAFETY: the program's own call.
             unsafe { library(lock, until) }
         }),
@@ -170,9 +141,7 @@ unsafe extern "C-unwind" fn try_write_lock(lock: usize, pc: u64) -> c_int {
             libc::EBUSY,
         ),
         // SAFETY: the program's own call.
-        this => free_lock(this, lock, RecordKind::Lock, pc, || unsafe {
-            library(lock)
-        }),
+        this => through_library(this, lock, EXCLUSIVE, pc, || unsafe { library(lock) }),
     }
 }
 

@@ -36,7 +36,7 @@ impl fmt::Display for Schedule {
 pub struct ScheduleError(pub String);
 
 /// Choices that one text may stand for: a guard against `0*99999999999`.
-const MAX_CHOICES: usize = 1 << 28;
+const MAX_CHOICES: usize = 1 << 26;
 
 impl FromStr for Schedule {
     type Err = ScheduleError;
