@@ -84,7 +84,7 @@ impl<'v, 'a> Draft<'v, 'a> {
 
     /// Adds the step in which the run fails: to the step that is the failing read, or as its own.
     pub fn fail(&mut self) {
-        let Some(step) = self.view.failure_step() else {
+        let Some(step) = self.view.failure_step(&self.explanation.steps) else {
             return;
         };
         if step.event == self.view.failure.0

@@ -239,16 +239,29 @@ impl<'a> View<'a> {
         self.summary.failure.clone().unwrap_or_else(unknown)
     }
 
-    /// The read in which the failure shows: of the failing thread, nearest to it, on its line.
-    pub fn failing_read(&self) -> Option<EventId> {
-        self.slice.nearest()
+    /// The read in which the failure shows: of the failing thread, nearest to it, on its line. Where the
+    /// line reads several variables, one that the steps `told` so far are about.
+    fn failing_read(&self, told: &[Step]) -> Option<EventId> {
+        const ON_A_LINE: usize = 8;
+        let nearest = self.slice.nearest()?;
+        let line = self.place(nearest).line;
+        let before = self.rows.before(self.failed?, self.failure).iter().rev();
+        let mut on_line = before
+            .take(ON_A_LINE)
+            .copied()
+            .filter(|&row| self.event(row).kind.reads() && self.place(row).line == line);
+        let is_told = |row: &EventId| {
+            let location = self.run.location(self.event(*row).location);
+            told.iter().any(|step| step.location == location)
+        };
+        on_line.find(is_told).or(Some(nearest))
     }
 
     /// The step in which the run fails, merged with `last` when that is the failing read.
-    pub fn failure_step(&self) -> Option<Step> {
+    pub fn failure_step(&self, told: &[Step]) -> Option<Step> {
         let thread = self.failed?;
         let place = self.failure_place().site?;
-        let read = self.failing_read();
+        let read = self.failing_read(told);
         let mut step = Step {
             thread: facts::thread_name(&self.run, thread),
             place,
