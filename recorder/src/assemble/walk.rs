@@ -432,7 +432,9 @@ impl<'a> Walk<'a> {
                     ..draft
                 });
             }
-            Some(WaitsFor::Nothing | WaitsFor::Time | WaitsFor::Io) | None => self.drafts.push(draft),
+            Some(WaitsFor::Nothing | WaitsFor::Time | WaitsFor::Io) | None => {
+                self.drafts.push(draft)
+            }
             Some(_) => self.object(record, RecordKind::Blocked, draft, by),
         }
     }
