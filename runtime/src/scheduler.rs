@@ -375,7 +375,6 @@ fn replayed_pick(count: usize, number_of: &impl Fn(usize) -> u16) -> Option<usiz
 }
 
 fn hand_over(this: &Thread, next: u16) {
-    debug_assert!(this.pending_count.get() == 0 || this.ended.get());
     log::resolve(this);
     let switches = &header().switches;
     switches.store(switches.load(Relaxed) + 1, Relaxed);

@@ -257,6 +257,16 @@ impl<'a> View<'a> {
         on_line.find(is_told).or(Some(nearest))
     }
 
+    /// `reads 300`; with its name when it is of another variable than the steps before are about, so that
+    /// the value is not taken for theirs.
+    fn read_in_words(&self, read: EventId, told: &[Step]) -> String {
+        let location = self.run.location(self.event(read).location);
+        if told.is_empty() || told.iter().any(|step| step.location == location) {
+            return self.effect(read);
+        }
+        format!("reads {}{}", self.variable(read), self.equals(read))
+    }
+
     /// The step in which the run fails, merged with `last` when that is the failing read.
     pub fn failure_step(&self, told: &[Step]) -> Option<Step> {
         let thread = self.failed?;
@@ -276,7 +286,7 @@ impl<'a> View<'a> {
             if self.summary.failure_kind == Some(FailureKind::DoubleFree) {
                 step.effect = "frees it again, fails".to_owned();
             } else if self.value(read).is_some_and(|value| value != "a pointer") {
-                step.effect = format!("{}, fails", self.effect(read));
+                step.effect = format!("{}, fails", self.read_in_words(read, told));
             }
             step.access = self.event(read).kind.name().to_owned();
             step.location = self.run.location(self.event(read).location).to_owned();
