@@ -21,7 +21,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Layout version; changes with every change of a struct or constant in this module.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Environment variable that holds the number of the file descriptor of the log.
 pub const FD_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD";
 /// Bytes reserved for the [`Header`].
