@@ -2,7 +2,9 @@
 
 use crate::{
     entry::entry,
-    log, scheduler,
+    log,
+    next::Next,
+    scheduler,
     state::{Thread, controlled, recording},
 };
 use core::sync::atomic::{
@@ -36,7 +38,8 @@ unsafe fn read(addr: *const u8, pc: u64, size: u32, flags: u8) {
     let Some(this) = recording() else { return };
     log::resolve(this);
     if controlled() {
-        scheduler::before_access(this, false);
+        let next = Next::access(RecordKind::Read, pc, addr, size);
+        scheduler::before_access(this, next, false);
     }
     // SAFETY: the program reads it next.
     let value = unsafe { sample_for(this, addr, size, pc) };
@@ -56,10 +59,11 @@ unsafe fn write(addr: *const u8, pc: u64, size: u32, flags: u8) {
     let Some(this) = recording() else { return };
     log::resolve(this);
     if controlled() {
+        let next = Next::access(RecordKind::Write, pc, addr, size);
         if is_near_stack(addr) {
-            scheduler::before_own_write(this);
+            scheduler::before_own_write(this, next);
         } else {
-            scheduler::before_access(this, true);
+            scheduler::before_access(this, next, true);
         }
     }
     announce(this, addr, pc, size, flags);
@@ -114,7 +118,7 @@ unsafe extern "C" fn read_range(addr: *const u8, bytes: usize, pc: u64) {
         return;
     }
     if controlled() {
-        scheduler::before_access(this, false);
+        scheduler::before_access(this, Next::range(false, pc, addr, bytes), false);
     }
     // SAFETY: the program reads these bytes next.
     unsafe { log_read(this, addr, bytes, pc) };
@@ -127,7 +131,7 @@ unsafe extern "C" fn write_range(addr: *const u8, bytes: usize, pc: u64) {
         return;
     }
     if controlled() {
-        scheduler::before_access(this, true);
+        scheduler::before_access(this, Next::range(true, pc, addr, bytes), true);
     }
     log_write(this, addr, bytes, pc);
 }
@@ -207,7 +211,8 @@ unsafe extern "C" fn vptr_update(addr: *const *const u8, value: *const u8, pc: u
     let Some(this) = recording() else { return };
     log::resolve(this);
     if controlled() {
-        scheduler::before_access(this, true);
+        let next = Next::access(RecordKind::Write, pc, addr.cast(), 8);
+        scheduler::before_access(this, next, true);
     }
     log::push(
         this,

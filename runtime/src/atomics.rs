@@ -4,7 +4,9 @@
 //! whatever order the source asks for; the order is logged as written.
 
 use crate::{
-    log, scheduler,
+    log,
+    next::Next,
+    scheduler,
     state::{Thread, controlled, recording},
 };
 use core::{
@@ -19,11 +21,11 @@ use unsnarl_trace::raw::{RecordKind, flag};
 
 /// The calling thread, ready for an atomic step.
 #[inline(always)]
-fn ready(changes: bool) -> Option<&'static Thread> {
+fn ready(next: Next, changes: bool) -> Option<&'static Thread> {
     let this = recording()?;
     log::resolve(this);
     if controlled() {
-        scheduler::before_access(this, changes);
+        scheduler::before_access(this, next, changes);
     }
     Some(this)
 }
@@ -49,6 +51,12 @@ struct Place {
     size: u32,
     pc: u64,
     order: c_int,
+}
+
+impl Place {
+    fn next(&self, kind: RecordKind) -> Next {
+        Next::access(kind, self.pc, self.addr as *const u8, self.size)
+    }
 }
 
 fn log_one(this: Option<&Thread>, kind: RecordKind, place: &Place, value: u64) {
@@ -96,15 +104,11 @@ macro_rules! atomics {
             }
 
             pub unsafe extern "C" fn load(atomic: *const $atomic, order: c_int, pc: u64) -> $int {
-                let this = ready(false);
+                let place = place(atomic, order, pc);
+                let this = ready(place.next(RecordKind::AtomicRead), false);
                 // SAFETY: the program's own operation.
                 let value = on_behalf(this, pc, || unsafe { (*atomic).load(SeqCst) });
-                log_one(
-                    this,
-                    RecordKind::AtomicRead,
-                    &place(atomic, order, pc),
-                    value as u64,
-                );
+                log_one(this, RecordKind::AtomicRead, &place, value as u64);
                 value
             }
 
@@ -114,15 +118,11 @@ macro_rules! atomics {
                 order: c_int,
                 pc: u64,
             ) {
-                let this = ready(true);
+                let place = place(atomic, order, pc);
+                let this = ready(place.next(RecordKind::AtomicWrite), true);
                 // SAFETY: the program's own operation.
                 on_behalf(this, pc, || unsafe { (*atomic).store(value, SeqCst) });
-                log_one(
-                    this,
-                    RecordKind::AtomicWrite,
-                    &place(atomic, order, pc),
-                    value as u64,
-                );
+                log_one(this, RecordKind::AtomicWrite, &place, value as u64);
             }
 
             /// A read-modify-write that always succeeds: `OPERATION` counts exchange, add, sub, and,
@@ -133,7 +133,8 @@ macro_rules! atomics {
                 order: c_int,
                 pc: u64,
             ) -> $int {
-                let this = ready(true);
+                let place = place(atomic, order, pc);
+                let this = ready(place.next(RecordKind::Rmw), true);
                 let (old, new) = on_behalf(this, pc, || {
                     // SAFETY: the program's own operation.
                     let atomic = unsafe { &*atomic };
@@ -157,7 +158,7 @@ macro_rules! atomics {
                     };
                     (old, change(old))
                 });
-                log_rmw(this, &place(atomic, order, pc), old as u64, new as u64);
+                log_rmw(this, &place, old as u64, new as u64);
                 old
             }
 
@@ -169,18 +170,18 @@ macro_rules! atomics {
                 pc: u64,
             ) -> Result<$int, $int> {
                 let this = recording();
+                let place = place(atomic, order, pc);
                 if let Some(this) = this {
                     log::resolve(this);
                     if controlled() {
                         // A loop of failing attempts spins.
-                        scheduler::count_idle(this);
+                        scheduler::count_idle(this, place.next(RecordKind::Rmw));
                     }
                 }
                 // SAFETY: the program's own operation.
                 let result = on_behalf(this, pc, || unsafe {
                     (*atomic).compare_exchange(expected, wanted, SeqCst, SeqCst)
                 });
-                let place = place(atomic, order, pc);
                 match result {
                     Ok(old) => {
                         if let Some(this) = this {
@@ -266,14 +267,14 @@ atomics!(of64, u64, AtomicU64, 8;
     __tsan_atomic64_compare_exchange_weak __tsan_atomic64_compare_exchange_val);
 
 unsafe extern "C" fn thread_fence(order: c_int, pc: u64) {
-    let this = ready(true);
-    fence(SeqCst);
     let place = Place {
         addr: 0,
         size: 0,
         pc,
         order,
     };
+    let this = ready(place.next(RecordKind::Fence), true);
+    fence(SeqCst);
     log_one(this, RecordKind::Fence, &place, order as u64);
 }
 

@@ -4,6 +4,7 @@ use crate::{
     entry::entry,
     log,
     mutex::ready_at,
+    next::Next,
     objects,
     real::real,
     scheduler,
@@ -42,17 +43,18 @@ unsafe extern "C-unwind" fn wait(barrier: usize, pc: u64) -> c_int {
 }
 
 fn arrive(this: &Thread, barrier: usize, pc: u64) -> c_int {
-    scheduler::decide(this);
+    scheduler::decide(this, Next::of(RecordKind::BarrierArrive, pc, barrier));
     log::sync(this, RecordKind::BarrierArrive, pc, barrier, 0);
     let object = objects::at(barrier);
     object.arrived.set(object.arrived.get() + 1);
+    let leave = Next::of(RecordKind::BarrierLeave, pc, barrier);
     let last = object.arrived.get() >= object.value.get();
     if last {
         object.arrived.set(0);
         release_waiters(barrier);
-        scheduler::decide(this);
+        scheduler::decide(this, leave);
     } else {
-        scheduler::block(this, pc, Wait::Barrier(barrier), 0);
+        scheduler::block(this, leave, Wait::Barrier(barrier), 0);
     }
     log::sync(this, RecordKind::BarrierLeave, pc, barrier, 0);
     if last { SERIAL_THREAD } else { 0 }

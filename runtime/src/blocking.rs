@@ -7,6 +7,7 @@ use crate::{
     access,
     entry::entry,
     mutex::ready,
+    next::Next,
     real::real,
     scheduler,
     state::{SHARED, Thread, Wait, controlled, live_threads, thread, unrecorded},
@@ -14,6 +15,7 @@ use crate::{
 };
 use core::ffi::{c_int, c_short, c_void};
 use libc::{POLLIN, POLLOUT, pollfd};
+use unsnarl_trace::raw::RecordKind;
 
 /// Most descriptors of one call that are waited for by the scheduler; beyond, the call keeps the turn.
 const MOST: usize = 64;
@@ -103,8 +105,8 @@ fn waits_in_kernel(descriptor: c_int) -> bool {
 }
 
 /// Before a call on `descriptor`: lets others run, and goes on once the call would not wait.
-fn until_ready(this: &Thread, descriptor: c_int, events: c_short, pc: u64) {
-    scheduler::decide(this);
+fn until_ready(this: &Thread, descriptor: c_int, events: c_short, next: Next) {
+    scheduler::decide(this, next);
     threads::act_on_cancel(this);
     if !waits_in_kernel(descriptor) {
         return;
@@ -114,7 +116,7 @@ fn until_ready(this: &Thread, descriptor: c_int, events: c_short, pc: u64) {
         _ => Wait::Output(descriptor),
     };
     while !is_ready(descriptor, events) {
-        scheduler::block(this, pc, wish, 0);
+        scheduler::block(this, next, wish, 0);
         threads::act_on_cancel(this);
     }
 }
@@ -123,7 +125,7 @@ fn until_ready(this: &Thread, descriptor: c_int, events: c_short, pc: u64) {
 fn input(descriptor: c_int, buffer: *mut u8, pc: u64, call: impl FnOnce() -> isize) -> isize {
     let Some(this) = ready(pc) else { return call() };
     if controlled() {
-        until_ready(this, descriptor, POLLIN, pc);
+        until_ready(this, descriptor, POLLIN, Next::range(true, pc, buffer, 0));
     }
     let read = unrecorded(this, call);
     if read > 0 && !buffer.is_null() {
@@ -142,7 +144,8 @@ fn output(
 ) -> isize {
     let Some(this) = ready(pc) else { return call() };
     if controlled() {
-        until_ready(this, descriptor, POLLOUT, pc);
+        let next = Next::range(false, pc, buffer, bytes);
+        until_ready(this, descriptor, POLLOUT, next);
     }
     if bytes > 0 && !buffer.is_null() {
         // SAFETY: the program hands these bytes to the kernel, which reads them next.
@@ -259,14 +262,14 @@ fn ask_until(
     pc: u64,
     ask: impl Fn() -> c_int,
 ) -> c_int {
-    scheduler::count_idle(this);
+    scheduler::count_idle(this, Next::NOTHING);
     let deadline = time_after(milliseconds);
     loop {
         let answer = unrecorded(this, &ask);
         if answer != 0 || milliseconds == 0 {
             return answer;
         }
-        let in_time = scheduler::block(this, pc, wish, deadline);
+        let in_time = scheduler::block(this, Next::of(RecordKind::Yield, pc, 0), wish, deadline);
         threads::act_on_cancel(this);
         if !in_time {
             return unrecorded(this, &ask);

@@ -4,6 +4,7 @@ use crate::{
     entry::entry,
     log,
     mutex::{self, ready_at},
+    next::Next,
     objects,
     real::real,
     scheduler,
@@ -23,7 +24,7 @@ const SPURIOUS_IN_16: u64 = 1;
 
 /// Waits in controlled mode; false when the time was over.
 pub fn wait_until(this: &Thread, condition: usize, lock: usize, deadline: u64, pc: u64) -> bool {
-    scheduler::decide(this);
+    scheduler::decide(this, Next::of(RecordKind::Wait, pc, condition));
     threads::act_on_cancel(this);
     log::sync(this, RecordKind::Wait, pc, condition, 0);
     let depth = objects::at(lock).depth.get();
@@ -36,7 +37,8 @@ pub fn wait_until(this: &Thread, condition: usize, lock: usize, deadline: u64, p
             mutex: lock,
         },
     };
-    let in_time = scheduler::block(this, pc, wish, deadline);
+    let next = Next::of(RecordKind::Lock, pc, lock);
+    let in_time = scheduler::block(this, next, wish, deadline);
     mutex::take(this, lock, pc, LockType::Mutex);
     objects::at(lock).depth.set(depth.max(1));
     let how = match (spurious, in_time) {
@@ -173,13 +175,13 @@ unsafe extern "C-unwind" fn clock_wait(
 
 /// Signal or broadcast in controlled mode.
 pub fn notify(this: &Thread, condition: usize, all: bool, pc: u64) {
-    scheduler::decide(this);
-    let woken = wake(condition, all);
     let kind = if all {
         RecordKind::Broadcast
     } else {
         RecordKind::Signal
     };
+    scheduler::decide(this, Next::of(kind, pc, condition));
+    let woken = wake(condition, all);
     log::sync(this, kind, pc, condition, woken);
 }
 

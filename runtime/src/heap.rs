@@ -5,7 +5,9 @@
 use crate::{
     access,
     entry::{entry, passing},
-    failure, log, memory, modules, scheduler,
+    failure, log, memory, modules,
+    next::Next,
+    scheduler,
     state::{Thread, controlled, recording, unrecorded},
 };
 use core::{
@@ -199,7 +201,11 @@ unsafe extern "C" fn on_free(block: *mut c_void, pc: u64) {
     match ready(pc) {
         Some((this, pc)) if controlled() => {
             if !modules::is_cpp_library(pc) {
-                scheduler::before_access(this, true);
+                scheduler::before_access(
+                    this,
+                    Next::of(RecordKind::Free, pc, block as usize),
+                    true,
+                );
             }
             // SAFETY: the program's own call.
             unsafe { give_back(this, block, pc) };
@@ -240,7 +246,7 @@ unsafe extern "C" fn on_realloc(block: *mut c_void, bytes: usize, pc: u64) -> *m
 /// # Safety
 /// As `realloc` with a block that is not null.
 unsafe fn move_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) -> *mut c_void {
-    scheduler::before_access(this, true);
+    scheduler::before_access(this, Next::of(RecordKind::Free, pc, block as usize), true);
     if QUARANTINE.holds(block as usize) {
         failure::double_free(this, pc, block as usize);
     }

@@ -51,6 +51,8 @@ mod modules;
 #[cfg(feature = "interpose")]
 mod mutex;
 #[cfg(feature = "interpose")]
+mod next;
+#[cfg(feature = "interpose")]
 mod objects;
 #[cfg(feature = "interpose")]
 mod once;

@@ -6,7 +6,9 @@
 use crate::{
     access,
     entry::entry,
-    log, modules, scheduler,
+    log, modules,
+    next::Next,
+    scheduler,
     state::{Thread, controlled, recording},
 };
 use core::{
@@ -99,7 +101,11 @@ fn ready(changes: bool, pc: u64) -> Option<&'static Thread> {
     }
     log::resolve(this);
     if controlled() && !modules::is_cpp_library(pc) {
-        scheduler::before_access(this, changes);
+        scheduler::before_access(
+            this,
+            Next::range(changes, pc, core::ptr::null(), 0),
+            changes,
+        );
     }
     Some(this)
 }

@@ -4,6 +4,7 @@ use crate::{
     access,
     entry::entry,
     log, modules,
+    next::Next,
     objects::{self, Object},
     real::real,
     scheduler,
@@ -48,10 +49,11 @@ fn note_wait(this: &Thread, object: &Object, lock: usize, pc: u64) {
 
 /// Waits for the lock and takes it; false when the time is over.
 pub fn acquire(this: &Thread, lock: usize, deadline: u64, pc: u64, of: LockType) -> bool {
-    scheduler::decide(this);
+    let next = Next::of(RecordKind::Lock, pc, lock);
+    scheduler::decide(this, next);
     note_wait(this, objects::at(lock), lock, pc);
     while !objects::at(lock).is_free_for_writing() {
-        if !scheduler::block(this, pc, Wait::Lock(lock), deadline) {
+        if !scheduler::block(this, next, Wait::Lock(lock), deadline) {
             log::sync(this, RecordKind::TryFailed, pc, lock, 0);
             return false;
         }
@@ -186,7 +188,7 @@ unsafe extern "C-unwind" fn clock_lock(
 
 /// One attempt; `busy` is what the program is told when it fails.
 pub fn attempt(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
-    scheduler::count_idle(this);
+    scheduler::count_idle(this, Next::of(RecordKind::Lock, pc, lock));
     if !objects::at(lock).is_free_for_writing() {
         log::sync(this, RecordKind::TryFailed, pc, lock, 0);
         return false;
@@ -233,7 +235,7 @@ pub unsafe extern "C-unwind" fn unlock(mutex: usize, pc: u64) -> c_int {
 }
 
 fn unlock_as(this: &Thread, mutex: usize, kind: c_int, pc: u64) -> c_int {
-    scheduler::decide(this);
+    scheduler::decide(this, Next::of(RecordKind::Unlock, pc, mutex));
     let object = objects::at(mutex);
     let owns = object.owner.get() == me(this);
     if !owns && matches!(kind, RECURSIVE | ERROR_CHECK) {
@@ -260,7 +262,7 @@ pub unsafe extern "C-unwind" fn destroy(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_destroy", fn(usize) -> c_int);
     match ready_at(mutex, pc) {
         Some(this) if controlled() => {
-            scheduler::decide(this);
+            scheduler::decide(this, Next::unrecorded(RecordKind::Lock, mutex));
             if objects::at(mutex).owner.get() != 0 {
                 return libc::EBUSY;
             }
@@ -312,7 +314,7 @@ unsafe extern "C-unwind" fn spin_unlock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_spin_unlock", fn(usize) -> c_int);
     match ready_at(lock, pc) {
         Some(this) if controlled() => {
-            scheduler::decide(this);
+            scheduler::decide(this, Next::of(RecordKind::Unlock, pc, lock));
             release(this, lock, pc);
             0
         }

@@ -4,6 +4,7 @@ use crate::{
     entry::entry,
     log,
     mutex::ready_at,
+    next::Next,
     objects,
     real::real,
     scheduler,
@@ -16,9 +17,10 @@ pub type Routine = unsafe extern "C-unwind" fn();
 
 /// Waits until nobody is in the initialization; true when this thread has to do it.
 fn begin(this: &Thread, once: usize, done: impl Fn() -> bool, pc: u64) -> bool {
-    scheduler::decide(this);
+    let next = Next::of(RecordKind::OnceBegin, pc, once);
+    scheduler::decide(this, next);
     while objects::at(once).owner.get() != 0 {
-        scheduler::block(this, pc, Wait::Once(once), 0);
+        scheduler::block(this, next, Wait::Once(once), 0);
     }
     if done() {
         log::sync(this, RecordKind::OncePass, pc, once, 0);

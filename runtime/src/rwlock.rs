@@ -4,6 +4,7 @@ use crate::{
     entry::entry,
     log,
     mutex::{self, ready_at, through_library},
+    next::Next,
     objects,
     real::real,
     scheduler,
@@ -15,12 +16,13 @@ use unsnarl_trace::raw::{LockType, RecordKind};
 
 /// Takes the lock shared, waiting at most until `deadline` when that is not 0.
 fn acquire_shared(this: &Thread, lock: usize, deadline: u64, pc: u64) -> bool {
-    scheduler::decide(this);
+    let next = Next::of(RecordKind::SharedLock, pc, lock);
+    scheduler::decide(this, next);
     if objects::at(lock).owner.get() != 0 {
         log::sync(this, RecordKind::LockWait, pc, lock, 0);
     }
     while objects::at(lock).owner.get() != 0 {
-        if !scheduler::block(this, pc, Wait::SharedLock(lock), deadline) {
+        if !scheduler::block(this, next, Wait::SharedLock(lock), deadline) {
             log::sync(this, RecordKind::TryFailed, pc, lock, 0);
             return false;
         }
@@ -85,7 +87,7 @@ unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_tryrdlock", fn(usize) -> c_int);
     match ready_at(lock, pc) {
         Some(this) if controlled() => {
-            scheduler::count_idle(this);
+            scheduler::count_idle(this, Next::of(RecordKind::SharedLock, pc, lock));
             if objects::at(lock).owner.get() != 0 {
                 log::sync(this, RecordKind::TryFailed, pc, lock, 0);
                 return libc::EBUSY;
@@ -160,7 +162,7 @@ unsafe extern "C-unwind" fn unlock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_unlock", fn(usize) -> c_int);
     match ready_at(lock, pc) {
         Some(this) if controlled() => {
-            scheduler::decide(this);
+            scheduler::decide(this, Next::of(RecordKind::Unlock, pc, lock));
             release(this, lock, pc);
             return 0;
         }

@@ -1,7 +1,9 @@
 //! Who runs next: decisions, the strategies that make them, and handing over the turn.
 
 use crate::{
-    blocking, failure, log, objects,
+    blocking, failure, log,
+    next::Next,
+    objects,
     state::{SHARED, Thread, Wait, header, live_threads, thread},
 };
 use core::sync::atomic::{
@@ -14,27 +16,27 @@ use unsnarl_trace::raw::{End, RawStrategy};
 const TICK: u64 = 100;
 
 /// A point at which another thread may run before `this` goes on. Returns when `this` has the turn
-/// and what it waits for is granted.
+/// and what it waits for is granted; `next` is what it does then.
 #[inline(always)]
-pub fn decide(this: &Thread) {
-    pass(this, false);
+pub fn decide(this: &Thread, next: Next) {
+    pass(this, next, false);
 }
 
 /// As [`decide`], preferring the others: the thread sleeps, spins or yields.
-pub fn give_way(this: &Thread) {
+pub fn give_way(this: &Thread, next: Next) {
     this.idle.set(0);
-    pass(this, true);
+    pass(this, next, true);
 }
 
 /// Waits until `wish` is granted, at most until the virtual time `deadline` when that is not 0.
 /// Returns whether it was granted.
-pub fn block(this: &Thread, pc: u64, wish: Wait, deadline: u64) -> bool {
+pub fn block(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     this.idle.set(0);
     this.wait.set(wish);
-    this.wait_pc.set(pc);
+    this.wait_pc.set(next.pc);
     this.deadline.set(deadline);
     this.timed_out.set(false);
-    pass(this, false);
+    pass(this, next, false);
     this.wait.set(Wait::Nothing);
     this.deadline.set(0);
     !this.timed_out.get()
@@ -42,35 +44,36 @@ pub fn block(this: &Thread, pc: u64, wish: Wait, deadline: u64) -> bool {
 
 /// Before a plain or atomic access. A thread that only reads for long is spinning and has to yield.
 #[inline(always)]
-pub fn before_access(this: &Thread, changes: bool) {
+pub fn before_access(this: &Thread, next: Next, changes: bool) {
     if changes {
         this.idle.set(0);
-        return pass(this, false);
+        return pass(this, next, false);
     }
-    count_idle(this);
+    count_idle(this, next);
 }
 
 /// Before a write to the thread's own stack: nothing to choose for the others' sake that was not so
 /// before, so a loop that waits for them and keeps what it sees in a variable is still spinning.
 #[inline(always)]
-pub fn before_own_write(this: &Thread) {
-    pass(this, false);
+pub fn before_own_write(this: &Thread, next: Next) {
+    pass(this, next, false);
 }
 
 /// Before a step that may have changed nothing: a read, an attempt that can fail.
 #[inline(always)]
-pub fn count_idle(this: &Thread) {
+pub fn count_idle(this: &Thread, next: Next) {
     let idle = this.idle.get() + 1;
     this.idle.set(idle);
     let spins = idle > SHARED.spin_limit.get();
     if spins {
         this.idle.set(0);
     }
-    pass(this, spins);
+    pass(this, next, spins);
 }
 
 #[inline(always)]
-fn pass(this: &Thread, yields: bool) {
+fn pass(this: &Thread, next: Next, yields: bool) {
+    this.next.set(next);
     let ticks = SHARED.ticks.get() + 1;
     SHARED.ticks.set(ticks);
     SHARED.clock.set(SHARED.clock.get() + TICK);

@@ -4,6 +4,7 @@ use crate::{
     entry::entry,
     log,
     mutex::ready_at,
+    next::Next,
     objects::{self, Object},
     real::real,
     scheduler,
@@ -41,10 +42,11 @@ fn take(this: &Thread, semaphore: usize, pc: u64) -> c_int {
 }
 
 fn wait_until(this: &Thread, semaphore: usize, deadline: u64, pc: u64) -> c_int {
-    scheduler::decide(this);
+    let next = Next::of(RecordKind::SemWait, pc, semaphore);
+    scheduler::decide(this, next);
     threads::act_on_cancel(this);
     while state(semaphore).value.get() <= 0 {
-        let granted = scheduler::block(this, pc, Wait::Semaphore(semaphore), deadline);
+        let granted = scheduler::block(this, next, Wait::Semaphore(semaphore), deadline);
         threads::act_on_cancel(this);
         if !granted {
             log::sync(this, RecordKind::TryFailed, pc, semaphore, 0);
@@ -134,7 +136,7 @@ unsafe extern "C-unwind" fn try_wait(semaphore: usize, pc: u64) -> c_int {
     let library = real!("sem_trywait", fn(usize) -> c_int);
     match ready_at(semaphore, pc) {
         Some(this) if controlled() => {
-            scheduler::count_idle(this);
+            scheduler::count_idle(this, Next::of(RecordKind::SemWait, pc, semaphore));
             if state(semaphore).value.get() > 0 {
                 return take(this, semaphore, pc);
             }
@@ -150,7 +152,7 @@ unsafe extern "C-unwind" fn post(semaphore: usize, pc: u64) -> c_int {
     let library = real!("sem_post", fn(usize) -> c_int);
     match ready_at(semaphore, pc) {
         Some(this) if controlled() => {
-            scheduler::decide(this);
+            scheduler::decide(this, Next::of(RecordKind::SemPost, pc, semaphore));
             let object = state(semaphore);
             object.value.set(object.value.get() + 1);
             log::sync(this, RecordKind::SemPost, pc, semaphore, 0);
@@ -167,7 +169,7 @@ unsafe extern "C-unwind" fn value(semaphore: usize, units: *mut c_int, pc: u64) 
     let library = real!("sem_getvalue", fn(usize, *mut c_int) -> c_int);
     match ready_at(semaphore, pc) {
         Some(this) if controlled() => {
-            scheduler::decide(this);
+            scheduler::decide(this, Next::unrecorded(RecordKind::SemWait, semaphore));
             // SAFETY: the program's own argument.
             unsafe { *units = state(semaphore).value.get() as c_int };
             0

@@ -3,6 +3,7 @@
 //! Everything is in `Cell`s: in controlled mode only the thread with the turn touches them; in free
 //! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
 
+use crate::next::Next;
 use core::{
     arch::{asm, global_asm},
     cell::Cell,
@@ -80,6 +81,8 @@ pub struct Thread {
     pub pending: Cell<*mut raw::Record>,
     pub pending_count: Cell<u32>,
     pub wait: Cell<Wait>,
+    /// What it does once it has the turn.
+    pub next: Cell<Next>,
     /// Virtual time at which the wait ends by itself; 0 when it does not.
     pub deadline: Cell<u64>,
     pub timed_out: Cell<bool>,

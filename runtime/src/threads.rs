@@ -2,6 +2,7 @@
 
 use crate::{
     failure, log,
+    next::Next,
     real::real,
     scheduler, start,
     state::{
@@ -68,6 +69,7 @@ fn new_thread() -> &'static Thread {
     let new = thread(number as u16);
     new.number.set(number as u16);
     new.wait.set(Wait::Nothing);
+    new.next.set(Next::NOTHING);
     let rows = SHARED.header.get() as usize + header().threads_at as usize;
     // SAFETY: the log has MAX_THREADS rows.
     new.row
@@ -184,7 +186,7 @@ fn end_thread(this: &Thread) {
     row(this).ended.store(1, Relaxed);
     if controlled() {
         delist(this);
-        scheduler::decide(this);
+        scheduler::decide(this, Next::NOTHING);
     }
 }
 
@@ -224,7 +226,7 @@ pub unsafe fn create_as(
     };
     log::resolve(this);
     if controlled() {
-        scheduler::decide(this);
+        scheduler::decide(this, Next::of(RecordKind::Fork, pc, handle as usize));
         wait_for_ended_threads();
     }
     let new = new_thread();
@@ -342,7 +344,8 @@ unsafe fn join_until(handle: pthread_t, result: *mut *mut c_void, deadline: u64,
         return unsafe { library(handle, result) };
     };
     log::resolve(this);
-    if controlled() && !scheduler::block(this, pc, Wait::Join(other.number.get()), deadline) {
+    let next = Next::of(RecordKind::Join, pc, 0);
+    if controlled() && !scheduler::block(this, next, Wait::Join(other.number.get()), deadline) {
         return libc::ETIMEDOUT;
     }
     act_on_cancel(this);
@@ -362,7 +365,7 @@ unsafe extern "C-unwind" fn try_join(
 ) -> c_int {
     if let (true, Some(this), Some(other)) = (controlled(), recording(), by_handle(handle)) {
         log::resolve(this);
-        scheduler::count_idle(this);
+        scheduler::count_idle(this, Next::of(RecordKind::Join, pc, 0));
         if !other.ended.get() {
             return libc::EBUSY;
         }
@@ -395,7 +398,7 @@ unsafe extern "C-unwind" fn cancel(handle: pthread_t, _pc: u64) -> c_int {
     match target {
         Some((this, other)) if controlled() => {
             log::resolve(this);
-            scheduler::decide(this);
+            scheduler::decide(this, Next::NOTHING);
             other.cancelled.set(true);
             if this.number.get() == other.number.get() {
                 act_on_cancel(this);
@@ -428,7 +431,7 @@ unsafe extern "C-unwind" fn test_cancel(_pc: u64) {
     if let Some(this) = recording() {
         log::resolve(this);
         if controlled() {
-            scheduler::decide(this);
+            scheduler::decide(this, Next::NOTHING);
         }
         act_on_cancel(this);
     }

@@ -5,6 +5,7 @@ use crate::{
     entry::entry,
     log,
     mutex::ready,
+    next::Next,
     real::real,
     scheduler,
     state::{SHARED, Thread, controlled},
@@ -47,7 +48,7 @@ fn timespec(nanoseconds: u64) -> libc::timespec {
 pub fn sleep_for(this: &Thread, span: u64, pc: u64) {
     log::sync(this, RecordKind::Yield, pc, 0, 0);
     let wakes_at = SHARED.clock.get().saturating_add(span);
-    scheduler::give_way(this);
+    scheduler::give_way(this, Next::NOTHING);
     SHARED.clock.set(SHARED.clock.get().max(wakes_at));
     threads::act_on_cancel(this);
 }
@@ -56,7 +57,7 @@ pub unsafe extern "C-unwind" fn yield_now(pc: u64) -> c_int {
     match ready(pc) {
         Some(this) if controlled() => {
             log::sync(this, RecordKind::Yield, pc, 0, 0);
-            scheduler::give_way(this);
+            scheduler::give_way(this, Next::NOTHING);
             0
         }
         // SAFETY: no arguments.
@@ -143,7 +144,7 @@ unsafe extern "C-unwind" fn on_clock_nanosleep(
 
 /// Looks at the virtual clock; a thread that does only that is spinning.
 fn look(this: &Thread) -> u64 {
-    scheduler::count_idle(this);
+    scheduler::count_idle(this, Next::NOTHING);
     SHARED.clock.set(SHARED.clock.get() + LOOK);
     SHARED.clock.get()
 }
