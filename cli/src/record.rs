@@ -156,7 +156,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
             "ended after {} runs with fewer failing ones than wanted (-n sets how many are tried)",
             tally.runs
         )),
-        Ended::Enough => {}
+        Ended::Enough | Ended::Exhausted => {}
     }
     anstream::eprintln!("runs are in {}", recording.out.display());
     if status(tally) == crate::UNUSABLE {

@@ -11,9 +11,10 @@ use std::{
     mem::offset_of,
     os::fd::{AsFd, BorrowedFd},
 };
+use unsnarl_trace::Chances;
 use unsnarl_trace::raw::{
-    HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode, RawStrategy, Record,
-    Thread, VERSION,
+    Detail, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode, RawStrategy,
+    Record, Thread, VERSION,
 };
 
 /// What the runtime is told before the program starts.
@@ -31,8 +32,12 @@ pub struct Config {
     pub expected_steps: u64,
     /// Random walk: leave the running thread only once in this many decisions.
     pub switch_one_in: u32,
-    /// The choices to follow, for [`RawStrategy::Replay`].
-    pub replay: Vec<u16>,
+    /// The choices to follow before the strategy goes on.
+    pub prefix: Vec<u16>,
+    /// The choices other than threads that the run has.
+    pub chances: Chances,
+    /// Note what is known about each choice.
+    pub details: bool,
     /// What a run may use.
     pub limits: Limits,
 }
@@ -46,7 +51,9 @@ impl Default for Config {
             depth: 0,
             expected_steps: 0,
             switch_one_in: 1,
-            replay: Vec::new(),
+            prefix: Vec::new(),
+            chances: Chances::default(),
+            details: false,
             limits: Limits::default(),
         }
     }
@@ -89,6 +96,7 @@ struct Layout {
     threads: u64,
     replay: u64,
     decisions: u64,
+    details: u64,
     records: u64,
     end: u64,
 }
@@ -99,8 +107,9 @@ impl Layout {
         let modules = HEADER_BYTES as u64;
         let threads = modules + page((MAX_MODULES * size_of::<Module>()) as u64);
         let replay = threads + page((MAX_THREADS * size_of::<Thread>()) as u64);
-        let decisions = replay + page(2 * config.replay.len() as u64);
-        let records = decisions + page(2 * decisions_cap(config));
+        let decisions = replay + page(2 * config.prefix.len() as u64);
+        let details = decisions + page(2 * decisions_cap(config));
+        let records = details + page(details_cap(config) * size_of::<Detail>() as u64);
         let end = records
             + page(
                 config
@@ -113,6 +122,7 @@ impl Layout {
             threads,
             replay,
             decisions,
+            details,
             records,
             end,
         }
@@ -125,6 +135,15 @@ fn decisions_cap(config: &Config) -> u64 {
         .limits
         .steps
         .min(config.limits.events.saturating_mul(2))
+}
+
+/// Room for what is known about each choice, when that is asked for.
+fn details_cap(config: &Config) -> u64 {
+    if config.details {
+        decisions_cap(config)
+    } else {
+        0
+    }
 }
 
 impl Log {
@@ -151,7 +170,12 @@ impl Log {
             (offset_of!(Header, switch_one_in), config.switch_one_in),
             (offset_of!(Header, spin_limit), SPIN_LIMIT),
             (offset_of!(Header, record_calls), 1),
-            (offset_of!(Header, spurious_wakeups), 0),
+            (offset_of!(Header, chances), config.chances.bits()),
+            (offset_of!(Header, note_details), config.details.into()),
+            (
+                offset_of!(Header, fail_one_in),
+                config.chances.fail_malloc.unwrap_or(0),
+            ),
         ];
         let longs = [
             (offset_of!(Header, seed), config.seed),
@@ -162,15 +186,16 @@ impl Log {
             (offset_of!(Header, modules_at), layout.modules),
             (offset_of!(Header, threads_at), layout.threads),
             (offset_of!(Header, replay_at), layout.replay),
-            (offset_of!(Header, replay_len), config.replay.len() as u64),
+            (offset_of!(Header, replay_len), config.prefix.len() as u64),
             (offset_of!(Header, decisions_at), layout.decisions),
             (offset_of!(Header, decisions_cap), decisions_cap(config)),
+            (offset_of!(Header, details_at), layout.details),
             (offset_of!(Header, records_at), layout.records),
             (offset_of!(Header, records_cap), config.limits.events),
             (offset_of!(Header, magic), MAGIC),
         ];
         let schedule: Vec<u8> = config
-            .replay
+            .prefix
             .iter()
             .flat_map(|choice| choice.to_ne_bytes())
             .collect();
@@ -211,7 +236,7 @@ mod tests {
             seed: 7,
             depth: 3,
             expected_steps: 99,
-            replay: vec![1, 0, 2],
+            prefix: vec![1, 0, 2],
             ..Config::default()
         };
         let log = Log::create(&config).unwrap();

@@ -3,7 +3,7 @@
 use crate::{
     launch::{LaunchError, Output},
     log::Limits,
-    record::{Job, RecordError, execute, input_hash, strategy::Attempt},
+    record::{Executed, Job, RecordError, execute, input_hash, strategy::Attempt},
     target::{self, Target, TargetError},
 };
 use std::{
@@ -105,12 +105,15 @@ pub fn replay(
     let (target, job) = prepare(recorded, options)?;
     let attempt = Attempt {
         name: "replay",
-        strategy: RawStrategy::Replay,
+        strategy: RawStrategy::Sequential,
         mode: RawMode::Controlled,
         seed: recorded.meta.seed,
         depth: recorded.meta.depth,
         expected_steps: recorded.meta.expected_steps,
         switch_one_in: 1,
+        prefix: recorded.meta.schedule.choices.clone(),
+        chances: recorded.meta.chances,
+        details: false,
     };
     let mut replayed = Replayed {
         same: 0,
@@ -119,8 +122,7 @@ pub fn replay(
         outcome: recorded.meta.outcome,
     };
     while replayed.same < options.times {
-        let schedule = &recorded.meta.schedule.choices;
-        let (run, finished) = execute(&job, &target.program, &attempt, schedule, stop)?;
+        let Executed { run, finished, .. } = execute(&job, &target.program, &attempt, stop)?;
         if finished.stopped || stop.load(Ordering::Relaxed) {
             replayed.stopped = true;
             break;

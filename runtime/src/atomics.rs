@@ -4,7 +4,7 @@
 //! whatever order the source asks for; the order is logged as written.
 
 use crate::{
-    log,
+    choices, log,
     next::Next,
     scheduler,
     state::{Thread, controlled, recording},
@@ -162,7 +162,7 @@ macro_rules! atomics {
                 old
             }
 
-            fn exchange_if(
+            fn exchange_if<const WEAK: bool>(
                 atomic: *const $atomic,
                 expected: $int,
                 wanted: $int,
@@ -178,9 +178,19 @@ macro_rules! atomics {
                         scheduler::count_idle(this, place.next(RecordKind::Rmw));
                     }
                 }
-                // SAFETY: the program's own operation.
-                let result = on_behalf(this, pc, || unsafe {
-                    (*atomic).compare_exchange(expected, wanted, SeqCst, SeqCst)
+                let result = on_behalf(this, pc, || {
+                    // SAFETY: the program's own operation.
+                    let atomic = unsafe { &*atomic };
+                    // Where it would succeed, a weak one may fail.
+                    if WEAK
+                        && this.is_some()
+                        && controlled()
+                        && atomic.load(SeqCst) == expected
+                        && choices::fails_for_no_reason()
+                    {
+                        return Err(expected);
+                    }
+                    atomic.compare_exchange(expected, wanted, SeqCst, SeqCst)
                 });
                 match result {
                     Ok(old) => {
@@ -194,7 +204,7 @@ macro_rules! atomics {
                 result
             }
 
-            pub unsafe extern "C" fn compare_exchange(
+            pub unsafe extern "C" fn compare_exchange<const WEAK: bool>(
                 atomic: *const $atomic,
                 expected: *mut $int,
                 wanted: $int,
@@ -204,7 +214,7 @@ macro_rules! atomics {
             ) -> bool {
                 // SAFETY: the program's own argument.
                 let guess = unsafe { *expected };
-                match exchange_if(atomic, guess, wanted, order, pc) {
+                match exchange_if::<WEAK>(atomic, guess, wanted, order, pc) {
                     Ok(_) => true,
                     Err(found) => {
                         // SAFETY: the program's own argument.
@@ -222,7 +232,7 @@ macro_rules! atomics {
                 _failure_order: c_int,
                 pc: u64,
             ) -> $int {
-                match exchange_if(atomic, expected, wanted, order, pc) {
+                match exchange_if::<false>(atomic, expected, wanted, order, pc) {
                     Ok(old) | Err(old) => old,
                 }
             }
@@ -238,8 +248,8 @@ macro_rules! atomics {
             $or, "rcx" => $module::modify::<4>;
             $xor, "rcx" => $module::modify::<5>;
             $nand, "rcx" => $module::modify::<6>;
-            $strong, "r9" => $module::compare_exchange;
-            $weak, "r9" => $module::compare_exchange;
+            $strong, "r9" => $module::compare_exchange::<false>;
+            $weak, "r9" => $module::compare_exchange::<true>;
             $val, "r9" => $module::compare_exchange_val;
         }
     };

@@ -1,6 +1,7 @@
 //! Condition variables.
 
 use crate::{
+    choices::{self, Ending},
     entry::entry,
     log,
     mutex::{self, ready_at},
@@ -8,7 +9,7 @@ use crate::{
     objects,
     real::real,
     scheduler,
-    state::{Thread, Wait, controlled, header, live_threads, thread, unrecorded},
+    state::{Thread, Wait, controlled, live_threads, thread, unrecorded},
     threads, time,
 };
 use core::ffi::c_int;
@@ -19,9 +20,6 @@ const SIGNALLED: u64 = 0;
 const TIMED_OUT: u64 = 1;
 const SPURIOUS: u64 = 2;
 
-/// A wait with this chance in 16 ends by itself, when that was asked for.
-const SPURIOUS_IN_16: u64 = 1;
-
 /// Waits in controlled mode; false when the time was over.
 pub fn wait_until(this: &Thread, condition: usize, lock: usize, deadline: u64, pc: u64) -> bool {
     scheduler::decide(this, Next::of(RecordKind::Wait, pc, condition));
@@ -29,22 +27,25 @@ pub fn wait_until(this: &Thread, condition: usize, lock: usize, deadline: u64, p
     log::sync(this, RecordKind::Wait, pc, condition, 0);
     let depth = objects::at(lock).depth.get();
     mutex::release(this, lock, pc);
-    let spurious = header().spurious_wakeups != 0 && scheduler::random() % 16 < SPURIOUS_IN_16;
-    let wish = match spurious {
-        true => Wait::Lock(lock),
-        false => Wait::Condition {
-            condition,
-            mutex: lock,
-        },
-    };
     let next = Next::of(RecordKind::Lock, pc, lock);
-    let in_time = scheduler::block(this, next, wish, deadline);
+    let ending = choices::condition_ending(deadline != 0);
+    let in_time = match ending {
+        Ending::Granted => {
+            let mutex = lock;
+            scheduler::block(this, next, Wait::Condition { condition, mutex }, deadline)
+        }
+        Ending::Spurious => scheduler::block(this, next, Wait::Lock(lock), 0),
+        Ending::Early => {
+            scheduler::run_out(this, next, Wait::Lock(lock), deadline);
+            false
+        }
+    };
     mutex::take(this, lock, pc, LockType::Mutex);
     objects::at(lock).depth.set(depth.max(1));
-    let how = match (spurious, in_time) {
-        (true, _) => SPURIOUS,
-        (false, true) => SIGNALLED,
-        (false, false) => TIMED_OUT,
+    let how = match (ending, in_time) {
+        (Ending::Spurious, _) => SPURIOUS,
+        (_, true) => SIGNALLED,
+        (_, false) => TIMED_OUT,
     };
     log::sync(this, RecordKind::Wake, pc, condition, how);
     threads::act_on_cancel(this);
@@ -60,6 +61,9 @@ pub fn wake(condition: usize, all: bool) -> u64 {
             .copied()
             .filter(|&number| waits(number))
     };
+    live_threads()
+        .iter()
+        .for_each(|&number| scheduler::settle(thread(number)));
     let count = waiters().count();
     if count == 0 {
         return 0;
@@ -69,7 +73,7 @@ pub fn wake(condition: usize, all: bool) -> u64 {
         return count as u64;
     }
     let number_of = |i: usize| waiters().nth(i).unwrap_or(0);
-    to_mutex(number_of(scheduler::pick(count, number_of)));
+    to_mutex(number_of(choices::pick_waiter(count, number_of)));
     1
 }
 

@@ -3,7 +3,7 @@
 //! rather than meeting a neighbour's data, and a second free is noticed.
 
 use crate::{
-    access,
+    access, choices,
     entry::{entry, passing},
     failure, log, memory, modules,
     next::Next,
@@ -107,12 +107,26 @@ fn note_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) {
     }
 }
 
+/// Whether the program is to see how it gets on without memory.
+#[inline(always)]
+fn is_refused() -> bool {
+    let refused = controlled() && choices::memory_is_gone();
+    if refused {
+        // SAFETY: the calling thread's own errno.
+        unsafe { *libc::__errno_location() = libc::ENOMEM };
+    }
+    refused
+}
+
 /// `malloc`, for other functions that return a new block.
 pub fn allocate(bytes: usize, pc: u64) -> *mut c_void {
     let Some((this, pc)) = ready(pc) else {
         // SAFETY: plain allocation.
         return unsafe { __libc_malloc(bytes) };
     };
+    if is_refused() {
+        return null_mut();
+    }
     // SAFETY: plain allocation.
     let block = unrecorded(this, || unsafe {
         if controlled() {
@@ -130,18 +144,26 @@ unsafe extern "C" fn on_malloc(bytes: usize, pc: u64) -> *mut c_void {
 }
 
 unsafe extern "C" fn on_calloc(count: usize, bytes: usize, pc: u64) -> *mut c_void {
+    let by = ready(pc);
+    if by.is_some() && is_refused() {
+        return null_mut();
+    }
     // SAFETY: plain allocation.
     let block = unsafe { __libc_calloc(count, bytes) };
-    if let Some((this, pc)) = ready(pc) {
+    if let Some((this, pc)) = by {
         note_block(this, block, count.saturating_mul(bytes), pc);
     }
     block
 }
 
 unsafe extern "C" fn on_memalign(alignment: usize, bytes: usize, pc: u64) -> *mut c_void {
+    let by = ready(pc);
+    if by.is_some() && is_refused() {
+        return null_mut();
+    }
     // SAFETY: plain allocation.
     let block = unsafe { __libc_memalign(alignment, bytes) };
-    if let Some((this, pc)) = ready(pc) {
+    if let Some((this, pc)) = by {
         if controlled() && !block.is_null() {
             // SAFETY: a fresh block of this size.
             unsafe { memory::fill(block.cast(), 0, bytes) };

@@ -35,6 +35,8 @@ mod c11;
 #[cfg(feature = "interpose")]
 mod calls;
 #[cfg(feature = "interpose")]
+mod choices;
+#[cfg(feature = "interpose")]
 mod condition;
 #[cfg(feature = "interpose")]
 mod entry;

@@ -1,7 +1,7 @@
 //! Mutexes and spinlocks.
 
 use crate::{
-    access,
+    access, choices,
     entry::entry,
     log, modules,
     next::Next,
@@ -195,6 +195,19 @@ pub fn attempt(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
     }
     this.idle.set(0);
     take(this, lock, pc, of);
+    true
+}
+
+/// An attempt on a free lock that fails all the same, where the standard allows that.
+pub fn fails_for_no_reason(lock: usize, pc: u64) -> bool {
+    let Some(this) = ready_at(lock, pc).filter(|_| controlled()) else {
+        return false;
+    };
+    if !objects::at(lock).is_free_for_writing() || !choices::fails_for_no_reason() {
+        return false;
+    }
+    scheduler::count_idle(this, Next::of(RecordKind::Lock, pc, lock));
+    log::sync(this, RecordKind::TryFailed, pc, lock, 0);
     true
 }
 

@@ -1,7 +1,9 @@
 //! Who runs next: decisions, the strategies that make them, and handing over the turn.
 
 use crate::{
-    blocking, failure, log,
+    blocking,
+    choices::{self, Candidates, random},
+    failure, log,
     next::Next,
     objects,
     state::{SHARED, Thread, Wait, header, live_threads, thread},
@@ -10,7 +12,7 @@ use core::sync::atomic::{
     AtomicU32,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
-use unsnarl_trace::raw::{End, RawStrategy};
+use unsnarl_trace::raw::{ChoiceKind, End, RawStrategy};
 
 /// Virtual nanoseconds that one decision takes.
 const TICK: u64 = 100;
@@ -31,6 +33,23 @@ pub fn give_way(this: &Thread, next: Next) {
 /// Waits until `wish` is granted, at most until the virtual time `deadline` when that is not 0.
 /// Returns whether it was granted.
 pub fn block(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
+    // How a wait on a condition ends is chosen where it begins: it goes on with the mutex.
+    let asks = deadline != 0 && !matches!(wish, Wait::Condition { .. });
+    if asks && choices::times_out_early() {
+        run_out(this, next, Wait::Nothing, deadline);
+        return false;
+    }
+    wait_for(this, next, wish, deadline)
+}
+
+/// The time of a wait is over before anything else happens to it: virtual time goes on to `deadline`
+/// once `wish` is granted.
+pub fn run_out(this: &Thread, next: Next, wish: Wait, deadline: u64) {
+    wait_for(this, next, wish, 0);
+    SHARED.clock.set(SHARED.clock.get().max(deadline));
+}
+
+fn wait_for(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     this.idle.set(0);
     this.wait.set(wish);
     this.wait_pc.set(next.pc);
@@ -89,10 +108,11 @@ fn pass(this: &Thread, next: Next, yields: bool) {
 fn choose_and_switch(this: &Thread, yields: bool) {
     SHARED.steps.set(SHARED.steps.get() + 1);
     header().steps.store(SHARED.steps.get(), Relaxed);
-    let Some(next) = next_thread(this, yields || has_run_too_long()) else {
+    let yields = yields || has_run_too_long();
+    let Some(next) = next_thread(this, yields) else {
         return;
     };
-    note_choice(next);
+    choices::note(next, ChoiceKind::Thread, yields, enabled_threads);
     if next != this.number.get() {
         SHARED.stretch.set(0);
         hand_over(this, next);
@@ -116,14 +136,14 @@ fn has_run_too_long() -> bool {
 
 /// The thread to run; `None` when every thread has ended and the process is about to.
 fn next_thread(this: &Thread, yields: bool) -> Option<u16> {
-    if let Some(next) = replayed() {
+    if let Some(next) = followed() {
         return Some(next);
     }
     loop {
         let chosen = match SHARED.strategy.get() {
             RawStrategy::Random => random_choice(this, yields),
             RawStrategy::Pct => highest_priority(this, yields),
-            RawStrategy::Sequential | RawStrategy::Replay => stay_or_next(this, yields),
+            RawStrategy::Sequential => stay_or_next(this, yields),
         };
         if chosen.is_some() {
             return chosen;
@@ -139,17 +159,11 @@ fn next_thread(this: &Thread, yields: bool) -> Option<u16> {
 
 /// The next choice of the schedule that is followed, if there is one and it can be followed.
 #[inline(always)]
-fn replayed() -> Option<u16> {
-    if SHARED.strategy.get() != RawStrategy::Replay {
+fn followed() -> Option<u16> {
+    if !choices::follows() {
         return None;
     }
-    let (header, at) = (header(), SHARED.replay_at.get());
-    if at >= header.replay_len {
-        return None;
-    }
-    SHARED.replay_at.set(at + 1);
-    // SAFETY: `at` is below the length that the recorder wrote.
-    let choice = unsafe { *SHARED.replay.get().add(at as usize) };
+    let choice = choices::next_followed();
     loop {
         if u32::from(choice) < SHARED.thread_count.load(Relaxed) && enabled(thread(choice)) {
             return Some(choice);
@@ -159,22 +173,14 @@ fn replayed() -> Option<u16> {
             break;
         }
     }
-    if header.diverged.fetch_add(1, Relaxed) == 0 {
-        header.first_divergence.store(at + 1, Relaxed);
-    }
+    choices::diverged();
     None
 }
 
-/// Appends to the choices made. Past the capacity only the count goes on, which tells the reader.
-#[inline(always)]
-fn note_choice(choice: u16) {
-    let header = header();
-    let at = header.decisions.load(Relaxed);
-    if at < header.decisions_cap {
-        // SAFETY: within the capacity that the recorder mapped.
-        unsafe { SHARED.decisions.get().add(at as usize).write(choice) };
-    }
-    header.decisions.store(at + 1, Release);
+/// The threads that could go on.
+fn enabled_threads() -> Candidates {
+    let live = live_threads().iter().copied();
+    Candidates::of(live.filter(|&number| enabled(thread(number))))
 }
 
 /// Whether `other` could go on now.
@@ -190,6 +196,11 @@ fn enabled(other: &Thread) -> bool {
 }
 
 fn grantable(other: &Thread, wait: Wait) -> bool {
+    // The end of the time comes first: so what a wait comes to depends on the clock only, not on how
+    // often somebody asked.
+    if times_out(other, wait) {
+        return true;
+    }
     let granted = match wait {
         Wait::Nothing => true,
         Wait::Lock(lock) => objects::at(lock).is_free_for_writing(),
@@ -202,7 +213,7 @@ fn grantable(other: &Thread, wait: Wait) -> bool {
         Wait::Output(descriptor) => blocking::is_ready(descriptor, libc::POLLOUT),
         Wait::Poll { descriptors, count } => blocking::any_ready(descriptors, count),
     };
-    granted || cancelled(other, wait) || times_out(other, wait)
+    granted || cancelled(other, wait)
 }
 
 /// A cancelled thread leaves the waits that are cancellation points.
@@ -233,6 +244,13 @@ fn times_out(other: &Thread, wait: Wait) -> bool {
     }
     other.wait.set(Wait::Nothing);
     true
+}
+
+/// Lets the waits end whose time has come, before somebody looks at who waits.
+pub fn settle(other: &Thread) {
+    if let wait @ Wait::Condition { .. } = other.wait.get() {
+        grantable(other, wait);
+    }
 }
 
 /// Nobody can go on: lets time pass until the first timed wait ends, or until something comes from
@@ -336,45 +354,6 @@ pub fn draw_change_points() {
         point.set(1 + random() % header.expected_steps.max(1));
     }
     SHARED.change_count.set(count);
-}
-
-/// The next number of the seeded sequence (xorshift64*).
-pub fn random() -> u64 {
-    let mut x = SHARED.random.get();
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    SHARED.random.set(x);
-    x.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
-}
-
-/// One of `count` candidates that a choice other than "who runs" has (which waiter a signal wakes);
-/// `number_of` names the thread of a candidate.
-pub fn pick(count: usize, number_of: impl Fn(usize) -> u16) -> usize {
-    if count <= 1 {
-        return 0;
-    }
-    let picked = replayed_pick(count, &number_of).unwrap_or_else(|| match SHARED.strategy.get() {
-        RawStrategy::Random | RawStrategy::Pct => (random() % count as u64) as usize,
-        RawStrategy::Sequential | RawStrategy::Replay => 0,
-    });
-    note_choice(number_of(picked));
-    picked
-}
-
-fn replayed_pick(count: usize, number_of: &impl Fn(usize) -> u16) -> Option<usize> {
-    let (header, at) = (header(), SHARED.replay_at.get());
-    if SHARED.strategy.get() != RawStrategy::Replay || at >= header.replay_len {
-        return None;
-    }
-    SHARED.replay_at.set(at + 1);
-    // SAFETY: `at` is below the length that the recorder wrote.
-    let choice = unsafe { *SHARED.replay.get().add(at as usize) };
-    let found = (0..count).find(|&i| number_of(i) == choice);
-    if found.is_none() && header.diverged.fetch_add(1, Relaxed) == 0 {
-        header.first_divergence.store(at + 1, Relaxed);
-    }
-    found
 }
 
 fn hand_over(this: &Thread, next: u16) {

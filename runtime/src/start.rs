@@ -1,7 +1,7 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    failure, modules, objects,
+    choices, failure, modules, objects,
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, set_this_thread, thread},
@@ -119,6 +119,13 @@ fn set_up_log(header: &raw::Header) {
     SHARED
         .replay
         .set((base + header.replay_at as usize) as *const u16);
+    SHARED.replay_len.set(header.replay_len);
+    if header.note_details != 0 {
+        SHARED
+            .details
+            .set((base + header.details_at as usize) as *mut raw::Detail);
+    }
+    SHARED.chances.set(header.chances);
     SHARED.clock.set(header.start_time);
     SHARED.spin_limit.set(header.spin_limit);
     SHARED.max_steps.set(header.max_steps);
@@ -127,7 +134,7 @@ fn set_up_log(header: &raw::Header) {
 }
 
 fn set_up_strategy(header: &raw::Header) {
-    let strategy = [RawStrategy::Random, RawStrategy::Pct, RawStrategy::Replay]
+    let strategy = [RawStrategy::Random, RawStrategy::Pct]
         .into_iter()
         .find(|strategy| *strategy as u32 == header.strategy)
         .unwrap_or(RawStrategy::Sequential);
@@ -136,7 +143,7 @@ fn set_up_strategy(header: &raw::Header) {
         .random
         .set(header.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     for _ in 0..8 {
-        scheduler::random();
+        choices::random();
     }
     if strategy == RawStrategy::Pct {
         scheduler::draw_change_points();

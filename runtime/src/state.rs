@@ -117,6 +117,11 @@ pub struct Shared {
     pub decisions: Cell<*mut u16>,
     pub replay: Cell<*const u16>,
     pub replay_at: Cell<u64>,
+    pub replay_len: Cell<u64>,
+    /// Details of the choices; null when nobody asked.
+    pub details: Cell<*mut raw::Detail>,
+    /// Bits of [`raw::chance`].
+    pub chances: Cell<u32>,
     pub strategy: Cell<raw::RawStrategy>,
     pub threads: Cell<*const Thread>,
     pub thread_count: AtomicU32,
@@ -155,6 +160,9 @@ pub static SHARED: Shared = Shared {
     decisions: Cell::new(null_mut()),
     replay: Cell::new(core::ptr::null()),
     replay_at: Cell::new(0),
+    replay_len: Cell::new(0),
+    details: Cell::new(null_mut()),
+    chances: Cell::new(0),
     strategy: Cell::new(raw::RawStrategy::Sequential),
     threads: Cell::new(core::ptr::null()),
     thread_count: AtomicU32::new(0),

@@ -35,7 +35,10 @@ pub mod write;
 #[cfg(feature = "file")]
 pub use crate::{
     folder::{RunFile, RunFolder, StoreError},
-    meta::{Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, SourceRow, ThreadRow},
+    meta::{
+        Chances, Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, SourceRow,
+        ThreadRow,
+    },
     model::{
         Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value, flags,
     },

@@ -94,6 +94,41 @@ pub struct Failure {
     pub event: Option<EventId>,
 }
 
+/// Choices other than threads that a run had: how its schedule is to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Chances {
+    /// Waits on condition variables could end by themselves.
+    pub spurious_wakeups: bool,
+    /// The time of timed waits could be over at once.
+    pub early_timeouts: bool,
+    /// Steps could fail that the standard allows to fail for no reason: weak compare-and-exchange,
+    /// `mtx_trylock`.
+    pub failing_tries: bool,
+    /// Allocations could fail, once in this many where the strategy draws.
+    pub fail_malloc: Option<u32>,
+}
+
+impl Chances {
+    /// What the standards allow of every program.
+    pub const ALLOWED: Chances = Chances {
+        spurious_wakeups: true,
+        early_timeouts: true,
+        failing_tries: true,
+        fail_malloc: None,
+    };
+
+    /// As in the raw log's header.
+    pub fn bits(&self) -> u32 {
+        use crate::raw::chance::{ALLOCATION, EARLY_TIMEOUT, SPURIOUS_WAKEUP, TRY};
+        let bit = |on: bool, bit: u32| if on { bit } else { 0 };
+        bit(self.spurious_wakeups, SPURIOUS_WAKEUP)
+            | bit(self.early_timeouts, EARLY_TIMEOUT)
+            | bit(self.failing_tries, TRY)
+            | bit(self.fail_malloc.is_some(), ALLOCATION)
+    }
+}
+
 /// A thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadRow {
@@ -160,7 +195,7 @@ pub struct RunMeta {
     pub mode: Mode,
     /// Order and values are exact.
     pub exact: bool,
-    /// `random`, `pct`, `replay`, `sequential`, `free` or `imported`.
+    /// `random`, `pct`, `exhaustive`, `replay`, `sequential`, `free` or `imported`.
     pub strategy: String,
     /// Seed of the strategy.
     pub seed: u64,
@@ -182,6 +217,8 @@ pub struct RunMeta {
     pub frames: Vec<FrameRow>,
     /// Locations that were used as locks.
     pub locks: Vec<LocationId>,
+    /// Choices other than threads that the schedule holds.
+    pub chances: Chances,
     /// Choices that make the run repeat.
     pub schedule: Schedule,
     /// Source files that sites are in.

@@ -55,8 +55,6 @@ pub enum RawStrategy {
     Random = 1,
     /// Probabilistic concurrency testing with [`Header::depth`] - 1 priority change points.
     Pct = 2,
-    /// Follow the choices at `replay_at`, then go on as [`RawStrategy::Sequential`].
-    Replay = 3,
 }
 
 /// How the run ended, as far as the runtime saw it.
@@ -144,15 +142,19 @@ pub struct Header {
     pub start_time: u64,
     /// Nonzero: record function entry and exit.
     pub record_calls: u32,
-    /// Nonzero: wake condition variables spuriously now and then.
-    pub spurious_wakeups: u32,
+    /// Bits of [`chance`]: the choices other than threads that the run has.
+    pub chances: u32,
+    /// Nonzero: note a [`Detail`] with every choice.
+    pub note_details: u32,
+    /// Allocations fail once in this many, when [`chance::ALLOCATION`] is on and the strategy draws.
+    pub fail_one_in: u32,
     /// Length of the whole log in bytes.
     pub log_bytes: u64,
     /// Byte offset of the [`Module`] table.
     pub modules_at: u64,
     /// Byte offset of the [`Thread`] table.
     pub threads_at: u64,
-    /// Byte offset of the schedule to follow.
+    /// Byte offset of the schedule to follow before the strategy goes on.
     pub replay_at: u64,
     /// Number of choices in it.
     pub replay_len: u64,
@@ -160,6 +162,8 @@ pub struct Header {
     pub decisions_at: u64,
     /// Room for that many choices.
     pub decisions_cap: u64,
+    /// Byte offset of the choices' details, as many as there is room for choices.
+    pub details_at: u64,
     /// Byte offset of the records.
     pub records_at: u64,
     /// Room for that many records.
@@ -203,6 +207,67 @@ pub struct Header {
     pub message_len: AtomicU32,
     /// Text, parts separated by NUL; what they are depends on `end`.
     pub message: [u8; 1024],
+}
+
+/// Choices other than threads: what the outside may do to a call although nothing in the program says so.
+pub mod chance {
+    /// A wait on a condition variable ends by itself.
+    pub const SPURIOUS_WAKEUP: u32 = 1;
+    /// The time of a timed wait is over at once.
+    pub const EARLY_TIMEOUT: u32 = 2;
+    /// A step that the standard allows to fail for no reason fails: a weak compare-and-exchange, `mtx_trylock`.
+    pub const TRY: u32 = 4;
+    /// There is no memory.
+    pub const ALLOCATION: u32 = 8;
+}
+
+/// What a choice was about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ChoiceKind {
+    /// Which thread goes on.
+    Thread = 0,
+    /// Which waiter a signal wakes.
+    Waiter = 1,
+    /// How a wait ends: 0 when it is granted, 1 by itself, 2 because its time is over.
+    Wait = 2,
+    /// Whether a step fails that may fail for no reason: 1 when it does.
+    Try = 3,
+    /// Whether there is no memory: 1 when there is none.
+    Allocation = 4,
+}
+
+impl ChoiceKind {
+    /// The variant with this number.
+    pub fn from_u8(n: u8) -> Option<ChoiceKind> {
+        use ChoiceKind::*;
+        [Thread, Waiter, Wait, Try, Allocation]
+            .get(usize::from(n))
+            .copied()
+    }
+}
+
+/// What is known about one choice, when [`Header::note_details`] asks for it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Records written before the choice.
+    pub record: u64,
+    /// What could be chosen, a bit each: numbers of threads, or of the ways that something can go.
+    /// Numbers from 64 on have no bit.
+    pub candidates: u64,
+    /// The thread that made the choice.
+    pub running: u16,
+    /// What was chosen.
+    pub chosen: u16,
+    /// A [`ChoiceKind`].
+    pub kind: u8,
+    /// Nonzero: the running thread gave way to the others.
+    pub yields: u8,
+    /// Nonzero: there were candidates without a bit.
+    pub more: u8,
+    /// Nothing.
+    pub unused: u8,
 }
 
 /// One loaded module (the program or a shared library).
@@ -472,4 +537,5 @@ const _: () = {
     assert!(size_of::<Header>() <= HEADER_BYTES);
     assert!(size_of::<Record>() == 32);
     assert!(size_of::<Module>() == 256);
+    assert!(size_of::<Detail>() == 24);
 };

@@ -52,7 +52,9 @@ pub use self::{
 use self::{
     memory::Memory, modules::Modules, places::Regions, rows::Rows, sources::Source, walk::Walk,
 };
-use unsnarl_trace::{Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow, meta::FORMAT};
+use unsnarl_trace::{
+    Chances, Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow, meta::FORMAT,
+};
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,6 +87,8 @@ pub struct Launch {
     pub depth: u32,
     /// PCT's k, 0 otherwise.
     pub expected_steps: u64,
+    /// The choices other than threads that the run had.
+    pub chances: Chances,
     /// The launcher ended the program because its time was over.
     pub timed_out: bool,
     /// The launcher ended the program for another reason.
@@ -151,6 +155,7 @@ fn known_before(log: &RawLog<'_>, program: &Program, launch: &Launch) -> RunMeta
         depth: launch.depth,
         expected_steps: launch.expected_steps,
         steps: log.steps(),
+        chances: launch.chances,
         schedule: Schedule {
             choices: log.choices().collect(),
         },

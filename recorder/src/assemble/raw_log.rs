@@ -5,7 +5,7 @@
 
 use std::mem::{offset_of, size_of};
 use unsnarl_trace::raw::{
-    End, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, Record, Thread, VERSION, WaitsFor,
+    Detail, End, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, Record, Thread, VERSION, WaitsFor,
 };
 
 /// Why bytes are not a raw log.
@@ -34,6 +34,7 @@ pub struct RawLog<'a> {
     modules: &'a [u8],
     threads: &'a [u8],
     decisions: &'a [u8],
+    details: &'a [u8],
     records: &'a [u8],
 }
 
@@ -124,6 +125,16 @@ impl<'a> RawLog<'a> {
                 size_of::<Thread>(),
             )?,
             decisions: table("decisions", decisions_at, decisions, 2)?,
+            details: table(
+                "details",
+                offset_of!(Header, details_at),
+                if u32_at(bytes, offset_of!(Header, note_details)) == 0 {
+                    0
+                } else {
+                    decisions
+                },
+                size_of::<Detail>(),
+            )?,
             records: table("records", records_at, records, size_of::<Record>())?,
         })
     }
@@ -210,6 +221,22 @@ impl<'a> RawLog<'a> {
     /// The thread choices that were made, as far as there was room for them.
     pub fn choices(&self) -> impl Iterator<Item = u16> + 'a {
         self.decisions.chunks_exact(2).map(|row| u16_at(row, 0))
+    }
+
+    /// What is known about each choice, if that was asked for.
+    pub fn details(&self) -> impl Iterator<Item = Detail> + 'a {
+        self.details
+            .chunks_exact(size_of::<Detail>())
+            .map(|row| Detail {
+                record: u64_at(row, offset_of!(Detail, record)),
+                candidates: u64_at(row, offset_of!(Detail, candidates)),
+                running: u16_at(row, offset_of!(Detail, running)),
+                chosen: u16_at(row, offset_of!(Detail, chosen)),
+                kind: u8_at(row, offset_of!(Detail, kind)),
+                yields: u8_at(row, offset_of!(Detail, yields)),
+                more: u8_at(row, offset_of!(Detail, more)),
+                unused: 0,
+            })
     }
 
     /// The threads in the order of creation.

@@ -18,6 +18,8 @@ pub enum Ended {
     Enough,
     /// The most runs were made without as many failing ones as wanted.
     Cap,
+    /// There is no schedule left to try.
+    Exhausted,
     /// The user stopped it.
     Stopped,
 }

@@ -1,5 +1,6 @@
 //! The campaign: runs a program many times under different schedules and keeps the runs.
 
+mod details;
 mod goal;
 pub mod strategy;
 
@@ -20,6 +21,7 @@ use std::{
 use strategy::{Attempt, Planner, Strategy};
 use unsnarl_trace::{Outcome, Run, RunFolder, StoreError};
 
+pub use details::Details;
 pub use goal::{Ended, Goal};
 
 /// What to run and how.
@@ -164,8 +166,11 @@ pub fn record(
             summary.ended = ended;
             return Ok(summary);
         }
-        let attempt = planner.next_attempt();
-        let (run, finished) = match execute(&recording.job, program, &attempt, &[], stop) {
+        let Some(attempt) = planner.next_attempt() else {
+            summary.ended = Ended::Exhausted;
+            return Ok(summary);
+        };
+        let executed = match execute(&recording.job, program, &attempt, stop) {
             // A stray write of this schedule says nothing about the next one.
             Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
                 summary.tally.count(Outcome::CutShort);
@@ -174,14 +179,15 @@ pub fn record(
             }
             other => other?,
         };
-        if finished.stopped || stop.load(Ordering::Relaxed) {
+        if executed.finished.stopped || stop.load(Ordering::Relaxed) {
             summary.ended = Ended::Stopped;
             return Ok(summary);
         }
         if summary.tally.runs == 0 {
-            refuse_empty(&run, &finished)?;
+            refuse_empty(&executed.run, &executed.finished)?;
         }
-        planner.measured(run.meta.steps);
+        planner.observe(&executed);
+        let run = executed.run;
         let file = keep(recording, &folder, &run, &mut summary)?;
         watcher(&Observed {
             run: &run,
@@ -191,14 +197,23 @@ pub fn record(
     }
 }
 
-/// Runs the program once and puts the run together. `replay` is the schedule for the strategy of that name.
+/// One run as it came out.
+pub struct Executed {
+    /// The run.
+    pub run: Run,
+    /// How the process ended.
+    pub finished: Finished,
+    /// What is known about its choices, when the attempt asked for it.
+    pub details: Option<Details>,
+}
+
+/// Runs the program once and puts the run together.
 pub fn execute(
     job: &Job,
     program: &Program,
     attempt: &Attempt,
-    replay: &[u16],
     stop: &AtomicBool,
-) -> Result<(Run, Finished), RecordError> {
+) -> Result<Executed, RecordError> {
     let config = Config {
         mode: attempt.mode,
         strategy: attempt.strategy,
@@ -206,7 +221,9 @@ pub fn execute(
         depth: attempt.depth,
         expected_steps: attempt.expected_steps,
         switch_one_in: attempt.switch_one_in,
-        replay: replay.to_vec(),
+        prefix: attempt.prefix.clone(),
+        chances: attempt.chances,
+        details: attempt.details,
         limits: job.limits,
     };
     let log = Log::create(&config).map_err(RecordError::Log)?;
@@ -219,12 +236,12 @@ pub fn execute(
         timeout: job.timeout,
     };
     let finished = launch(&request, &log, stop)?;
-    let run = assemble(
-        &RawLog::new(log.bytes())?,
-        program,
-        &seen(job, attempt, &finished)?,
-    );
-    Ok((run, finished))
+    let raw = RawLog::new(log.bytes())?;
+    Ok(Executed {
+        run: assemble(&raw, program, &seen(job, attempt, &finished)?),
+        finished,
+        details: attempt.details.then(|| Details::read(&raw)),
+    })
 }
 
 fn seen(job: &Job, attempt: &Attempt, finished: &Finished) -> Result<Launch, LaunchError> {
@@ -241,6 +258,7 @@ fn seen(job: &Job, attempt: &Attempt, finished: &Finished) -> Result<Launch, Lau
         seed: attempt.seed,
         depth: attempt.depth,
         expected_steps: attempt.expected_steps,
+        chances: attempt.chances,
         timed_out: finished.timed_out,
         killed: finished.stopped,
         exit: finished.exit,

@@ -1,8 +1,9 @@
 //! Which schedule the next run of a campaign tries.
 
+use super::Executed;
 use std::{collections::VecDeque, fmt, str::FromStr};
 use unsnarl_trace::{
-    Mode,
+    Chances, Mode,
     raw::{RawMode, RawStrategy},
 };
 
@@ -69,7 +70,7 @@ impl fmt::Display for Strategy {
 }
 
 /// What one run tries.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attempt {
     /// As in the run file.
     pub name: &'static str,
@@ -85,6 +86,12 @@ pub struct Attempt {
     pub expected_steps: u64,
     /// Random walk: how seldom the running thread is left.
     pub switch_one_in: u32,
+    /// Choices to follow before the strategy goes on.
+    pub prefix: Vec<u16>,
+    /// The choices other than threads that the run has.
+    pub chances: Chances,
+    /// Ask for what is known about each choice.
+    pub details: bool,
 }
 
 impl Attempt {
@@ -141,8 +148,13 @@ impl Planner {
         }
     }
 
-    /// What the next run tries. Its seed is the campaign's plus its number.
-    pub fn next_attempt(&mut self) -> Attempt {
+    /// What the next run tries; `None` when there is no schedule left. Its seed is the campaign's plus
+    /// its number.
+    pub fn next_attempt(&mut self) -> Option<Attempt> {
+        Some(self.attempt())
+    }
+
+    fn attempt(&mut self) -> Attempt {
         let seed = self.seed.wrapping_add(self.made);
         let turn = TURNS
             .get((self.made % TURNS.len() as u64) as usize)
@@ -185,8 +197,12 @@ impl Planner {
         }
     }
 
-    /// A run had this many steps: k is the most of the last runs.
-    pub fn measured(&mut self, steps: u64) {
+    /// Learns from a run: k is the most steps of the last runs.
+    pub fn observe(&mut self, executed: &Executed) {
+        self.measured(executed.run.meta.steps);
+    }
+
+    fn measured(&mut self, steps: u64) {
         self.steps.push_back(steps);
         if self.steps.len() > MEASURED {
             self.steps.pop_front();
@@ -203,6 +219,9 @@ fn random(seed: u64, switch_one_in: u32) -> Attempt {
         depth: 0,
         expected_steps: 0,
         switch_one_in,
+        prefix: Vec::new(),
+        chances: Chances::default(),
+        details: false,
     }
 }
 
@@ -224,7 +243,7 @@ mod tests {
     #[test]
     fn the_portfolio_tries_everything_with_seeds_of_its_own() {
         let mut planner = Planner::new(Strategy::Portfolio, 100);
-        let attempts: Vec<Attempt> = (0..16).map(|_| planner.next_attempt()).collect();
+        let attempts: Vec<Attempt> = (0..16).map(|_| planner.next_attempt().unwrap()).collect();
         assert_eq!(
             attempts
                 .iter()
@@ -243,10 +262,11 @@ mod tests {
     #[test]
     fn k_is_measured_again() {
         let mut planner = Planner::new(Strategy::Pct(2), 0);
-        assert_eq!(planner.next_attempt().expected_steps, GUESSED_STEPS);
+        let k = |planner: &mut Planner| planner.next_attempt().unwrap().expected_steps;
+        assert_eq!(k(&mut planner), GUESSED_STEPS);
         planner.measured(5000);
-        assert_eq!(planner.next_attempt().expected_steps, 5000);
+        assert_eq!(k(&mut planner), 5000);
         (0..MEASURED).for_each(|_| planner.measured(70));
-        assert_eq!(planner.next_attempt().expected_steps, 70);
+        assert_eq!(k(&mut planner), 70);
     }
 }

@@ -1,0 +1,235 @@
+//! Choices: the schedule that is followed, the log of what was chosen, and the choices other than
+//! "who runs".
+//!
+//! All kinds of choices share one sequence. Which kinds a run has ([`chance`]) is part of how it is
+//! started, so following the sequence means the same each time.
+
+use crate::state::{SHARED, header};
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use unsnarl_trace::raw::{ChoiceKind, Detail, RawStrategy, chance};
+
+/// Whether there is a choice left in the schedule that is followed.
+#[inline(always)]
+pub fn follows() -> bool {
+    SHARED.replay_at.get() < SHARED.replay_len.get()
+}
+
+/// The next choice of the schedule. Only when [`follows`].
+#[inline(always)]
+pub fn next_followed() -> u16 {
+    let at = SHARED.replay_at.get();
+    SHARED.replay_at.set(at + 1);
+    // SAFETY: `follows` has seen that `at` is below the length that the recorder wrote.
+    unsafe { *SHARED.replay.get().add(at as usize) }
+}
+
+/// The choice that was read last cannot be followed.
+#[cold]
+pub fn diverged() {
+    let header = header();
+    if header.diverged.fetch_add(1, Relaxed) == 0 {
+        header
+            .first_divergence
+            .store(SHARED.replay_at.get(), Relaxed);
+    }
+}
+
+/// Appends to the choices made. Past the capacity only the count goes on, which tells the reader.
+/// `candidates` is asked for when details are wanted.
+#[inline(always)]
+pub fn note(choice: u16, kind: ChoiceKind, yields: bool, candidates: impl FnOnce() -> Candidates) {
+    let header = header();
+    let at = header.decisions.load(Relaxed);
+    if at < header.decisions_cap {
+        // SAFETY: within the capacity that the recorder mapped.
+        unsafe { SHARED.decisions.get().add(at as usize).write(choice) };
+        if !SHARED.details.get().is_null() {
+            note_detail(at, choice, kind, yields, &candidates());
+        }
+    }
+    header.decisions.store(at + 1, Release);
+}
+
+#[cold]
+fn note_detail(at: u64, choice: u16, kind: ChoiceKind, yields: bool, candidates: &Candidates) {
+    let detail = Detail {
+        record: header().records.load(Relaxed),
+        candidates: candidates.bits,
+        running: SHARED.current.get(),
+        chosen: choice,
+        kind: kind as u8,
+        yields: u8::from(yields),
+        more: u8::from(candidates.more),
+        unused: 0,
+    };
+    // SAFETY: there is room for as many details as for choices.
+    unsafe { SHARED.details.get().add(at as usize).write(detail) };
+}
+
+/// What could be chosen.
+#[derive(Default)]
+pub struct Candidates {
+    bits: u64,
+    more: bool,
+}
+
+impl Candidates {
+    /// These numbers.
+    pub fn of(numbers: impl Iterator<Item = u16>) -> Candidates {
+        let mut candidates = Candidates::default();
+        for number in numbers {
+            match 1u64.checked_shl(number.into()) {
+                Some(bit) => candidates.bits |= bit,
+                None => candidates.more = true,
+            }
+        }
+        candidates
+    }
+}
+
+/// The next number of the seeded sequence (xorshift64*).
+pub fn random() -> u64 {
+    let mut x = SHARED.random.get();
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    SHARED.random.set(x);
+    x.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+}
+
+/// Whether the strategy draws; the others take the first of what is possible.
+fn draws() -> bool {
+    matches!(
+        SHARED.strategy.get(),
+        RawStrategy::Random | RawStrategy::Pct
+    )
+}
+
+/// Which of `count` waiters a signal wakes; `number_of` names the thread of each.
+pub fn pick_waiter(count: usize, number_of: impl Fn(usize) -> u16) -> usize {
+    if count <= 1 {
+        return 0;
+    }
+    let drawn = || match draws() {
+        true => (random() % count as u64) as usize,
+        false => 0,
+    };
+    let picked = followed_waiter(count, &number_of).unwrap_or_else(drawn);
+    note(number_of(picked), ChoiceKind::Waiter, false, || {
+        Candidates::of((0..count).map(&number_of))
+    });
+    picked
+}
+
+fn followed_waiter(count: usize, number_of: &impl Fn(usize) -> u16) -> Option<usize> {
+    if !follows() {
+        return None;
+    }
+    let choice = next_followed();
+    let found = (0..count).find(|&i| number_of(i) == choice);
+    if found.is_none() {
+        diverged();
+    }
+    found
+}
+
+/// How a wait is to end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// When it is granted, or its time is over.
+    Granted,
+    /// By itself.
+    Spurious,
+    /// Its time is over at once: nobody has promised the thread that it runs before.
+    Early,
+}
+
+/// One wait in this many ends by itself, one in this many timed waits at once.
+const WAIT_ODDS: u64 = 16;
+/// One step in this many fails that may fail for no reason.
+const TRY_ODDS: u64 = 16;
+
+/// How the wait on a condition variable that begins now is to end.
+pub fn condition_ending(timed: bool) -> Ending {
+    match outcome(ChoiceKind::Wait, wait_outcomes(true, timed), WAIT_ODDS) {
+        1 => Ending::Spurious,
+        2 => Ending::Early,
+        _ => Ending::Granted,
+    }
+}
+
+/// Whether the time of the timed wait that begins now is over at once.
+pub fn times_out_early() -> bool {
+    outcome(ChoiceKind::Wait, wait_outcomes(false, true), WAIT_ODDS) == 2
+}
+
+fn wait_outcomes(condition: bool, timed: bool) -> u64 {
+    let spurious = condition && has(chance::SPURIOUS_WAKEUP);
+    let early = timed && has(chance::EARLY_TIMEOUT);
+    1 | u64::from(spurious) << 1 | u64::from(early) << 2
+}
+
+/// Whether a step fails that may fail for no reason.
+pub fn fails_for_no_reason() -> bool {
+    has(chance::TRY) && outcome(ChoiceKind::Try, 0b11, TRY_ODDS) == 1
+}
+
+/// Whether there is no memory for the block that is asked for.
+#[inline(always)]
+pub fn memory_is_gone() -> bool {
+    has(chance::ALLOCATION)
+        && outcome(
+            ChoiceKind::Allocation,
+            0b11,
+            u64::from(header().fail_one_in.max(1)),
+        ) == 1
+}
+
+#[inline(always)]
+fn has(chance: u32) -> bool {
+    SHARED.chances.get() & chance != 0
+}
+
+/// Chooses among the ways that something can go (`ways`, a bit each; bit 0 is the usual one): each of
+/// the unusual ones once in `odds` where the strategy draws. No choice where there is one way only.
+fn outcome(kind: ChoiceKind, ways: u64, odds: u64) -> u16 {
+    if ways == 1 {
+        return 0;
+    }
+    let chosen = followed_outcome(ways).unwrap_or_else(|| drawn_outcome(ways, odds));
+    note(chosen, kind, false, || Candidates {
+        bits: ways,
+        more: false,
+    });
+    chosen
+}
+
+fn followed_outcome(ways: u64) -> Option<u16> {
+    if !follows() {
+        return None;
+    }
+    let choice = next_followed();
+    let possible = 1u64
+        .checked_shl(choice.into())
+        .is_some_and(|bit| ways & bit != 0);
+    if !possible {
+        diverged();
+    }
+    possible.then_some(choice)
+}
+
+fn drawn_outcome(ways: u64, odds: u64) -> u16 {
+    if !draws() {
+        return 0;
+    }
+    let drawn = random() % odds;
+    // The n-th unusual way for the n-th number.
+    let mut left = ways & !1;
+    for _ in 0..drawn {
+        left &= left.wrapping_sub(1);
+    }
+    match left {
+        0 => 0,
+        ways => ways.trailing_zeros() as u16,
+    }
+}
