@@ -118,6 +118,11 @@ impl Chances {
         fail_malloc: None,
     };
 
+    /// None of them: threads are all that is chosen.
+    pub fn is_none(&self) -> bool {
+        *self == Chances::default()
+    }
+
     /// As in the raw log's header.
     pub fn bits(&self) -> u32 {
         use crate::raw::chance::{ALLOCATION, EARLY_TIMEOUT, SPURIOUS_WAKEUP, TRY};
@@ -218,6 +223,7 @@ pub struct RunMeta {
     /// Locations that were used as locks.
     pub locks: Vec<LocationId>,
     /// Choices other than threads that the schedule holds.
+    #[serde(skip_serializing_if = "Chances::is_none")]
     pub chances: Chances,
     /// Choices that make the run repeat.
     pub schedule: Schedule,
