@@ -48,6 +48,7 @@ fn build() -> Result<(), String> {
         "runtime/src",
         "runtime/Cargo.toml",
         "trace/src/raw.rs",
+        "trace/src/raw",
         "trace/src/lib.rs",
     ] {
         println!(

@@ -46,9 +46,10 @@ pub enum Command {
     /// Exit status: 0 nothing failed, 1 failures explained, 2 usage or broken input, 3 failed runs
     /// without an explanation.
     Explain(Explain),
-    /// Run a recorded run again, with the same schedule
+    /// Run a recorded run again with the same schedule, or try a schedule that somebody proposes
     ///
-    /// Exit status: 0 when all runs repeat it, 1 with the first difference, 2 usage or broken input.
+    /// Exit status: 0 when all runs repeat it (all events of the schedule were reached), 1 with the first
+    /// difference, 2 usage or broken input.
     Replay(Replay),
     /// Serve an editor (the language server)
     Lsp(Lsp),
@@ -124,11 +125,17 @@ pub enum Format {
 /// `unsnarl replay`
 #[derive(Args, Debug)]
 pub struct Replay {
-    /// A run file, or the name of one in .unsnarl/runs
+    /// A run file, the name of one in .unsnarl/runs, or a schedule (docs/schedule.md)
     pub run: PathBuf,
     /// How often
     #[arg(short = 'n', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub times: u64,
+    /// A schedule's run is kept although it passed
+    #[arg(long)]
+    pub keep: bool,
+    /// Folder for the run that a schedule gives
+    #[arg(long, value_name = "DIR", default_value = crate::load::RUNS)]
+    pub out: PathBuf,
     /// File for the program's standard input, if the run had one
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,

@@ -10,6 +10,7 @@ mod explain;
 mod load;
 mod lsp;
 mod message;
+mod propose;
 mod record;
 mod replay;
 

@@ -1,6 +1,6 @@
 //! `unsnarl replay`.
 
-use crate::{arguments::Replay, load, message, record::stop_flag};
+use crate::{arguments::Replay, load, message, propose, record::stop_flag};
 use anyhow::{Result, bail};
 use std::{
     path::{Path, PathBuf},
@@ -15,6 +15,9 @@ use unsnarl_trace::read_run;
 /// Runs a recorded run again.
 pub fn run(arguments: Replay) -> Result<ExitCode> {
     let path = find(&arguments.run)?;
+    if let Some(proposal) = propose::read(&path)? {
+        return propose::run(&proposal, arguments);
+    }
     let run = read_run(&path)?;
     if let Some(damage) = run.damage.first() {
         bail!(

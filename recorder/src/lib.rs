@@ -5,12 +5,14 @@
 //! * [`launch`] runs a program once with a raw log; [`assemble`] turns the log into a run.
 //! * [`record`] runs a program many times and keeps the runs; [`replay`] runs it again with the
 //!   schedule of a run and compares.
+//! * [`proposal`] runs it by a schedule that somebody proposes.
 //!
 //! This crate explains nothing and knows no editor.
 
 pub mod assemble;
 pub mod launch;
 pub mod log;
+pub mod proposal;
 pub mod record;
 pub mod replay;
 pub mod runtime_library;

@@ -38,6 +38,8 @@ pub struct Config {
     pub chances: Chances,
     /// Note what is known about each choice.
     pub details: bool,
+    /// The part that holds a proposed schedule ([`unsnarl_trace::raw::follow`]); empty when there is none.
+    pub follow: Vec<u8>,
     /// What a run may use.
     pub limits: Limits,
 }
@@ -54,6 +56,7 @@ impl Default for Config {
             prefix: Vec::new(),
             chances: Chances::default(),
             details: false,
+            follow: Vec::new(),
             limits: Limits::default(),
         }
     }
@@ -88,6 +91,7 @@ const START_TIME: u64 = 1_704_067_200_000_000_000;
 pub struct Log {
     file: File,
     map: MmapMut,
+    follow: std::ops::Range<usize>,
 }
 
 /// Byte offsets of the log's parts.
@@ -95,6 +99,7 @@ struct Layout {
     modules: u64,
     threads: u64,
     replay: u64,
+    follow: u64,
     decisions: u64,
     details: u64,
     records: u64,
@@ -107,7 +112,8 @@ impl Layout {
         let modules = HEADER_BYTES as u64;
         let threads = modules + page((MAX_MODULES * size_of::<Module>()) as u64);
         let replay = threads + page((MAX_THREADS * size_of::<Thread>()) as u64);
-        let decisions = replay + page(2 * config.prefix.len() as u64);
+        let follow = replay + page(2 * config.prefix.len() as u64);
+        let decisions = follow + page(config.follow.len() as u64);
         let details = decisions + page(2 * decisions_cap(config));
         let records = details + page(details_cap(config) * size_of::<Detail>() as u64);
         let end = records
@@ -121,6 +127,7 @@ impl Layout {
             modules,
             threads,
             replay,
+            follow,
             decisions,
             details,
             records,
@@ -156,7 +163,9 @@ impl Log {
         // SAFETY: nobody else has the file yet; later only the program writes, and this process reads
         // when the program has ended.
         let map = unsafe { MmapMut::map_mut(&file)? };
-        let mut log = Log { file, map };
+        let start = layout.follow as usize;
+        let follow = start..start + config.follow.len();
+        let mut log = Log { file, map, follow };
         log.configure(config, &layout);
         Ok(log)
     }
@@ -177,6 +186,11 @@ impl Log {
                 config.chances.fail_malloc.unwrap_or(0),
             ),
         ];
+        let follow_at = if config.follow.is_empty() {
+            0
+        } else {
+            layout.follow
+        };
         let longs = [
             (offset_of!(Header, seed), config.seed),
             (offset_of!(Header, expected_steps), config.expected_steps),
@@ -192,6 +206,7 @@ impl Log {
             (offset_of!(Header, details_at), layout.details),
             (offset_of!(Header, records_at), layout.records),
             (offset_of!(Header, records_cap), config.limits.events),
+            (offset_of!(Header, follow_at), follow_at),
             (offset_of!(Header, magic), MAGIC),
         ];
         let schedule: Vec<u8> = config
@@ -200,6 +215,7 @@ impl Log {
             .flat_map(|choice| choice.to_ne_bytes())
             .collect();
         self.put(layout.replay as usize, &schedule);
+        self.put(layout.follow as usize, &config.follow);
         words
             .iter()
             .for_each(|(at, word)| self.put(*at, &word.to_ne_bytes()));
@@ -217,6 +233,11 @@ impl Log {
     /// The descriptor that the program inherits.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+
+    /// The part that holds a proposed schedule, and what came of it once the program has ended.
+    pub fn follow_part(&self) -> &[u8] {
+        self.map.get(self.follow.clone()).unwrap_or(&[])
     }
 
     /// The log's bytes. To be looked at when the program has ended.

@@ -13,10 +13,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
-use unsnarl_trace::{
-    Event, EventId, Mode, Outcome, Run, Value,
-    raw::{RawMode, RawStrategy},
-};
+use unsnarl_trace::{Event, EventId, Mode, Outcome, Run, Value};
 
 /// How a run is run again.
 #[derive(Clone, Debug)]
@@ -105,15 +102,12 @@ pub fn replay(
     let (target, job) = prepare(recorded, options)?;
     let attempt = Attempt {
         name: "replay",
-        strategy: RawStrategy::Sequential,
-        mode: RawMode::Controlled,
         seed: recorded.meta.seed,
         depth: recorded.meta.depth,
         expected_steps: recorded.meta.expected_steps,
-        switch_one_in: 1,
         prefix: recorded.meta.schedule.choices.clone(),
         chances: recorded.meta.chances,
-        details: false,
+        ..Attempt::default()
     };
     let mut replayed = Replayed {
         same: 0,

@@ -1,7 +1,7 @@
 //! Callbacks of function entry and exit. They are logged without a decision: they touch nothing shared.
 
 use crate::{
-    log,
+    frames, log,
     state::{SHARED, recording},
 };
 use unsnarl_trace::raw::RecordKind;
@@ -11,6 +11,7 @@ use unsnarl_trace::raw::RecordKind;
 unsafe extern "C" fn enter(caller: u64, pc: u64, stack: u64, frame: u64) {
     let Some(this) = recording() else { return };
     log::resolve(this);
+    frames::enter(this, caller, stack);
     if SHARED.record_calls.get() {
         log::push(this, RecordKind::Enter, 0, 0, pc, stack, frame);
         log::push(this, RecordKind::Extra, 0, 0, pc, 0, caller);
@@ -20,6 +21,7 @@ unsafe extern "C" fn enter(caller: u64, pc: u64, stack: u64, frame: u64) {
 unsafe extern "C" fn leave(pc: u64) {
     let Some(this) = recording() else { return };
     log::resolve(this);
+    frames::leave(this);
     if SHARED.record_calls.get() {
         log::push(this, RecordKind::Leave, 0, 0, pc, 0, 0);
     }

@@ -4,7 +4,10 @@
 //! All kinds of choices share one sequence. Which kinds a run has ([`chance`]) is part of how it is
 //! started, so following the sequence means the same each time.
 
-use crate::state::{SHARED, header};
+use crate::{
+    follow,
+    state::{SHARED, header},
+};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use unsnarl_trace::raw::{ChoiceKind, Detail, RawStrategy, chance};
 
@@ -114,7 +117,8 @@ pub fn pick_waiter(count: usize, number_of: impl Fn(usize) -> u16) -> usize {
         true => (random() % count as u64) as usize,
         false => 0,
     };
-    let picked = followed_waiter(count, &number_of).unwrap_or_else(drawn);
+    let wanted = followed_waiter(count, &number_of).or_else(|| follow::prefer(count, &number_of));
+    let picked = wanted.unwrap_or_else(drawn);
     note(number_of(picked), ChoiceKind::Waiter, false, || {
         Candidates::of((0..count).map(&number_of))
     });

@@ -43,6 +43,10 @@ mod entry;
 #[cfg(feature = "interpose")]
 mod failure;
 #[cfg(feature = "interpose")]
+mod follow;
+#[cfg(feature = "interpose")]
+mod frames;
+#[cfg(feature = "interpose")]
 mod heap;
 #[cfg(feature = "interpose")]
 mod log;
@@ -76,6 +80,8 @@ mod state;
 mod threads;
 #[cfg(feature = "interpose")]
 mod time;
+#[cfg(feature = "interpose")]
+mod watch;
 
 #[cfg(all(feature = "interpose", not(test)))]
 #[panic_handler]

@@ -3,6 +3,7 @@
 use crate::{
     failure,
     state::{SHARED, Thread, controlled, header},
+    watch,
 };
 use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
@@ -50,6 +51,9 @@ pub fn push(
     }
     if controlled() {
         header.records.store(index + 1, Release);
+    }
+    if SHARED.is_watched.get() {
+        watch::note(this, kind, pc, index);
     }
     place
 }

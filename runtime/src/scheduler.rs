@@ -3,7 +3,7 @@
 use crate::{
     blocking,
     choices::{self, Candidates, random},
-    failure, log,
+    failure, follow, log,
     next::Next,
     objects,
     state::{SHARED, Thread, Wait, header, live_threads, thread},
@@ -93,6 +93,9 @@ pub fn count_idle(this: &Thread, next: Next) {
 #[inline(always)]
 fn pass(this: &Thread, next: Next, yields: bool) {
     this.next.set(next);
+    if SHARED.is_watched.get() {
+        follow::announce(this, next);
+    }
     let ticks = SHARED.ticks.get() + 1;
     SHARED.ticks.set(ticks);
     SHARED.clock.set(SHARED.clock.get() + TICK);
@@ -137,6 +140,9 @@ fn has_run_too_long() -> bool {
 /// The thread to run; `None` when every thread has ended and the process is about to.
 fn next_thread(this: &Thread, yields: bool) -> Option<u16> {
     if let Some(next) = followed() {
+        return Some(next);
+    }
+    if let Some(next) = follow::choose(this, yields) {
         return Some(next);
     }
     loop {
@@ -185,7 +191,7 @@ fn enabled_threads() -> Candidates {
 
 /// Whether `other` could go on now.
 #[inline(always)]
-fn enabled(other: &Thread) -> bool {
+pub fn enabled(other: &Thread) -> bool {
     if !other.live.get() {
         return false;
     }
@@ -255,7 +261,7 @@ pub fn settle(other: &Thread) {
 
 /// Nobody can go on: lets time pass until the first timed wait ends, or until something comes from
 /// outside. False when there is nothing to wait for.
-fn advance_clock() -> bool {
+pub fn advance_clock() -> bool {
     let deadlines = live_threads()
         .iter()
         .map(|&number| thread(number).deadline.get());

@@ -3,7 +3,7 @@
 //! Everything is in `Cell`s: in controlled mode only the thread with the turn touches them; in free
 //! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
 
-use crate::next::Next;
+use crate::{follow::Own, next::Next};
 use core::{
     arch::{asm, global_asm},
     cell::Cell,
@@ -83,6 +83,8 @@ pub struct Thread {
     pub wait: Cell<Wait>,
     /// What it does once it has the turn.
     pub next: Cell<Next>,
+    /// Where it stands in a schedule that is followed by its events.
+    pub follow: Own,
     /// Virtual time at which the wait ends by itself; 0 when it does not.
     pub deadline: Cell<u64>,
     pub timed_out: Cell<bool>,
@@ -142,6 +144,8 @@ pub struct Shared {
     pub max_steps: Cell<u64>,
     pub switch_one_in: Cell<u32>,
     pub record_calls: Cell<bool>,
+    /// Somebody has to hear of each record: see `watch`.
+    pub is_watched: Cell<bool>,
     pub change_points: [Cell<u64>; raw::MAX_CHANGE_POINTS],
     pub change_count: Cell<usize>,
     /// PCT: what the last thread that yielded was lowered to.
@@ -178,6 +182,7 @@ pub static SHARED: Shared = Shared {
     max_steps: Cell::new(0),
     switch_one_in: Cell::new(0),
     record_calls: Cell::new(false),
+    is_watched: Cell::new(false),
     change_points: [const { Cell::new(0) }; raw::MAX_CHANGE_POINTS],
     change_count: Cell::new(0),
     lowest: Cell::new(0),

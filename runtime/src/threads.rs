@@ -1,7 +1,7 @@
 //! Creation, end, join, detach and cancellation of threads.
 
 use crate::{
-    failure, log,
+    failure, follow, log,
     next::Next,
     real::real,
     scheduler, start,
@@ -39,6 +39,7 @@ pub fn set_up() {
     let main = new_thread();
     start::adopt_main(main, row(main));
     enlist(main);
+    follow::set_up();
     on_this_thread(main);
 }
 
@@ -283,6 +284,9 @@ fn describe(new: &Thread, parent: &Thread, routine: usize, pc: u64) {
     row.nth = parent.children.get();
     row.start_pc = routine as u64;
     row.create_pc = pc;
+    new.next
+        .set(Next::of(RecordKind::Begin, new.start.get() as u64, 0));
+    follow::created(new, Some((parent, parent.children.get())));
 }
 
 /// Threads that have ended must be gone from the kernel too: only then are the stacks and arenas that

@@ -5,6 +5,7 @@
 //! * [`model`], [`meta`] and [`run`] are a run in memory: columns of small integers and tables.
 //! * [`write`](mod@write) and [`read`](mod@read) are the run file, an Arrow IPC file
 //!   (`docs/run-file.md` is its specification).
+//! * [`proposal`] is a schedule that somebody proposes, as JSON.
 //! * [`folder`] is where run files are kept.
 //! * [`script`] is a run as text, for tests.
 //!
@@ -19,6 +20,8 @@ pub mod folder;
 pub mod meta;
 #[cfg(feature = "file")]
 pub mod model;
+#[cfg(feature = "file")]
+pub mod proposal;
 #[cfg(feature = "file")]
 pub mod read;
 #[cfg(feature = "file")]
@@ -42,6 +45,7 @@ pub use crate::{
     model::{
         Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value, flags,
     },
+    proposal::{Policy, Proposal, ProposalError, Wanted},
     read::{ReadError, read_run, read_run_bytes},
     run::{Events, Run},
     schedule::Schedule,

@@ -11,12 +11,15 @@
 //! threads_at       MAX_THREADS         Thread table
 //! replay_at        replay_len   u16    the schedule to follow (thread numbers), written by the recorder
 //! decisions_at     decisions_cap u16   the choices that were made
+//! follow_at                            a proposed schedule, if there is one ([`follow`])
 //! records_at       records_cap         Records, in the order of the run
 //! ```
 //!
 //! All integers are in the machine's byte order: the log never leaves the machine that made it.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
+
+pub mod follow;
 
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
@@ -168,6 +171,8 @@ pub struct Header {
     pub records_at: u64,
     /// Room for that many records.
     pub records_cap: u64,
+    /// Byte offset of a proposed schedule ([`follow`]); 0 when there is none.
+    pub follow_at: u64,
 
     /// Process that claimed the log; 0 while nobody did.
     pub pid: AtomicU32,

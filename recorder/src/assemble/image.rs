@@ -174,6 +174,11 @@ impl Image {
         self.imports.call_after(function, address, name)
     }
 
+    /// Where calls in the code may return to, see [`Imports::returns`].
+    pub fn returns(&self) -> Vec<u64> {
+        self.imports.returns()
+    }
+
     /// How to find the frame address at a place in the code.
     pub fn cfa_rule(&self, address: u64) -> Option<super::cfi::CfaAt> {
         self.cfi.rule(address)

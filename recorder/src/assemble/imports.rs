@@ -56,6 +56,26 @@ impl Imports {
         imports
     }
 
+    /// Where calls may return to: after everything in the code that reads as a call. Bytes in the middle
+    /// of an instruction may read as one too, so some of these are none.
+    pub fn returns(&self) -> Vec<u64> {
+        let inside = |address: u64| {
+            self.code
+                .iter()
+                .any(|(start, bytes)| address.wrapping_sub(*start) < bytes.len() as u64)
+        };
+        let mut returns = Vec::new();
+        for (start, bytes) in &self.code {
+            for (address, window) in (*start..).zip(bytes.windows(7)) {
+                let direct = called(window, address)
+                    .filter(|to| inside(*to) || self.stubs.contains_key(&(to / STUB * STUB)));
+                let length = direct.map(|_| 5).or_else(|| indirect_call(window));
+                returns.extend(length.map(|length| address + length));
+            }
+        }
+        returns
+    }
+
     fn note_stubs(&mut self, start: u64, bytes: &[u8]) {
         for (offset, six) in (start..).zip(bytes.windows(6)) {
             if let Some(slot) = through(six, JUMP_THROUGH, offset)
@@ -103,6 +123,27 @@ fn through(six: &[u8], opcode: [u8; 2], address: u64) -> Option<u64> {
             .wrapping_add(6)
             .wrapping_add_signed(i32::from_le_bytes(*displacement).into()),
     )
+}
+
+/// Length of a `call` through a register or memory.
+fn indirect_call(code: &[u8]) -> Option<u64> {
+    const CALL_OF_GROUP: u8 = 2;
+    let [0xff, modes, scaled, ..] = *code else {
+        return None;
+    };
+    let (mode, operation, register) = (modes >> 6, modes >> 3 & 7, modes & 7);
+    if operation != CALL_OF_GROUP {
+        return None;
+    }
+    let scale_byte = u64::from(mode != 3 && register == 4);
+    let displacement = match (mode, register) {
+        (0, 5) => 4,
+        (0, 4) if scaled & 7 == 5 => 4,
+        (1, _) => 1,
+        (2, _) => 4,
+        _ => 0,
+    };
+    Some(2 + scale_byte + displacement)
 }
 
 /// The address that a `call` goes to.

@@ -33,6 +33,7 @@ mod places;
 mod problems;
 mod program;
 mod raw_log;
+mod returns;
 mod rows;
 mod sites;
 mod sources;
@@ -47,13 +48,15 @@ pub use self::{
     image::Instrumented,
     program::{Program, ProgramError},
     raw_log::{LogModule, LogThread, RawLog, RawLogError},
+    returns::Returns,
 };
 
 use self::{
     memory::Memory, modules::Modules, places::Regions, rows::Rows, sources::Source, walk::Walk,
 };
 use unsnarl_trace::{
-    Chances, Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow, meta::FORMAT,
+    Chances, EventKind, Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow, meta::FORMAT,
+    raw::RecordKind,
 };
 
 /// How a process ended.
@@ -137,6 +140,17 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
         events: Events::from_rows(&rows),
         damage: Vec::new(),
     }
+}
+
+/// The place in the source of the call that returns to `pc`, if there is one.
+pub fn site_of(log: &RawLog<'_>, program: &Program, pc: u64) -> Option<SiteRow> {
+    let point = Modules::new(log, program).point(pc)?;
+    Some(point.user.as_ref().unwrap_or(&point.any).clone())
+}
+
+/// The kind of event that a record of this kind is.
+pub fn kind_of(record: RecordKind) -> EventKind {
+    kinds::event_kind(record)
 }
 
 /// What is known of a run without looking at its records.

@@ -38,6 +38,7 @@ pub struct Program {
     libraries: Mutex<FxHashMap<String, Option<Arc<Image>>>>,
     pub(super) sources: Sources,
     pub(super) points: super::sites::PointCache,
+    pub(super) returns: super::returns::ReturnsCache,
 }
 
 impl Program {
@@ -56,6 +57,7 @@ impl Program {
             main: Arc::new(main),
             libraries: Mutex::default(),
             points: super::sites::PointCache::default(),
+            returns: super::returns::ReturnsCache::default(),
         })
     }
 

@@ -214,6 +214,16 @@ pub fn execute(
     attempt: &Attempt,
     stop: &AtomicBool,
 ) -> Result<Executed, RecordError> {
+    execute_with_log(job, program, attempt, stop).map(|(executed, _)| executed)
+}
+
+/// As [`execute`], with the log for what the run does not say.
+pub(crate) fn execute_with_log(
+    job: &Job,
+    program: &Program,
+    attempt: &Attempt,
+    stop: &AtomicBool,
+) -> Result<(Executed, Log), RecordError> {
     let config = Config {
         mode: attempt.mode,
         strategy: attempt.strategy,
@@ -224,6 +234,7 @@ pub fn execute(
         prefix: attempt.prefix.clone(),
         chances: attempt.chances,
         details: attempt.details,
+        follow: attempt.follow.clone(),
         limits: job.limits,
     };
     let log = Log::create(&config).map_err(RecordError::Log)?;
@@ -237,11 +248,12 @@ pub fn execute(
     };
     let finished = launch(&request, &log, stop)?;
     let raw = RawLog::new(log.bytes())?;
-    Ok(Executed {
+    let executed = Executed {
         run: assemble(&raw, program, &seen(job, attempt, &finished)?),
         finished,
         details: attempt.details.then(|| Details::read(&raw)),
-    })
+    };
+    Ok((executed, log))
 }
 
 fn seen(job: &Job, attempt: &Attempt, finished: &Finished) -> Result<Launch, LaunchError> {

@@ -92,6 +92,27 @@ pub struct Attempt {
     pub chances: Chances,
     /// Ask for what is known about each choice.
     pub details: bool,
+    /// A proposed schedule to follow first ([`unsnarl_trace::raw::follow`]); empty when there is none.
+    pub follow: Vec<u8>,
+}
+
+/// Each thread runs until it waits.
+impl Default for Attempt {
+    fn default() -> Self {
+        Attempt {
+            name: "sequential",
+            strategy: RawStrategy::Sequential,
+            mode: RawMode::Controlled,
+            seed: 0,
+            depth: 0,
+            expected_steps: 0,
+            switch_one_in: 1,
+            prefix: Vec::new(),
+            chances: Chances::default(),
+            details: false,
+            follow: Vec::new(),
+        }
+    }
 }
 
 impl Attempt {
@@ -214,14 +235,9 @@ fn random(seed: u64, switch_one_in: u32) -> Attempt {
     Attempt {
         name: "random",
         strategy: RawStrategy::Random,
-        mode: RawMode::Controlled,
         seed,
-        depth: 0,
-        expected_steps: 0,
         switch_one_in,
-        prefix: Vec::new(),
-        chances: Chances::default(),
-        details: false,
+        ..Attempt::default()
     }
 }
 

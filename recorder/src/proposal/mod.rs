@@ -1,0 +1,242 @@
+//! Runs a program by a proposed schedule and says how far it came.
+//!
+//! [`execute_proposal`] is what engines call: they build a [`Proposal`] from a run
+//! ([`Proposal::of_events`], [`Proposal::on`]) and learn from the [`Verdict`] whether the order that they
+//! propose is possible, and how the run ended that had it. The runtime does the matching
+//! (`runtime/src/follow.rs`); here places in the source become addresses in the code, and what came of it
+//! becomes words.
+
+mod part;
+mod sites;
+mod words;
+
+use self::{
+    part::{Names, Written},
+    sites::Sites,
+};
+use crate::{
+    assemble::{Program, RawLog},
+    log::Log,
+    record::{Job, RecordError, execute_with_log, input_hash, strategy::Attempt},
+};
+use std::sync::atomic::AtomicBool;
+use unsnarl_trace::{Outcome, Policy, Proposal, Run, Wanted, raw::RawStrategy};
+
+/// What came of a proposed schedule.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Events that happened in the order proposed, from the first.
+    pub reached: usize,
+    /// Events proposed.
+    pub of: usize,
+    /// Whether that is all of them.
+    pub ended: Ended,
+    /// The run, to its end: it repeats like any recorded run. Its outcome says nothing about the
+    /// schedule unless all events were reached.
+    pub run: Run,
+    /// The user stopped it.
+    pub stopped: bool,
+}
+
+/// How following a schedule ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Everything happened in order.
+    Reached,
+    /// Something else happened, or could not happen.
+    Diverged(Divergence),
+    /// All threads waited for each other first.
+    Deadlocked(Divergence),
+}
+
+/// Where a run left the schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Divergence {
+    /// Index of the event that did not happen.
+    pub entry: usize,
+    /// That event.
+    pub wanted: Wanted,
+    /// Why, in words.
+    pub reason: String,
+    /// What the threads did instead: name and words.
+    pub threads: Vec<(String, String)>,
+}
+
+/// Why a proposed schedule cannot be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum ProposalError {
+    /// Another build.
+    #[error(
+        "the schedule is for another build of {0}\n  next: make it anew from runs of this build"
+    )]
+    OtherBuild(String),
+    /// Other input.
+    #[error(
+        "the schedule is for other arguments or another standard input\n  next: name the file with --stdin"
+    )]
+    OtherInput,
+    /// A thread's name that is none.
+    #[error(
+        "event {0} of the schedule: `{1}` is no thread\n  next: name threads as runs do: main, main.1, main.1.2"
+    )]
+    NoThread(usize, String),
+    /// No code there.
+    #[error(
+        "event {0} of the schedule: there is no recorded call at {1}\n  next: name a line (and column) where the program accesses memory or calls a function"
+    )]
+    NoSite(usize, String),
+    /// A policy that cannot be.
+    #[error("a depth of {0} is none for pct\n  next: say 1 to 32")]
+    Depth(u32),
+    /// It did not run.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// Times that the program is run to learn which libraries it loads.
+const MOST_ROUNDS: usize = 8;
+
+/// Runs the program by a proposed schedule. `job` says with what input, where and how long; the
+/// proposal's own build and input are checked against it.
+///
+/// The program runs once, or again when it has code in libraries that only the first run showed.
+pub fn execute_proposal(
+    program: &Program,
+    job: &Job,
+    proposal: &Proposal,
+    stop: &AtomicBool,
+) -> Result<Verdict, ProposalError> {
+    let names = check(program, job, proposal)?;
+    let mut sites = Sites::default();
+    sites.add(program, "");
+    for _ in 0..MOST_ROUNDS {
+        let tried = run_once(program, job, proposal, &names, &sites, stop)?;
+        let paths: Vec<String> = RawLog::new(tried.log.bytes())
+            .map_err(RecordError::Spoiled)?
+            .modules()
+            .map(|module| module.path)
+            .collect();
+        let news = paths.iter().filter(|path| sites.add(program, path)).count();
+        if news == 0 {
+            missing(proposal, &sites)?;
+            return verdict(proposal, program, tried);
+        }
+    }
+    Err(RecordError::NothingRecorded {
+        reason: format!("the program loaded other libraries in each of {MOST_ROUNDS} runs"),
+        output: String::new(),
+    }
+    .into())
+}
+
+fn check(program: &Program, job: &Job, proposal: &Proposal) -> Result<Names, ProposalError> {
+    if !proposal.build_id.is_empty() && proposal.build_id != program.build_id() {
+        let path = program.path().display().to_string();
+        return Err(ProposalError::OtherBuild(path));
+    }
+    let input = input_hash(job).map_err(RecordError::Launch)?;
+    if !proposal.input_hash.is_empty() && proposal.input_hash != input {
+        return Err(ProposalError::OtherInput);
+    }
+    if let Policy::Pct { depth, .. } = proposal.then
+        && !(1..=32).contains(&depth)
+    {
+        return Err(ProposalError::Depth(depth));
+    }
+    Names::of(proposal).map_err(|wanted| {
+        let at = proposal.events.iter().position(|event| *event == wanted);
+        ProposalError::NoThread(at.unwrap_or(0), wanted.thread)
+    })
+}
+
+/// Refuses events at places where nothing is.
+fn missing(proposal: &Proposal, sites: &Sites) -> Result<(), ProposalError> {
+    let missing = proposal.events.iter().position(|event| !sites.has(event));
+    match missing.and_then(|at| Some((at, proposal.events.get(at)?))) {
+        Some((at, event)) => Err(ProposalError::NoSite(at, event.place())),
+        None => Ok(()),
+    }
+}
+
+/// A run that was made.
+struct Tried {
+    log: Log,
+    run: Run,
+    stopped: bool,
+}
+
+fn run_once(
+    program: &Program,
+    job: &Job,
+    proposal: &Proposal,
+    names: &Names,
+    sites: &Sites,
+    stop: &AtomicBool,
+) -> Result<Tried, RecordError> {
+    let attempt = Attempt {
+        follow: part::bytes(proposal, names, sites),
+        ..attempt(proposal.then)
+    };
+    let (executed, log) = execute_with_log(job, program, &attempt, stop)?;
+    Ok(Tried {
+        log,
+        run: executed.run,
+        stopped: executed.finished.stopped,
+    })
+}
+
+/// How the run goes on after the schedule.
+fn attempt(then: Policy) -> Attempt {
+    let base = Attempt {
+        name: "proposed",
+        ..Attempt::default()
+    };
+    match then {
+        Policy::Sequential => base,
+        Policy::Random { seed } => Attempt {
+            strategy: RawStrategy::Random,
+            seed,
+            ..base
+        },
+        Policy::Pct { seed, depth, steps } => Attempt {
+            strategy: RawStrategy::Pct,
+            seed,
+            depth,
+            expected_steps: steps,
+            ..base
+        },
+    }
+}
+
+fn verdict(proposal: &Proposal, program: &Program, tried: Tried) -> Result<Verdict, ProposalError> {
+    let log = RawLog::new(tried.log.bytes()).map_err(RecordError::Spoiled)?;
+    let told = words::Told {
+        proposal,
+        program,
+        log: &log,
+        run: &tried.run,
+        written: Written(tried.log.follow_part()),
+    };
+    let of = proposal.events.len();
+    let reached = told.written.reached().min(of);
+    let elsewhere = told.elsewhere(reached);
+    let reached = elsewhere.as_ref().map_or(reached, |found| found.entry);
+    let ended = match elsewhere {
+        Some(divergence) => Ended::Diverged(divergence),
+        None if reached == of => Ended::Reached,
+        None => {
+            let divergence = told.divergence(reached);
+            match tried.run.meta.outcome {
+                Outcome::Deadlocked if told.was_kept_up() => Ended::Deadlocked(divergence),
+                _ => Ended::Diverged(divergence),
+            }
+        }
+    };
+    Ok(Verdict {
+        reached,
+        of,
+        ended,
+        run: tried.run,
+        stopped: tried.stopped,
+    })
+}

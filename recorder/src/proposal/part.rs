@@ -1,0 +1,345 @@
+//! A proposed schedule as the part of the raw log that the runtime follows.
+
+use super::sites::{Code, Sites};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{
+    EventKind, Proposal, Wanted,
+    raw::{
+        MAX_THREADS, RecordKind,
+        follow::{self, Entry, Follow, NONE, Name, Point, Stand},
+    },
+};
+
+/// The bytes of the part. Threads have names that were checked, see [`Names::of`].
+pub(super) fn bytes(proposal: &Proposal, names: &Names, sites: &Sites) -> Vec<u8> {
+    let mut wanted: Vec<u32> = Vec::new();
+    let mut entries: Vec<Row> = Vec::new();
+    for event in &proposal.events {
+        let ids = sites.of(event);
+        entries.push(Row {
+            kinds: kinds(event.kind),
+            name: names.index(&event.thread),
+            wanted: wanted.len() as u32,
+            wanted_len: ids.len() as u32,
+            nth: event.nth.max(1),
+            next: NONE,
+        });
+        wanted.extend(ids);
+    }
+    let first = link(&mut entries, names.list.len());
+    let mut part = Part::new(&entries, names, sites, wanted.len());
+    part.head();
+    part.entries(&entries);
+    part.names(names, &first);
+    part.code(&sites.code);
+    wanted.iter().for_each(|site| part.u32(*site));
+    part.bytes.resize(part.layout.end as usize, 0);
+    part.bytes
+}
+
+/// An [`Entry`] in the making.
+struct Row {
+    kinds: [u64; 2],
+    name: u32,
+    wanted: u32,
+    wanted_len: u32,
+    nth: u32,
+    next: u32,
+}
+
+/// Links the entries of each thread; the first of each.
+fn link(entries: &mut [Row], names: usize) -> Vec<u32> {
+    let mut first = vec![NONE; names];
+    for (index, entry) in entries.iter_mut().enumerate().rev() {
+        if let Some(next) = first.get_mut(entry.name as usize) {
+            entry.next = std::mem::replace(next, index as u32);
+        }
+    }
+    first
+}
+
+/// The records that may be an event of this kind, as bits.
+fn kinds(kind: EventKind) -> [u64; 2] {
+    use RecordKind as R;
+    let records: &[RecordKind] = match kind {
+        EventKind::Read => &[R::Read, R::ReadRange],
+        EventKind::Write => &[R::Write, R::WriteRange],
+        EventKind::AtomicRead => &[R::AtomicRead],
+        EventKind::AtomicWrite => &[R::AtomicWrite],
+        EventKind::Rmw => &[R::Rmw],
+        EventKind::Fence => &[R::Fence],
+        EventKind::Lock => &[R::Lock],
+        EventKind::Unlock => &[R::Unlock],
+        EventKind::SharedLock => &[R::SharedLock],
+        EventKind::SharedUnlock => &[R::SharedUnlock],
+        EventKind::TryLockFailed => &[R::TryFailed],
+        EventKind::LockWait => &[R::LockWait],
+        EventKind::Fork => &[R::Fork],
+        EventKind::Begin => &[R::Begin],
+        EventKind::End => &[R::End],
+        EventKind::Join => &[R::Join],
+        EventKind::Wait => &[R::Wait],
+        EventKind::Wake => &[R::Wake],
+        EventKind::Signal => &[R::Signal],
+        EventKind::Broadcast => &[R::Broadcast],
+        EventKind::BarrierArrive => &[R::BarrierArrive],
+        EventKind::BarrierLeave => &[R::BarrierLeave],
+        EventKind::SemWait => &[R::SemWait],
+        EventKind::SemPost => &[R::SemPost],
+        EventKind::OnceBegin => &[R::OnceBegin],
+        EventKind::OnceEnd => &[R::OnceEnd],
+        EventKind::OncePass => &[R::OncePass],
+        EventKind::Alloc => &[R::Alloc],
+        EventKind::Free => &[R::Free],
+        EventKind::Branch => &[R::Branch],
+        EventKind::Yield => &[R::Yield],
+        EventKind::Blocked => &[R::Blocked],
+        EventKind::Failure => &[R::Failure],
+    };
+    let bits = records
+        .iter()
+        .fold(0u128, |bits, kind| bits | 1 << *kind as u8);
+    [bits as u64, (bits >> 64) as u64]
+}
+
+/// The threads that a proposal names and their ancestors, parents first.
+pub(super) struct Names {
+    /// Parent, and which child of it.
+    list: Vec<(u32, u32)>,
+    by_name: FxHashMap<String, u32>,
+}
+
+impl Names {
+    /// The names of a proposal, or the first that is no thread's name.
+    pub fn of(proposal: &Proposal) -> Result<Names, Wanted> {
+        let mut names = Names {
+            list: vec![(0, 0)],
+            by_name: FxHashMap::from_iter([("main".to_owned(), 0)]),
+        };
+        for event in &proposal.events {
+            names.add(&event.thread).ok_or_else(|| event.clone())?;
+        }
+        Ok(names)
+    }
+
+    fn add(&mut self, name: &str) -> Option<u32> {
+        if let Some(index) = self.by_name.get(name) {
+            return Some(*index);
+        }
+        let (parent, nth) = name.rsplit_once('.')?;
+        let nth: u32 = nth.parse().ok().filter(|nth| *nth > 0)?;
+        let parent = self.add(parent)?;
+        let index = self.list.len() as u32;
+        self.list.push((parent, nth));
+        self.by_name.insert(name.to_owned(), index);
+        Some(index)
+    }
+
+    fn index(&self, name: &str) -> u32 {
+        self.by_name.get(name).copied().unwrap_or(NONE)
+    }
+}
+
+/// Offsets of the tables.
+struct Layout {
+    entries: u64,
+    names: u64,
+    modules: u64,
+    points: u64,
+    wanted: u64,
+    stands: u64,
+    end: u64,
+}
+
+struct Part {
+    bytes: Vec<u8>,
+    layout: Layout,
+    counts: [u32; 5],
+}
+
+impl Part {
+    fn new(entries: &[Row], names: &Names, sites: &Sites, wanted: usize) -> Part {
+        let counts = [
+            entries.len(),
+            names.list.len(),
+            sites.code.len(),
+            sites.code.iter().map(|code| code.points.len()).sum(),
+            wanted,
+        ];
+        let [entries_len, names_len, modules_len, points_len, wanted_len] = counts;
+        let table =
+            |at: u64, count: usize, row: usize| at + (count * row).next_multiple_of(8) as u64;
+        let entries = size_of::<Follow>() as u64;
+        let names = table(entries, entries_len, size_of::<Entry>());
+        let modules = table(names, names_len, size_of::<Name>());
+        let points = table(modules, modules_len, size_of::<follow::Code>());
+        let wanted = table(points, points_len, size_of::<Point>());
+        let stands = table(wanted, wanted_len, size_of::<u32>());
+        let end = table(stands, MAX_THREADS, size_of::<Stand>());
+        Part {
+            bytes: Vec::with_capacity(end as usize),
+            layout: Layout {
+                entries,
+                names,
+                modules,
+                points,
+                wanted,
+                stands,
+                end,
+            },
+            counts: counts.map(|count| count as u32),
+        }
+    }
+
+    fn u32(&mut self, value: u32) {
+        self.bytes.extend(value.to_ne_bytes());
+    }
+
+    fn u64(&mut self, value: u64) {
+        self.bytes.extend(value.to_ne_bytes());
+    }
+
+    /// A [`Follow`].
+    fn head(&mut self) {
+        self.counts
+            .iter()
+            .for_each(|count| self.bytes.extend(count.to_ne_bytes()));
+        [0, follow::GaveUp::No as u32, NONE]
+            .iter()
+            .for_each(|word| self.u32(*word));
+        let gave_up_at = 0;
+        let at = &self.layout;
+        let longs = [
+            gave_up_at, at.entries, at.names, at.modules, at.points, at.wanted, at.stands,
+        ];
+        longs.iter().for_each(|long| self.u64(*long));
+    }
+
+    /// [`Entry`] rows.
+    fn entries(&mut self, entries: &[Row]) {
+        for row in entries {
+            row.kinds.iter().for_each(|word| self.u64(*word));
+            let reserved = 0;
+            [
+                row.name,
+                row.wanted,
+                row.wanted_len,
+                row.nth,
+                row.next,
+                reserved,
+            ]
+            .iter()
+            .for_each(|word| self.u32(*word));
+            let done_at = 0;
+            self.u64(done_at);
+        }
+    }
+
+    /// [`Name`] rows.
+    fn names(&mut self, names: &Names, first: &[u32]) {
+        for ((parent, nth), first) in names.list.iter().zip(first) {
+            let number = 0;
+            [*parent, *nth, *first, number]
+                .iter()
+                .for_each(|word| self.u32(*word));
+        }
+    }
+
+    /// [`follow::Code`] rows, then [`Point`] rows.
+    fn code(&mut self, modules: &[Code]) {
+        let mut first = 0;
+        for code in modules {
+            // The runtime cuts paths the same way.
+            let mut path = [0; 232];
+            let bytes = code.path.as_bytes();
+            let length = bytes.len().min(path.len() - 1);
+            path.iter_mut()
+                .zip(bytes)
+                .take(length)
+                .for_each(|(place, byte)| *place = *byte);
+            self.bytes.extend(path);
+            self.u32(first);
+            self.u32(code.points.len() as u32);
+            first += code.points.len() as u32;
+        }
+        for (address, site) in modules.iter().flat_map(|code| &code.points) {
+            self.u64(*address);
+            self.u32(*site);
+            let reserved = 0;
+            self.u32(reserved);
+        }
+    }
+}
+
+/// What the runtime wrote into the part.
+pub(super) struct Written<'a>(pub &'a [u8]);
+
+/// How a thread stood, as written down.
+pub(super) struct Stood {
+    pub standing: follow::Standing,
+    pub waits_for: u32,
+    pub object: u64,
+    pub pc: u64,
+    pub kind: Option<RecordKind>,
+    pub entry: Option<usize>,
+}
+
+impl Written<'_> {
+    fn u32(&self, at: usize) -> u32 {
+        let bytes = self.0.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        let bytes = self.0.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+    }
+
+    /// Entries that happened in order.
+    pub fn reached(&self) -> usize {
+        self.u32(std::mem::offset_of!(Follow, reached)) as usize
+    }
+
+    /// Why it was given up, and the number of the thread that this is about.
+    pub fn gave_up(&self) -> (follow::GaveUp, Option<usize>) {
+        let why = self.u32(std::mem::offset_of!(Follow, gave_up));
+        let about = self.u32(std::mem::offset_of!(Follow, gave_up_thread));
+        (
+            follow::GaveUp::from_u32(why).unwrap_or(follow::GaveUp::No),
+            (about != NONE).then_some(about as usize),
+        )
+    }
+
+    /// Records in the log when it was given up.
+    pub fn gave_up_at(&self) -> usize {
+        let at = self.u64(std::mem::offset_of!(Follow, gave_up_at));
+        usize::try_from(at).unwrap_or(usize::MAX)
+    }
+
+    /// Index of the record that an entry was.
+    pub fn done_at(&self, entry: usize) -> Option<usize> {
+        let entries = self.u64(std::mem::offset_of!(Follow, entries_at)) as usize;
+        let row = entry.checked_mul(size_of::<Entry>())?;
+        let at = entries.checked_add(row)?;
+        let done_at = self.u64(at.checked_add(std::mem::offset_of!(Entry, done_at))?);
+        usize::try_from(done_at.checked_sub(1)?).ok()
+    }
+
+    /// How a thread stood when the schedule was given up; `None` when it was not there.
+    pub fn stood(&self, thread: usize) -> Option<Stood> {
+        use std::mem::offset_of;
+        let stands = self.u64(offset_of!(Follow, stands_at)) as usize;
+        let at = stands.checked_add(thread.checked_mul(size_of::<Stand>())?)?;
+        let standing = follow::Standing::from_u32(self.u32(at + offset_of!(Stand, standing)))?;
+        let kind = u8::try_from(self.u32(at + offset_of!(Stand, kind))).unwrap_or(0);
+        let entry = self.u32(at + offset_of!(Stand, entry));
+        (standing != follow::Standing::Absent).then(|| Stood {
+            standing,
+            waits_for: self.u32(at + offset_of!(Stand, waits_for)),
+            object: self.u64(at + offset_of!(Stand, object)),
+            pc: self.u64(at + offset_of!(Stand, pc)),
+            kind: RecordKind::from_u8(kind),
+            entry: (entry != NONE).then_some(entry as usize),
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! Places in the source that a proposal names, as places in the code.
+
+use crate::assemble::Program;
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{SiteRow, Wanted, raw::follow::NONE};
+
+/// The code of one module.
+pub(super) struct Code {
+    /// As the log names it.
+    pub path: String,
+    /// Return addresses of calls and their sites, sorted by address.
+    pub points: Vec<(u64, u32)>,
+}
+
+/// The sites of all modules that are known so far.
+#[derive(Default)]
+pub(super) struct Sites {
+    pub code: Vec<Code>,
+    rows: Vec<SiteRow>,
+    ids: FxHashMap<SiteRow, u32>,
+}
+
+impl Sites {
+    /// Adds a module; whether it has code of the user's that was not known.
+    pub fn add(&mut self, program: &Program, path: &str) -> bool {
+        if self.code.iter().any(|code| code.path == path) {
+            return false;
+        }
+        let found = program.returns(path).unwrap_or_default();
+        let own: Vec<u32> = found.sites.iter().map(|row| self.id(row)).collect();
+        let point = |(address, site): &(u64, u32)| Some((*address, *own.get(*site as usize)?));
+        self.code.push(Code {
+            path: path.to_owned(),
+            points: found.points.iter().filter_map(point).collect(),
+        });
+        !found.points.is_empty()
+    }
+
+    fn id(&mut self, row: &SiteRow) -> u32 {
+        let next = self.rows.len() as u32;
+        let id = *self.ids.entry(row.clone()).or_insert(next);
+        if id == next {
+            self.rows.push(row.clone());
+        }
+        id
+    }
+
+    /// The numbers of the sites that an entry means: none when it means any, a number that no site has
+    /// when it means one that is not there.
+    pub fn of(&self, wanted: &Wanted) -> Vec<u32> {
+        if wanted.file.is_empty() && wanted.line == 0 && wanted.function.is_empty() {
+            return Vec::new();
+        }
+        let found: Vec<u32> = (0..)
+            .zip(&self.rows)
+            .filter(|(_, row)| is_meant(row, wanted))
+            .map(|(id, _)| id)
+            .collect();
+        if found.is_empty() { vec![NONE] } else { found }
+    }
+
+    /// Whether there is code for an entry.
+    pub fn has(&self, wanted: &Wanted) -> bool {
+        self.of(wanted) != [NONE]
+    }
+}
+
+fn is_meant(row: &SiteRow, wanted: &Wanted) -> bool {
+    (wanted.file.is_empty() || ends_with(&row.file, &wanted.file))
+        && (wanted.line == 0 || row.line == wanted.line)
+        && (wanted.column == 0 || row.column == wanted.column)
+        && (wanted.function.is_empty() || row.function == wanted.function)
+}
+
+/// `src/bank.c` ends with `bank.c`, but not with `ank.c`.
+fn ends_with(path: &str, end: &str) -> bool {
+    let end = end.strip_prefix("./").unwrap_or(end);
+    path.strip_suffix(end)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ends_with;
+
+    #[test]
+    fn files_by_the_end_of_their_path() {
+        assert!(ends_with("/home/me/src/bank.c", "bank.c"));
+        assert!(ends_with("/home/me/src/bank.c", "src/bank.c"));
+        assert!(ends_with("/home/me/src/bank.c", "./bank.c"));
+        assert!(ends_with("/home/me/src/bank.c", "/home/me/src/bank.c"));
+        assert!(!ends_with("/home/me/src/bank.c", "ank.c"));
+    }
+}

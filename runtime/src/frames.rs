@@ -1,0 +1,109 @@
+//! The functions that each thread is in, kept only while a proposed schedule is followed: what happens
+//! in a header or a library stands, in the source, where the user's code called it.
+
+use crate::{
+    failure,
+    state::{SHARED, Thread},
+};
+use core::{cell::Cell, ptr::null_mut};
+use unsnarl_trace::raw;
+
+/// Calls that are remembered; deeper ones are only counted.
+const DEPTH: usize = 512;
+/// Calls out of system code that are looked through.
+const MOST_STEPS: usize = 64;
+
+/// One instrumented function that has been entered and not left.
+struct Frame {
+    /// Where it returns to.
+    ret: Cell<u64>,
+    /// Its stack pointer after it has made room for its variables.
+    stack: Cell<u64>,
+}
+
+struct Stack {
+    depth: Cell<usize>,
+    frames: [Frame; DEPTH],
+}
+
+struct Stacks(Cell<*const Stack>);
+
+// SAFETY: used in controlled mode only, by the thread that has the turn.
+unsafe impl Sync for Stacks {}
+
+static STACKS: Stacks = Stacks(Cell::new(core::ptr::null()));
+
+/// Makes room for all threads; pages are used as calls nest.
+pub fn reserve() {
+    // SAFETY: a fresh anonymous mapping; zeroed memory is a valid `Stack`.
+    let place = unsafe {
+        libc::mmap(
+            null_mut(),
+            raw::MAX_THREADS * size_of::<Stack>(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if place == libc::MAP_FAILED {
+        failure::unsupported(c"no memory for the call stacks of a schedule");
+    }
+    STACKS.0.set(place.cast());
+}
+
+fn stack(of: &Thread) -> Option<&'static Stack> {
+    let stacks = STACKS.0.get();
+    // SAFETY: there is one for each number that is given out.
+    (!stacks.is_null()).then(|| unsafe { &*stacks.add(of.number.get() as usize) })
+}
+
+/// A function was entered. Frames further in have been left without notice, as by `longjmp`.
+pub fn enter(this: &Thread, ret: u64, at: u64) {
+    if !SHARED.is_watched.get() {
+        return;
+    }
+    let Some(stack) = stack(this) else { return };
+    // The same place: the compiler made the call that ends a function a jump.
+    while top(stack).is_some_and(|top| top.stack.get() <= at) {
+        stack.depth.set(stack.depth.get() - 1);
+    }
+    if let Some(frame) = stack.frames.get(stack.depth.get()) {
+        frame.ret.set(ret);
+        frame.stack.set(at);
+    }
+    stack.depth.set(stack.depth.get() + 1);
+}
+
+/// The innermost function is left.
+pub fn leave(this: &Thread) {
+    if !SHARED.is_watched.get() {
+        return;
+    }
+    if let Some(stack) = stack(this) {
+        stack.depth.set(stack.depth.get().saturating_sub(1));
+    }
+}
+
+fn top(stack: &Stack) -> Option<&Frame> {
+    stack.frames.get(stack.depth.get().checked_sub(1)?)
+}
+
+/// What `find` says of the innermost call in the user's code: of the call that returns to `pc` itself,
+/// else of the library call that the innermost function is in, else of the calls that led there.
+pub fn first<T>(this: &Thread, pc: u64, find: impl Fn(u64) -> Option<T>) -> Option<T> {
+    if let Some(found) = find(pc) {
+        return Some(found);
+    }
+    let stack = stack(this)?;
+    let frames = stack.frames.get(..stack.depth.get())?;
+    let innermost = frames.last()?;
+    // A function that calls pushes the return address right below its own part of the stack.
+    let pushed = (innermost.stack.get() - 8) as *const u64;
+    // SAFETY: just below the frame of a function that is still running, on a live thread's stack.
+    if let Some(found) = find(unsafe { pushed.read_volatile() }) {
+        return Some(found);
+    }
+    let mut callers = frames.iter().rev().take(MOST_STEPS);
+    callers.find_map(|frame| find(frame.ret.get()))
+}

@@ -1,0 +1,272 @@
+//! A proposed schedule: events that are to happen in this order, as another engine or a person says
+//! them. `docs/schedule.md` is the specification of its JSON.
+//!
+//! It names threads by their place in the fork tree and events by kind and place in the source, so it
+//! means the same in every run of the program; a [`Schedule`](crate::Schedule) is the choices of one run.
+
+use crate::{EventId, EventKind, Run, RunMeta, SiteId, ThreadId};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+/// Version of the JSON that this crate writes and the only one that it reads.
+pub const VERSION: u32 = 1;
+
+/// A proposed schedule.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Proposal {
+    /// [`VERSION`].
+    pub unsnarl_schedule: u32,
+    /// Path of the program; relative ones start at `directory`.
+    #[serde(default)]
+    pub program: String,
+    /// SHA-256 of the program's file; empty when any build will do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub build_id: String,
+    /// Program and arguments; only the program when it is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// Working directory; the current one when it is empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub directory: String,
+    /// Hash of arguments and standard input as in [`RunMeta::input_hash`]; empty when any input will do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub input_hash: String,
+    /// What is to happen, in this order.
+    pub events: Vec<Wanted>,
+    /// How the run goes on after the last of them.
+    #[serde(default)]
+    pub then: Policy,
+}
+
+/// An event that is to happen.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    /// The thread's name: `main`, `main.1`, `main.1.2`.
+    pub thread: String,
+    /// What it does.
+    #[serde(serialize_with = "write_kind", deserialize_with = "read_kind")]
+    pub kind: EventKind,
+    /// Source file, or the end of its path (`bank.c`); empty for any place.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    /// Line; 0 for any.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub line: u32,
+    /// Column; 0 for any.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub column: u32,
+    /// Function; empty for any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub function: String,
+    /// It is the n-th such event of the thread after the thread's event before in this list, from 1.
+    /// The location does not count for "such".
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub nth: u32,
+    /// Name of what is accessed; checked once the run has ended. Empty for any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub location: String,
+}
+
+/// How a run goes on after the events of a proposed schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Policy {
+    /// Each thread runs until it waits.
+    #[default]
+    Sequential,
+    /// A random walk.
+    Random {
+        /// Its seed.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// Probabilistic concurrency testing.
+    Pct {
+        /// Its seed.
+        #[serde(default)]
+        seed: u64,
+        /// Its depth, from 1.
+        depth: u32,
+        /// Steps that the run is expected to have.
+        steps: u64,
+    },
+}
+
+impl Wanted {
+    /// `bank.c:31:5 in deposit`, as far as it is said.
+    pub fn place(&self) -> String {
+        let mut place = self.file.clone();
+        for number in [self.line, self.column] {
+            if number != 0 {
+                place.push_str(&format!(":{number}"));
+            }
+        }
+        if self.function.is_empty() {
+            return place;
+        }
+        let gap = if place.is_empty() { "" } else { " in " };
+        format!("{place}{gap}{}", self.function)
+    }
+}
+
+/// `main.1: read balance at bank.c:31`
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.thread, self.kind.name())?;
+        if !self.location.is_empty() {
+            write!(f, " {}", self.location)?;
+        }
+        let place = self.place();
+        if !place.is_empty() {
+            write!(f, " at {place}")?;
+        }
+        Ok(())
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn write_kind<S: Serializer>(kind: &EventKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.name())
+}
+
+fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EventKind, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    EventKind::from_name(&name)
+        .ok_or_else(|| de::Error::custom(format!("`{name}` is no kind of event")))
+}
+
+/// A text that is no proposed schedule.
+#[derive(Debug, thiserror::Error)]
+pub enum ProposalError {
+    /// Not JSON, or not of this form.
+    #[error("not a schedule: {0}\n  next: docs/schedule.md says what one looks like")]
+    Json(#[from] serde_json::Error),
+    /// Of another version.
+    #[error(
+        "a schedule of version {0}, but this unsnarl reads version {VERSION}\n  next: write it anew, or update unsnarl"
+    )]
+    Version(u32),
+}
+
+impl Proposal {
+    /// Reads its JSON.
+    pub fn from_json(text: &str) -> Result<Proposal, ProposalError> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            unsnarl_schedule: u32,
+        }
+        match serde_json::from_str::<Versioned>(text)?.unsnarl_schedule {
+            VERSION => Ok(serde_json::from_str(text)?),
+            other => Err(ProposalError::Version(other)),
+        }
+    }
+
+    /// Its JSON.
+    pub fn to_json(&self) -> Result<String, ProposalError> {
+        Ok(serde_json::to_string_pretty(self)?)
+    }
+
+    /// An empty one for the program, build and input that a run is of.
+    pub fn on(meta: &RunMeta) -> Proposal {
+        Proposal {
+            unsnarl_schedule: VERSION,
+            program: meta.program.clone(),
+            build_id: meta.build_id.clone(),
+            command: meta.command.clone(),
+            directory: meta.directory.clone(),
+            input_hash: meta.input_hash.clone(),
+            events: Vec::new(),
+            then: Policy::Sequential,
+        }
+    }
+
+    /// These events of a run, in the order given. Events that follow each other in one thread must be
+    /// in the order of the run; each says which occurrence it is from what the thread did in between.
+    pub fn of_events(run: &Run, events: &[EventId]) -> Proposal {
+        let counts = Occurrences::of(run);
+        let mut before: BTreeMap<ThreadId, u64> = BTreeMap::new();
+        let mut seen: BTreeSet<u64> = BTreeSet::new();
+        let mut proposal = Proposal::on(&run.meta);
+        for event in events.iter().filter_map(|event| run.events.get(*event)) {
+            // The rows of one access to several locations are one event.
+            if !seen.insert(event.seq) {
+                continue;
+            }
+            let last = before.insert(event.thread, event.seq);
+            let wanted = (event.thread, event.kind, place(event.kind, event.site));
+            proposal.events.push(Wanted {
+                nth: counts.between(wanted, last, event.seq),
+                location: run.location(event.location).to_owned(),
+                ..wanted_at(run, wanted)
+            });
+        }
+        proposal
+    }
+}
+
+/// Where events of this kind are told apart: the first and last steps of a thread have no call.
+fn place(kind: EventKind, site: SiteId) -> SiteId {
+    match kind {
+        EventKind::Begin | EventKind::End => SiteId(0),
+        _ => site,
+    }
+}
+
+fn wanted_at(run: &Run, (thread, kind, site): (ThreadId, EventKind, SiteId)) -> Wanted {
+    let site = run.meta.site(site);
+    Wanted {
+        thread: run.meta.thread(thread).name.clone(),
+        kind,
+        file: site.file.clone(),
+        line: site.line,
+        column: site.column,
+        function: site.function.clone(),
+        nth: 1,
+        location: String::new(),
+    }
+}
+
+type Key = (ThreadId, EventKind, SiteId);
+
+/// When each thread did each thing at each place.
+struct Occurrences(BTreeMap<Key, Vec<u64>>);
+
+impl Occurrences {
+    fn of(run: &Run) -> Occurrences {
+        let mut times: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
+        for (_, event) in run.events.iter() {
+            let key = (event.thread, event.kind, place(event.kind, event.site));
+            let times = times.entry(key).or_default();
+            if times.last() != Some(&event.seq) {
+                times.push(event.seq);
+            }
+        }
+        Occurrences(times)
+    }
+
+    /// The n of the one at `until`, counted from after `from`.
+    fn between(&self, key: Key, from: Option<u64>, until: u64) -> u32 {
+        let times = self.0.get(&key).map_or(&[][..], Vec::as_slice);
+        let after = from.map_or(0, |from| times.partition_point(|time| *time <= from));
+        let upto = times.partition_point(|time| *time <= until);
+        u32::try_from(upto.saturating_sub(after).max(1)).unwrap_or(u32::MAX)
+    }
+}
