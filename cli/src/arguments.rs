@@ -92,6 +92,9 @@ pub struct Record {
     #[arg(long, value_name = "N", default_value_t = unsnarl_recorder::log::Limits::default().steps,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
+    /// Print which places that share data met in which order, over all runs
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub coverage: Option<CoverageFormat>,
     /// Show what the program prints
     #[arg(long)]
     pub show_output: bool,
@@ -111,6 +114,15 @@ pub struct Explain {
     /// Time for the analysis: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", value_parser = duration)]
     pub budget: Option<Duration>,
+}
+
+/// How the coverage is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CoverageFormat {
+    /// A line for each pair of places
+    Text,
+    /// A list of objects
+    Json,
 }
 
 /// How explanations are printed.

@@ -1,6 +1,9 @@
 //! `unsnarl record`.
 
-use crate::{arguments::Record, message};
+use crate::{
+    arguments::{CoverageFormat, Record},
+    message,
+};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
@@ -12,12 +15,16 @@ use std::{
 use unsnarl_recorder::{
     launch::Output,
     log::Limits,
-    record::{Ended, Goal, Job, Observed, Recording, Summary, Tally, record, strategy::Strategy},
+    record::{
+        Ended, Goal, Job, Observed, Recording, Summary, Tally, coverage::Coverage, record,
+        strategy::Strategy,
+    },
     target,
 };
 
 /// Records runs of a program.
 pub fn run(arguments: Record) -> Result<ExitCode> {
+    let coverage = arguments.coverage;
     let recording = recording(arguments)?;
     let name = recording.job.command.first().cloned().unwrap_or_default();
     let target = target::open(&name, &recording.job.directory)?;
@@ -34,6 +41,9 @@ pub fn run(arguments: Record) -> Result<ExitCode> {
     bar.finish_and_clear();
     let summary = result?;
     report(&recording, &summary, begin.elapsed());
+    if let Some(how) = coverage {
+        print_coverage(&summary.coverage, how)?;
+    }
     Ok(ExitCode::from(status(&summary.tally)))
 }
 
@@ -144,11 +154,20 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         counts(tally),
         recording.seed
     );
+    if tally.repeated > 0 {
+        message::note(&format!(
+            "{} runs were not kept: their conflicting steps came in the same order as in one that was",
+            tally.repeated
+        ));
+    }
     if tally.not_kept > 0 {
         message::note(&format!(
             "{} of the passing runs were not kept (--keep-passing {})",
             tally.not_kept, recording.keep_passing
         ));
+    }
+    if let Some(line) = covered(&summary.coverage) {
+        anstream::eprintln!("{line}");
     }
     match summary.ended {
         Ended::Stopped => message::note("stopped; the runs so far are kept"),
@@ -166,7 +185,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
     }
 }
 
-/// `100 runs: 93 passed, 5 failed, 2 deadlocked`
+/// `100 runs: 93 passed, 5 failed, 2 deadlocked; 57 different`
 fn counts(tally: &Tally) -> String {
     let kinds = [
         (tally.passed, "passed"),
@@ -186,7 +205,46 @@ fn counts(tally: &Tally) -> String {
     } else {
         seen.join(", ")
     };
-    format!("{} {runs}: {seen}", tally.runs)
+    let different = match tally.different {
+        different if different == tally.runs => String::new(),
+        different => format!("; {different} different"),
+    };
+    format!("{} {runs}: {seen}{different}", tally.runs)
+}
+
+/// `interleavings: 9 of 14 pairs of places met in both orders`
+fn covered(coverage: &Coverage) -> Option<String> {
+    let pairs = coverage.pairs();
+    (pairs > 0).then(|| {
+        format!(
+            "interleavings: {} of {pairs} pairs of places that share data met in both orders",
+            coverage.covered()
+        )
+    })
+}
+
+/// The pairs, for `--coverage`.
+fn print_coverage(coverage: &Coverage, how: CoverageFormat) -> Result<()> {
+    let pairs = coverage.list();
+    if how == CoverageFormat::Json {
+        let list: Vec<_> = pairs.iter().collect();
+        anstream::println!("{}", serde_json::to_string_pretty(&list)?);
+        return Ok(());
+    }
+    for pair in &pairs {
+        let orders = match (pair.first_before_second, pair.second_before_first) {
+            (one, 0) => format!("only in this order ({one} times)"),
+            (0, other) => format!("only the other way round ({other} times)"),
+            (one, other) => format!("in both orders ({one} and {other} times)"),
+        };
+        anstream::println!(
+            "{} -> {} on {}: {orders}",
+            pair.first,
+            pair.second,
+            pair.data
+        );
+    }
+    Ok(())
 }
 
 /// The command to type next.
@@ -239,9 +297,15 @@ mod tests {
             runs: 7,
             passed: 4,
             timed_out: 3,
+            different: 7,
             ..Tally::default()
         };
         assert_eq!(counts(&tally), "7 runs: 4 passed, 3 timed out");
+        let tally = Tally {
+            different: 2,
+            ..tally
+        };
+        assert_eq!(counts(&tally), "7 runs: 4 passed, 3 timed out; 2 different");
         assert_eq!(counts(&Tally::default()), "0 runs: none ended");
     }
 }

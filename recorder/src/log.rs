@@ -13,8 +13,8 @@ use std::{
 };
 use unsnarl_trace::Chances;
 use unsnarl_trace::raw::{
-    Detail, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode, RawStrategy,
-    Record, Thread, VERSION,
+    Detail, Directive, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode,
+    RawStrategy, Record, Thread, VERSION,
 };
 
 /// What the runtime is told before the program starts.
@@ -34,6 +34,8 @@ pub struct Config {
     pub switch_one_in: u32,
     /// The choices to follow before the strategy goes on.
     pub prefix: Vec<u16>,
+    /// Choices given by where their thread stands, sorted; the strategy makes the others.
+    pub plan: Vec<Directive>,
     /// The choices other than threads that the run has.
     pub chances: Chances,
     /// Note what is known about each choice.
@@ -54,6 +56,7 @@ impl Default for Config {
             expected_steps: 0,
             switch_one_in: 1,
             prefix: Vec::new(),
+            plan: Vec::new(),
             chances: Chances::default(),
             details: false,
             follow: Vec::new(),
@@ -100,6 +103,7 @@ struct Layout {
     threads: u64,
     replay: u64,
     follow: u64,
+    plan: u64,
     decisions: u64,
     details: u64,
     records: u64,
@@ -113,7 +117,8 @@ impl Layout {
         let threads = modules + page((MAX_MODULES * size_of::<Module>()) as u64);
         let replay = threads + page((MAX_THREADS * size_of::<Thread>()) as u64);
         let follow = replay + page(2 * config.prefix.len() as u64);
-        let decisions = follow + page(config.follow.len() as u64);
+        let plan = follow + page(config.follow.len() as u64);
+        let decisions = plan + page((config.plan.len() * size_of::<Directive>()) as u64);
         let details = decisions + page(2 * decisions_cap(config));
         let records = details + page(details_cap(config) * size_of::<Detail>() as u64);
         let end = records
@@ -128,6 +133,7 @@ impl Layout {
             threads,
             replay,
             follow,
+            plan,
             decisions,
             details,
             records,
@@ -151,6 +157,29 @@ fn details_cap(config: &Config) -> u64 {
     } else {
         0
     }
+}
+
+/// A directive as it lies in memory.
+fn bytes_of(directive: &Directive) -> [u8; size_of::<Directive>()] {
+    let mut bytes = [0; size_of::<Directive>()];
+    let fields = [
+        (
+            offset_of!(Directive, thread),
+            &directive.thread.to_ne_bytes()[..],
+        ),
+        (offset_of!(Directive, kind), &directive.kind.to_ne_bytes()),
+        (
+            offset_of!(Directive, choice),
+            &directive.choice.to_ne_bytes(),
+        ),
+        (offset_of!(Directive, step), &directive.step.to_ne_bytes()),
+    ];
+    for (at, field) in fields {
+        if let Some(place) = bytes.get_mut(at..at + field.len()) {
+            place.copy_from_slice(field);
+        }
+    }
+    bytes
 }
 
 impl Log {
@@ -201,6 +230,8 @@ impl Log {
             (offset_of!(Header, threads_at), layout.threads),
             (offset_of!(Header, replay_at), layout.replay),
             (offset_of!(Header, replay_len), config.prefix.len() as u64),
+            (offset_of!(Header, plan_at), layout.plan),
+            (offset_of!(Header, plan_len), config.plan.len() as u64),
             (offset_of!(Header, decisions_at), layout.decisions),
             (offset_of!(Header, decisions_cap), decisions_cap(config)),
             (offset_of!(Header, details_at), layout.details),
@@ -216,6 +247,8 @@ impl Log {
             .collect();
         self.put(layout.replay as usize, &schedule);
         self.put(layout.follow as usize, &config.follow);
+        let plan: Vec<u8> = config.plan.iter().flat_map(bytes_of).collect();
+        self.put(layout.plan as usize, &plan);
         words
             .iter()
             .for_each(|(at, word)| self.put(*at, &word.to_ne_bytes()));

@@ -6,7 +6,8 @@
 
 use crate::{
     follow,
-    state::{SHARED, header},
+    plan::next_planned,
+    state::{SHARED, header, thread},
 };
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use unsnarl_trace::raw::{ChoiceKind, Detail, RawStrategy, chance};
@@ -64,6 +65,7 @@ fn note_detail(at: u64, choice: u16, kind: ChoiceKind, yields: bool, candidates:
         yields: u8::from(yields),
         more: u8::from(candidates.more),
         unused: 0,
+        step: thread(SHARED.current.get()).passed.get(),
     };
     // SAFETY: there is room for as many details as for choices.
     unsafe { SHARED.details.get().add(at as usize).write(detail) };
@@ -117,7 +119,14 @@ pub fn pick_waiter(count: usize, number_of: impl Fn(usize) -> u16) -> usize {
         true => (random() % count as u64) as usize,
         false => 0,
     };
-    let wanted = followed_waiter(count, &number_of).or_else(|| follow::prefer(count, &number_of));
+    let planned = || {
+        let choice = next_planned(ChoiceKind::Waiter)?;
+        (0..count).find(|&i| number_of(i) == choice)
+    };
+    let followed = followed_waiter(count, &number_of);
+    let wanted = followed
+        .or_else(planned)
+        .or_else(|| follow::prefer(count, &number_of));
     let picked = wanted.unwrap_or_else(drawn);
     note(number_of(picked), ChoiceKind::Waiter, false, || {
         Candidates::of((0..count).map(&number_of))
@@ -200,7 +209,9 @@ fn outcome(kind: ChoiceKind, ways: u64, odds: u64) -> u16 {
     if ways == 1 {
         return 0;
     }
-    let chosen = followed_outcome(ways).unwrap_or_else(|| drawn_outcome(ways, odds));
+    let planned = || next_planned(kind).filter(|&way| is_possible(ways, way));
+    let followed = followed_outcome(ways).or_else(planned);
+    let chosen = followed.unwrap_or_else(|| drawn_outcome(ways, odds));
     note(chosen, kind, false, || Candidates {
         bits: ways,
         more: false,
@@ -213,13 +224,16 @@ fn followed_outcome(ways: u64) -> Option<u16> {
         return None;
     }
     let choice = next_followed();
-    let possible = 1u64
-        .checked_shl(choice.into())
-        .is_some_and(|bit| ways & bit != 0);
+    let possible = is_possible(ways, choice);
     if !possible {
         diverged();
     }
     possible.then_some(choice)
+}
+
+fn is_possible(ways: u64, way: u16) -> bool {
+    1u64.checked_shl(way.into())
+        .is_some_and(|bit| ways & bit != 0)
 }
 
 fn drawn_outcome(ways: u64, odds: u64) -> u16 {

@@ -63,6 +63,7 @@ mod objects;
 #[cfg(feature = "interpose")]
 mod once;
 #[cfg(feature = "interpose")]
+mod plan;
 mod process;
 #[cfg(feature = "interpose")]
 mod real;

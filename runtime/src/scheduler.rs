@@ -6,6 +6,7 @@ use crate::{
     failure, follow, log,
     next::Next,
     objects,
+    plan::next_planned,
     state::{SHARED, Thread, Wait, header, live_threads, thread},
 };
 use core::sync::atomic::{
@@ -96,6 +97,7 @@ fn pass(this: &Thread, next: Next, yields: bool) {
     if SHARED.is_watched.get() {
         follow::announce(this, next);
     }
+    this.passed.set(this.passed.get() + 1);
     let ticks = SHARED.ticks.get() + 1;
     SHARED.ticks.set(ticks);
     SHARED.clock.set(SHARED.clock.get() + TICK);
@@ -139,7 +141,7 @@ fn has_run_too_long() -> bool {
 
 /// The thread to run; `None` when every thread has ended and the process is about to.
 fn next_thread(this: &Thread, yields: bool) -> Option<u16> {
-    if let Some(next) = followed() {
+    if let Some(next) = followed().or_else(planned) {
         return Some(next);
     }
     if let Some(next) = follow::choose(this, yields) {
@@ -170,17 +172,30 @@ fn followed() -> Option<u16> {
         return None;
     }
     let choice = choices::next_followed();
+    let can = can_run(choice);
+    if !can {
+        choices::diverged();
+    }
+    can.then_some(choice)
+}
+
+/// The thread that a directive names, if there is one and it can run.
+#[inline(always)]
+fn planned() -> Option<u16> {
+    next_planned(ChoiceKind::Thread).filter(|&choice| can_run(choice))
+}
+
+/// Whether this thread can go on, once time has passed if nobody can before.
+fn can_run(choice: u16) -> bool {
     loop {
         if u32::from(choice) < SHARED.thread_count.load(Relaxed) && enabled(thread(choice)) {
-            return Some(choice);
+            return true;
         }
         let nobody = !live_threads().iter().any(|&number| enabled(thread(number)));
         if !nobody || !advance_clock() {
-            break;
+            return false;
         }
     }
-    choices::diverged();
-    None
 }
 
 /// The threads that could go on.

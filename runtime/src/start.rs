@@ -126,6 +126,10 @@ fn set_up_log(header: &raw::Header) {
             .set((base + header.details_at as usize) as *mut raw::Detail);
     }
     SHARED.chances.set(header.chances);
+    SHARED
+        .plan
+        .set((base + header.plan_at as usize) as *const raw::Directive);
+    SHARED.plan_len.set(header.plan_len);
     SHARED.clock.set(header.start_time);
     SHARED.spin_limit.set(header.spin_limit);
     SHARED.max_steps.set(header.max_steps);

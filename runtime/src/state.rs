@@ -81,6 +81,10 @@ pub struct Thread {
     pub pending: Cell<*mut raw::Record>,
     pub pending_count: Cell<u32>,
     pub wait: Cell<Wait>,
+    /// Decisions that it has come to.
+    pub passed: Cell<u64>,
+    /// The first directive that may still be its next one.
+    pub plan_at: Cell<u64>,
     /// What it does once it has the turn.
     pub next: Cell<Next>,
     /// Where it stands in a schedule that is followed by its events.
@@ -124,6 +128,8 @@ pub struct Shared {
     pub details: Cell<*mut raw::Detail>,
     /// Bits of [`raw::chance`].
     pub chances: Cell<u32>,
+    pub plan: Cell<*const raw::Directive>,
+    pub plan_len: Cell<u64>,
     pub strategy: Cell<raw::RawStrategy>,
     pub threads: Cell<*const Thread>,
     pub thread_count: AtomicU32,
@@ -167,6 +173,8 @@ pub static SHARED: Shared = Shared {
     replay_len: Cell::new(0),
     details: Cell::new(null_mut()),
     chances: Cell::new(0),
+    plan: Cell::new(core::ptr::null()),
+    plan_len: Cell::new(0),
     strategy: Cell::new(raw::RawStrategy::Sequential),
     threads: Cell::new(core::ptr::null()),
     thread_count: AtomicU32::new(0),

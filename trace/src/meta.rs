@@ -180,6 +180,33 @@ pub struct SourceRow {
     pub sha256: String,
 }
 
+/// A switch away from a thread that could have gone on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Preemption {
+    /// The thread that had to wait.
+    pub thread: ThreadId,
+    /// The thread that ran instead.
+    pub to: ThreadId,
+    /// What the first one did when it went on: the preemption lies before it. `None` when it never did.
+    pub event: Option<EventId>,
+}
+
+/// How a run was made that needs as few preemptions as could be found.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Minimized {
+    /// The run file that it was made from.
+    pub from: String,
+    /// The preemptions of that one.
+    pub preemptions_before: u64,
+    /// Its own preemptions, in order. Without any one of them it does not fail like this.
+    pub preemptions: Vec<Preemption>,
+    /// Runs that were tried.
+    pub tried: u64,
+    /// Nothing was left to try; otherwise the limit of tries was reached, and fewer preemptions may do.
+    pub complete: bool,
+}
+
 /// The metadata of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -222,6 +249,13 @@ pub struct RunMeta {
     pub frames: Vec<FrameRow>,
     /// Locations that were used as locks.
     pub locks: Vec<LocationId>,
+    /// Hash of the order of conflicting events: runs with equal ones differ only in the order of steps
+    /// that have nothing to do with each other. Empty when not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub order: String,
+    /// Set when the run was made from another one, with fewer preemptions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimized: Option<Minimized>,
     /// Choices other than threads that the schedule holds.
     #[serde(skip_serializing_if = "Chances::is_none")]
     pub chances: Chances,

@@ -161,6 +161,10 @@ pub struct Header {
     pub replay_at: u64,
     /// Number of choices in it.
     pub replay_len: u64,
+    /// Byte offset of the [`Directive`]s.
+    pub plan_at: u64,
+    /// Number of them.
+    pub plan_len: u64,
     /// Byte offset of the choices made.
     pub decisions_at: u64,
     /// Room for that many choices.
@@ -273,6 +277,27 @@ pub struct Detail {
     pub more: u8,
     /// Nothing.
     pub unused: u8,
+    /// How many decisions the thread that made the choice had come to, this one included.
+    pub step: u64,
+}
+
+/// One choice that is given beforehand, by where its thread stands instead of by its place in the whole
+/// run: it means the same when other choices before it change. Sorted by thread and step.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Directive {
+    /// The thread that makes the choice.
+    pub thread: u16,
+    /// A [`ChoiceKind`].
+    pub kind: u8,
+    /// Nothing.
+    pub unused: u8,
+    /// What is to be chosen. Passed over when that is not possible.
+    pub choice: u16,
+    /// Nothing.
+    pub unused_too: u16,
+    /// Which of the thread's decisions, as in [`Detail::step`].
+    pub step: u64,
 }
 
 /// One loaded module (the program or a shared library).
@@ -542,5 +567,6 @@ const _: () = {
     assert!(size_of::<Header>() <= HEADER_BYTES);
     assert!(size_of::<Record>() == 32);
     assert!(size_of::<Module>() == 256);
-    assert!(size_of::<Detail>() == 24);
+    assert!(size_of::<Detail>() == 32);
+    assert!(size_of::<Directive>() == 16);
 };

@@ -236,6 +236,7 @@ impl<'a> RawLog<'a> {
                 yields: u8_at(row, offset_of!(Detail, yields)),
                 more: u8_at(row, offset_of!(Detail, more)),
                 unused: 0,
+                step: u64_at(row, offset_of!(Detail, step)),
             })
     }
 

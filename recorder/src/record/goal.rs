@@ -7,7 +7,8 @@ use super::Tally;
 pub struct Goal {
     /// Most runs.
     pub runs: u64,
-    /// Enough failing runs, if that is asked for.
+    /// Enough failing runs that differ, if that is asked for. When the same ones come again and again,
+    /// they are enough too.
     pub failing: Option<u64>,
 }
 
@@ -30,6 +31,8 @@ pub const USUAL_RUNS: u64 = 100;
 pub const USUAL_CAP: u64 = 10_000;
 /// Passing runs that a failing one is compared with: fewer say little about what is usual.
 const WANTED_PASSING: u64 = 25;
+/// Failing runs in a row that were like one before, after which no different ones are waited for.
+const ENOUGH_AGAIN: u64 = 10;
 /// Runs after which a program that has failed every time is taken to fail always.
 const ENOUGH_FAILING: u64 = 50;
 
@@ -50,7 +53,10 @@ impl Goal {
     /// Why it is enough, if it is.
     pub(super) fn reached(&self, tally: &Tally) -> Option<Ended> {
         let failing = tally.failing();
-        let found = self.failing.is_some_and(|wanted| failing >= wanted);
+        let all_known = tally.failing_again >= ENOUGH_AGAIN || tally.timed_out > 0;
+        let found = self.failing.is_some_and(|wanted| {
+            tally.different_failing >= wanted || failing >= wanted && all_known
+        });
         // With enough failing runs some passing ones are still waited for, but not when time runs out
         // in each run, and not for ever.
         let compared = tally.passed >= WANTED_PASSING
@@ -76,8 +82,26 @@ mod tests {
             runs: passed + failed,
             passed,
             failed,
+            different_failing: failed,
             ..Tally::default()
         })
+    }
+
+    #[test]
+    fn failing_runs_that_differ_are_waited_for_but_not_for_ever() {
+        let seen = |failed, different_failing, failing_again| {
+            Goal::of(None, Some(3)).reached(&Tally {
+                runs: 50 + failed,
+                passed: 50,
+                failed,
+                different_failing,
+                failing_again,
+                ..Tally::default()
+            })
+        };
+        assert_eq!(seen(10, 2, 6), None);
+        assert_eq!(seen(10, 3, 0), Some(Ended::Enough));
+        assert_eq!(seen(22, 2, 20), Some(Ended::Enough));
     }
 
     #[test]

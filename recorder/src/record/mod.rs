@@ -1,7 +1,11 @@
 //! The campaign: runs a program many times under different schedules and keeps the runs.
 
+mod classes;
+mod conflicts;
+pub mod coverage;
 mod details;
 mod goal;
+pub mod order;
 pub mod strategy;
 
 use crate::{
@@ -9,6 +13,9 @@ use crate::{
     launch::{Finished, LaunchError, Output, Request, launch},
     log::{Config, Limits, Log},
 };
+use classes::Classes;
+use coverage::Coverage;
+use order::order_hash;
 use sha2::{Digest, Sha256};
 use std::{
     ffi::OsString,
@@ -58,6 +65,10 @@ pub struct Recording {
     pub out: PathBuf,
 }
 
+/// Runs that are kept, passing and failing ones, although they are like one before: on them it is
+/// counted how often something happens. Beyond them only runs that differ are kept.
+const KEPT_ANYWAY: u64 = 50;
+
 /// What has been seen so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
@@ -73,8 +84,18 @@ pub struct Tally {
     pub timed_out: u64,
     /// The record ends before the run did.
     pub cut_short: u64,
-    /// Passing runs that were not kept.
+    /// Passing runs that were kept.
+    pub kept_passing: u64,
+    /// Runs that were not kept because one with the same order of conflicting events was.
+    pub repeated: u64,
+    /// Passing runs that were not kept because there were enough.
     pub not_kept: u64,
+    /// Runs that differ from all before them in the order of conflicting events.
+    pub different: u64,
+    /// Failing ones among them.
+    pub different_failing: u64,
+    /// Failing runs in a row that were like one before.
+    pub failing_again: u64,
 }
 
 impl Tally {
@@ -93,6 +114,33 @@ impl Tally {
             Outcome::CutShort => &mut self.cut_short,
         };
         *counter += 1;
+    }
+
+    /// Whether a run is to be kept.
+    fn wants(&mut self, outcome: Outcome, is_new: bool, most_passing: u64) -> bool {
+        let passed = outcome == Outcome::Passed;
+        let before = match passed {
+            true => self.kept_passing,
+            false => self.failing().saturating_sub(1),
+        };
+        if !is_new && before >= KEPT_ANYWAY {
+            self.repeated += 1;
+            return false;
+        }
+        if passed && self.kept_passing >= most_passing {
+            self.not_kept += 1;
+            return false;
+        }
+        self.kept_passing += u64::from(passed);
+        true
+    }
+
+    fn compare(&mut self, is_failure: bool, is_new: bool) {
+        self.different += u64::from(is_new);
+        if is_failure {
+            self.different_failing += u64::from(is_new);
+            self.failing_again = if is_new { 0 } else { self.failing_again + 1 };
+        }
     }
 }
 
@@ -115,6 +163,8 @@ pub struct Summary {
     pub ended: Ended,
     /// The first failing run that was kept.
     pub first_failing: Option<PathBuf>,
+    /// Which interleavings were seen.
+    pub coverage: Coverage,
     /// What the runs' problems were, each once, with the number of runs that had it.
     pub problems: Vec<(String, u64)>,
 }
@@ -159,8 +209,10 @@ pub fn record(
         tally: Tally::default(),
         ended: Ended::Enough,
         first_failing: None,
+        coverage: Coverage::default(),
         problems: Vec::new(),
     };
+    let mut classes = Classes::default();
     loop {
         if let Some(ended) = recording.goal.reached(&summary.tally) {
             summary.ended = ended;
@@ -187,8 +239,11 @@ pub fn record(
             refuse_empty(&executed.run, &executed.finished)?;
         }
         planner.observe(&executed);
-        let run = executed.run;
-        let file = keep(recording, &folder, &run, &mut summary)?;
+        let mut run = executed.run;
+        run.meta.order = order_hash(&run);
+        summary.coverage.add(&run);
+        let is_new = classes.is_new(&run);
+        let file = keep(recording, &folder, &run, is_new, &mut summary)?;
         watcher(&Observed {
             run: &run,
             file: file.as_deref(),
@@ -232,6 +287,7 @@ pub(crate) fn execute_with_log(
         expected_steps: attempt.expected_steps,
         switch_one_in: attempt.switch_one_in,
         prefix: attempt.prefix.clone(),
+        plan: attempt.plan.clone(),
         chances: attempt.chances,
         details: attempt.details,
         follow: attempt.follow.clone(),
@@ -321,15 +377,19 @@ fn keep(
     recording: &Recording,
     folder: &RunFolder,
     run: &Run,
+    is_new: bool,
     summary: &mut Summary,
 ) -> Result<Option<PathBuf>, RecordError> {
     summary.tally.count(run.meta.outcome);
+    summary.tally.compare(run.meta.outcome.is_failure(), is_new);
     run.meta
         .problems
         .iter()
         .for_each(|problem| note(&mut summary.problems, problem));
-    if run.meta.outcome == Outcome::Passed && summary.tally.passed > recording.keep_passing {
-        summary.tally.not_kept += 1;
+    if !summary
+        .tally
+        .wants(run.meta.outcome, is_new, recording.keep_passing)
+    {
         return Ok(None);
     }
     let file = folder.store(run)?;

@@ -4,7 +4,7 @@ use super::Executed;
 use std::{collections::VecDeque, fmt, str::FromStr};
 use unsnarl_trace::{
     Chances, Mode,
-    raw::{RawMode, RawStrategy},
+    raw::{Directive, RawMode, RawStrategy},
 };
 
 /// How a campaign chooses schedules.
@@ -88,6 +88,8 @@ pub struct Attempt {
     pub switch_one_in: u32,
     /// Choices to follow before the strategy goes on.
     pub prefix: Vec<u16>,
+    /// Choices given by where their thread stands, sorted; the strategy makes the others.
+    pub plan: Vec<Directive>,
     /// The choices other than threads that the run has.
     pub chances: Chances,
     /// Ask for what is known about each choice.
@@ -108,6 +110,7 @@ impl Default for Attempt {
             expected_steps: 0,
             switch_one_in: 1,
             prefix: Vec::new(),
+            plan: Vec::new(),
             chances: Chances::default(),
             details: false,
             follow: Vec::new(),
