@@ -64,6 +64,7 @@ mod objects;
 mod once;
 #[cfg(feature = "interpose")]
 mod plan;
+#[cfg(feature = "interpose")]
 mod process;
 #[cfg(feature = "interpose")]
 mod real;
