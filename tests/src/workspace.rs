@@ -3,7 +3,8 @@
 use crate::binary;
 use anyhow::{Context, Result, ensure};
 use std::{
-    ffi::OsStr,
+    env,
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -74,10 +75,34 @@ impl Workspace {
 
     /// Runs any command to its end.
     pub fn run<S: AsRef<OsStr>>(&self, program: &str, arguments: &[S]) -> Result<Finished> {
+        Finished::of(self.command(program, arguments))
+    }
+
+    /// Any command in this folder, not started yet. Build tools that the machine lacks are those that
+    /// the set-up has installed.
+    pub fn command<S: AsRef<OsStr>>(&self, program: &str, arguments: &[S]) -> Command {
         let mut command = Command::new(program);
         command.args(arguments);
+        command.env("PATH", search_path());
         self.prepare(&mut command);
+        command
+    }
+
+    /// Runs a command of a build, in which the compilers are ours.
+    pub fn build<S: AsRef<OsStr>>(&self, program: &str, arguments: &[S]) -> Result<Finished> {
+        let unsnarl = binary::unsnarl()?.display();
+        let mut command = self.command(program, arguments);
+        command
+            .env("CC", format!("{unsnarl} cc"))
+            .env("CXX", format!("{unsnarl} c++"));
         Finished::of(command)
+    }
+
+    /// Copies a folder of the project's with all that is in it.
+    pub fn copy(&self, from: &Path, to: &str) -> Result<()> {
+        let from = from.to_string_lossy();
+        self.run("cp", &["-R", &from, to])?.exits(0)?;
+        Ok(())
     }
 
     /// The same surroundings for every command: this folder, no colours, no variables of cargo's.
@@ -139,6 +164,17 @@ impl Workspace {
     pub fn run_path(&self, name: &str) -> String {
         format!("{RUNS}/{name}")
     }
+}
+
+/// `PATH`, and behind it the folder that `cargo xtask setup` installs build tools into.
+fn search_path() -> OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+    let cache = env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
+    let mut search = path;
+    search.push(":");
+    search.push(cache.join("unsnarl/tools/bin"));
+    search
 }
 
 impl Finished {

