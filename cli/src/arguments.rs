@@ -145,7 +145,7 @@ pub struct Replay {
     /// A schedule's run is kept although it passed
     #[arg(long)]
     pub keep: bool,
-    /// Folder for the run that a schedule gives
+    /// Folder for the run that a schedule, or --branches, gives
     #[arg(long, value_name = "DIR", default_value = crate::load::RUNS)]
     pub out: PathBuf,
     /// File for the program's standard input, if the run had one
@@ -154,6 +154,9 @@ pub struct Replay {
     /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
+    /// Record the branches that are taken, too, and store the richer run in DIR/branches
+    #[arg(long)]
+    pub branches: bool,
     /// Show what the program prints
     #[arg(long)]
     pub show_output: bool,

@@ -10,7 +10,7 @@ use unsnarl_recorder::{
     launch::Output,
     replay::{Options, Replayed, replay},
 };
-use unsnarl_trace::read_run;
+use unsnarl_trace::{EventKind, Run, RunFolder, read_run};
 
 /// Runs a recorded run again.
 pub fn run(arguments: Replay) -> Result<ExitCode> {
@@ -34,11 +34,26 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
         } else {
             Output::Kept
         },
+        branches: arguments.branches,
     };
     let stop = stop_flag()?;
     let replayed = replay(&run, &options, &stop, |_| {})?;
     report(&replayed, options.times);
+    if let Some(run) = &replayed.with_branches {
+        store(run, &arguments.out)?;
+    }
     Ok(ExitCode::from(u8::from(replayed.same < options.times)))
+}
+
+/// Stores a run with its branches in a folder of its own, so that the run does not count twice.
+fn store(run: &Run, out: &Path) -> Result<()> {
+    let file = RunFolder::new(out.join("branches")).store(run)?;
+    let branches = run
+        .events
+        .iter()
+        .filter(|(_, event)| event.kind == EventKind::Branch);
+    anstream::println!("with {} branches: {}", branches.count(), file.display());
+    Ok(())
 }
 
 /// A file, or a name as `explain` and the editor say it.

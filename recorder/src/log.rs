@@ -42,6 +42,8 @@ pub struct Config {
     pub details: bool,
     /// The part that holds a proposed schedule ([`unsnarl_trace::raw::follow`]); empty when there is none.
     pub follow: Vec<u8>,
+    /// Record the blocks of code that are entered.
+    pub branches: bool,
     /// What a run may use.
     pub limits: Limits,
 }
@@ -60,6 +62,7 @@ impl Default for Config {
             chances: Chances::default(),
             details: false,
             follow: Vec::new(),
+            branches: false,
             limits: Limits::default(),
         }
     }
@@ -208,6 +211,7 @@ impl Log {
             (offset_of!(Header, switch_one_in), config.switch_one_in),
             (offset_of!(Header, spin_limit), SPIN_LIMIT),
             (offset_of!(Header, record_calls), 1),
+            (offset_of!(Header, record_branches), config.branches.into()),
             (offset_of!(Header, chances), config.chances.bits()),
             (offset_of!(Header, note_details), config.details.into()),
             (

@@ -13,7 +13,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
-use unsnarl_trace::{Event, EventId, Mode, Outcome, Run, Value};
+use unsnarl_trace::{Event, EventId, EventKind, Mode, Outcome, Run, RunMeta, Value};
 
 /// How a run is run again.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Options {
     pub timeout: Duration,
     /// What becomes of the program's output.
     pub output: Output,
+    /// Record the branches that are taken, too.
+    pub branches: bool,
 }
 
 /// What came of it.
@@ -39,6 +41,8 @@ pub struct Replayed {
     pub stopped: bool,
     /// The outcome that the recorded run had.
     pub outcome: Outcome,
+    /// The recorded run with its branches, when they were asked for and a run repeated it.
+    pub with_branches: Option<Run>,
 }
 
 /// Where a run left the recorded one.
@@ -107,6 +111,7 @@ pub fn replay(
         expected_steps: recorded.meta.expected_steps,
         prefix: recorded.meta.schedule.choices.clone(),
         chances: recorded.meta.chances,
+        branches: options.branches,
         ..Attempt::default()
     };
     let mut replayed = Replayed {
@@ -114,6 +119,7 @@ pub fn replay(
         difference: None,
         stopped: false,
         outcome: recorded.meta.outcome,
+        with_branches: None,
     };
     while replayed.same < options.times {
         let Executed { run, finished, .. } = execute(&job, &target.program, &attempt, stop)?;
@@ -126,9 +132,24 @@ pub fn replay(
             break;
         }
         replayed.same += 1;
+        if options.branches && replayed.with_branches.is_none() {
+            replayed.with_branches = Some(as_recorded(run, &recorded.meta));
+        }
         watcher(replayed.same);
     }
     Ok(replayed)
+}
+
+/// A repetition is the same run: it says how that came about, not that it was repeated.
+fn as_recorded(run: Run, recorded: &RunMeta) -> Run {
+    let meta = RunMeta {
+        strategy: recorded.strategy.clone(),
+        seed: recorded.seed,
+        depth: recorded.depth,
+        expected_steps: recorded.expected_steps,
+        ..run.meta
+    };
+    Run { meta, ..run }
 }
 
 /// Checks that this is what was recorded.
@@ -154,7 +175,7 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
         stdin: options.stdin.clone(),
         output: options.output,
         timeout: options.timeout,
-        limits: Limits::default(),
+        limits: limits(options.branches),
     };
     if input_hash(&job)? != meta.input_hash {
         return Err(ReplayError::OtherInput);
@@ -162,28 +183,70 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
     Ok((target, job))
 }
 
+/// Branches are events too: with them the same run needs more room.
+fn limits(with_branches: bool) -> Limits {
+    const BRANCHES_PER_EVENT: u64 = 7;
+    let usual = Limits::default();
+    Limits {
+        events: usual.events
+            * if with_branches {
+                1 + BRANCHES_PER_EVENT
+            } else {
+                1
+            },
+        ..usual
+    }
+}
+
 /// The first difference between two runs in what they did; what the launcher noted on the side,
-/// such as the strategy, does not count.
+/// such as the strategy, does not count. Branches count when both runs have them.
 pub fn compare(recorded: &Run, replayed: &Run) -> Option<Difference> {
-    let common = recorded.events.len().min(replayed.events.len());
-    let differs = |at: &usize| !same_event(recorded, replayed, *at);
-    if let Some(event) = (0..common).find(differs) {
-        return Some(difference(recorded, replayed, event));
+    let skips = recorded.meta.blocks.is_empty() != replayed.meta.blocks.is_empty();
+    let (left, right) = (Steps::of(recorded, skips), Steps::of(replayed, skips));
+    let common = left.rows.len().min(right.rows.len());
+    let differs = |at: &usize| !same_event(&left, &right, *at);
+    if let Some(step) = (0..common).find(differs) {
+        return Some(difference(&left, &right, step));
     }
     // Where the clock or the room ended the run, the point of the end means nothing.
     let cut = matches!(recorded.meta.outcome, Outcome::TimedOut | Outcome::CutShort);
     let same_end = recorded.meta.outcome == replayed.meta.outcome
-        && (cut
-            || recorded.events.len() == replayed.events.len()
-                && message(recorded) == message(replayed));
-    (!same_end).then(|| difference(recorded, replayed, common))
+        && (cut || left.rows.len() == right.rows.len() && message(recorded) == message(replayed));
+    (!same_end).then(|| difference(&left, &right, common))
 }
 
-fn difference(recorded: &Run, replayed: &Run, event: usize) -> Difference {
+fn difference(recorded: &Steps<'_>, replayed: &Steps<'_>, step: usize) -> Difference {
     Difference {
-        event,
-        recorded: Step(recorded, event).to_string(),
-        replayed: Step(replayed, event).to_string(),
+        event: recorded
+            .rows
+            .get(step)
+            .map_or(recorded.run.events.len(), |row| row.index()),
+        recorded: Step(recorded.run, recorded.row(step)).to_string(),
+        replayed: Step(replayed.run, replayed.row(step)).to_string(),
+    }
+}
+
+/// The events of a run that are compared.
+struct Steps<'a> {
+    run: &'a Run,
+    rows: Vec<EventId>,
+}
+
+impl<'a> Steps<'a> {
+    fn of(run: &'a Run, skips_branches: bool) -> Steps<'a> {
+        let counts = |row: &EventId| {
+            !skips_branches
+                || run.events.get(*row).map(|event| event.kind) != Some(EventKind::Branch)
+        };
+        let rows = (0..run.events.len() as u32).map(EventId).filter(counts);
+        Steps {
+            run,
+            rows: rows.collect(),
+        }
+    }
+
+    fn row(&self, step: usize) -> Option<Event> {
+        self.run.events.get(*self.rows.get(step)?)
     }
 }
 
@@ -194,16 +257,13 @@ fn message(run: &Run) -> Option<&str> {
         .map(|failure| failure.message.as_str())
 }
 
-fn row(run: &Run, at: usize) -> Option<Event> {
-    run.events.get(EventId(u32::try_from(at).ok()?))
-}
-
 /// The same thread did the same at the same place to the same thing with the same value. Ids are
 /// compared by what they stand for: each run has its own tables.
-fn same_event(a: &Run, b: &Run, at: usize) -> bool {
-    let (Some(x), Some(y)) = (row(a, at), row(b, at)) else {
+fn same_event(a: &Steps<'_>, b: &Steps<'_>, step: usize) -> bool {
+    let (Some(x), Some(y)) = (a.row(step), b.row(step)) else {
         return false;
     };
+    let (a, b) = (a.run, b.run);
     let plain = |event: &Event| (event.kind, event.size, event.flags, event.old);
     let same_value = match (x.value, y.value) {
         (Some(Value::Address(p)), Some(Value::Address(q))) => a.location(p) == b.location(q),
@@ -217,12 +277,12 @@ fn same_event(a: &Run, b: &Run, at: usize) -> bool {
 }
 
 /// An event as a person reads it, or the end of the run.
-struct Step<'a>(&'a Run, usize);
+struct Step<'a>(&'a Run, Option<Event>);
 
 impl fmt::Display for Step<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Step(run, at) = *self;
-        let Some(event) = row(run, at) else {
+        let Step(run, event) = *self;
+        let Some(event) = event else {
             let how = message(run).unwrap_or(run.meta.outcome.name());
             return write!(f, "the run ended: {how}");
         };

@@ -31,6 +31,8 @@ mod barrier;
 #[cfg(feature = "interpose")]
 mod blocking;
 #[cfg(feature = "interpose")]
+mod branches;
+#[cfg(feature = "interpose")]
 mod c11;
 #[cfg(feature = "interpose")]
 mod calls;

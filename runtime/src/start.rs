@@ -1,7 +1,7 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    choices, failure, modules, objects,
+    branches, choices, failure, modules, objects,
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, set_this_thread, thread},
@@ -135,6 +135,7 @@ fn set_up_log(header: &raw::Header) {
     SHARED.max_steps.set(header.max_steps);
     SHARED.switch_one_in.set(header.switch_one_in);
     SHARED.record_calls.set(header.record_calls != 0);
+    branches::set_up(header.record_branches != 0);
 }
 
 fn set_up_strategy(header: &raw::Header) {

@@ -39,8 +39,8 @@ pub mod write;
 pub use crate::{
     folder::{RunFile, RunFolder, StoreError},
     meta::{
-        Chances, Failure, FailureKind, FrameRow, Minimized, Mode, Outcome, Preemption, RunMeta,
-        SiteRow, SourceRow, ThreadRow,
+        BlockRow, Chances, Failure, FailureKind, FrameRow, Minimized, Mode, Outcome, Preemption,
+        RunMeta, SiteRow, SourceRow, ThreadRow,
     },
     model::{
         Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value, flags,

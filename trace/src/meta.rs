@@ -171,6 +171,15 @@ pub struct FrameRow(
     pub SiteId,
 );
 
+/// A block of code that a [`Branch`](crate::EventKind::Branch) event entered.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct BlockRow {
+    /// The value of the events that entered it: the same in every run of one build.
+    pub id: u64,
+    /// Where the block begins.
+    pub site: SiteId,
+}
+
 /// A source file as it was when the program was recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SourceRow {
@@ -247,6 +256,9 @@ pub struct RunMeta {
     pub sites: Vec<SiteRow>,
     /// Call stacks as a tree; row 0 is the root.
     pub frames: Vec<FrameRow>,
+    /// Blocks that branches entered; empty when branches were not recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<BlockRow>,
     /// Locations that were used as locks.
     pub locks: Vec<LocationId>,
     /// Hash of the order of conflicting events: runs with equal ones differ only in the order of steps

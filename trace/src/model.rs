@@ -105,7 +105,8 @@ pub enum EventKind {
     Alloc = 28,
     /// Heap block freed.
     Free = 29,
-    /// Branch: `value` identifies the direction.
+    /// Branch: `site` is where it was decided (or the block itself, where that is not known), `value`
+    /// the block that was entered, a row of [`RunMeta::blocks`](crate::RunMeta::blocks).
     Branch = 30,
     /// Gave way: `sched_yield`, sleep, a spin that the recorder noticed.
     Yield = 31,

@@ -145,6 +145,8 @@ pub struct Header {
     pub start_time: u64,
     /// Nonzero: record function entry and exit.
     pub record_calls: u32,
+    /// Nonzero: record the blocks of code that are entered ([`RecordKind::Branch`]).
+    pub record_branches: u32,
     /// Bits of [`chance`]: the choices other than threads that the run has.
     pub chances: u32,
     /// Nonzero: note a [`Detail`] with every choice.
@@ -491,7 +493,7 @@ pub enum RecordKind {
     Enter = 60,
     /// Function left.
     Leave = 61,
-    /// Branch or basic block, when asked for: `value` identifies it.
+    /// Block of code entered, when asked for: `pc` identifies it.
     Branch = 62,
     /// `sched_yield`, sleep, or a spin that was noticed.
     Yield = 63,

@@ -135,6 +135,8 @@ pub(super) struct Frame {
     pub library_pc: u64,
     /// How many calls of the same function the thread was already in.
     pub occurrence: u32,
+    /// The block that it entered last, when blocks are recorded.
+    pub block: u64,
 }
 
 /// The calls that one thread is in, outermost first.
@@ -178,6 +180,7 @@ impl Calls {
             last_pc: 0,
             library_pc: 0,
             occurrence,
+            block: 0,
         };
         self.frames.push(frame);
     }

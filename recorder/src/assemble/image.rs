@@ -179,6 +179,24 @@ impl Image {
         self.imports.returns()
     }
 
+    /// The machine code from an address to the end of its section.
+    pub fn code_at(&self, address: u64) -> Option<&[u8]> {
+        self.imports.code_at(address)
+    }
+
+    /// The name of the function that a call of this address leads to, also by a stub.
+    pub fn called_name(&self, address: u64) -> Option<&str> {
+        match self.code_symbol(address) {
+            Some((symbol, 0)) => Some(&symbol.name),
+            _ => self.imports.stub_name(address),
+        }
+    }
+
+    /// The name of the function whose address the loader puts there.
+    pub fn slot_name(&self, address: u64) -> Option<&str> {
+        self.imports.slot_name(address)
+    }
+
     /// How to find the frame address at a place in the code.
     pub fn cfa_rule(&self, address: u64) -> Option<super::cfi::CfaAt> {
         self.cfi.rule(address)
@@ -302,7 +320,8 @@ fn instrumented(file: &object::File<'_>) -> Instrumented {
         let name = symbol.name().unwrap_or("");
         has_runtime |= name == "__tsan_func_entry" && symbol.is_definition();
         calls |= name.starts_with("__tsan_");
-        is_libtsan |= name.starts_with("__sanitizer_") || name.contains("6__tsan");
+        is_libtsan |= name.starts_with("__sanitizer_") && name != "__sanitizer_cov_trace_pc"
+            || name.contains("6__tsan");
     }
     if is_libtsan || calls && needs_libtsan(file) {
         Instrumented::ByLibtsan

@@ -94,6 +94,24 @@ impl Imports {
             .or_else(|| self.call_between(function.start, from, name))
     }
 
+    /// The code from an address to the end of its section.
+    pub fn code_at(&self, address: u64) -> Option<&[u8]> {
+        self.code.iter().find_map(|(start, bytes)| {
+            let into = usize::try_from(address.checked_sub(*start)?).ok()?;
+            bytes.get(into..).filter(|rest| !rest.is_empty())
+        })
+    }
+
+    /// What the stub that holds this address jumps to.
+    pub fn stub_name(&self, address: u64) -> Option<&str> {
+        self.slot_name(*self.stubs.get(&(address / STUB * STUB))?)
+    }
+
+    /// The function whose address the loader puts there.
+    pub fn slot_name(&self, address: u64) -> Option<&str> {
+        self.slots.get(&address).map(String::as_str)
+    }
+
     fn call_between(&self, from: u64, to: u64, name: &str) -> Option<u64> {
         let (start, bytes) = self.code.iter().find(|(start, bytes)| {
             from.checked_sub(*start)

@@ -14,6 +14,7 @@
 //! `calls`); `rows` turns places into locations.
 
 mod allocations;
+mod branches;
 mod calls;
 mod cfi;
 mod clusters;
@@ -130,6 +131,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
         locks,
         sources: sources(program, &walk.sites.rows, &mut problems),
         sites: walk.sites.rows,
+        blocks: walk.blocks.rows,
         frames: walk.stacks.rows,
         problems,
         ..known_before(log, program, launch)

@@ -60,6 +60,11 @@ impl Walk<'_> {
         found
     }
 
+    /// The function with machine code that the call that returns to `pc` stands in, by its start.
+    pub fn function_of(&mut self, pc: u64) -> Option<u64> {
+        self.site(pc).and_then(|(_, _, function)| function)
+    }
+
     /// Notes where in its innermost function a thread is.
     pub fn seen_at(&mut self, thread: usize, pc: u64) {
         let function = self.site(pc).and_then(|(_, _, function)| function);

@@ -4,6 +4,7 @@
 //! untyped memory.
 
 use super::{
+    branches::Blocks,
     calls::{Calls, EntryPoints, StackTable},
     kinds::{event_kind, mask, object_size, order_flags},
     memory::{Asker, Memory},
@@ -46,7 +47,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// An event on nothing.
-    fn new(seq: u64, thread: u16, kind: EventKind, origin: (SiteId, StackId)) -> Draft {
+    pub fn new(seq: u64, thread: u16, kind: EventKind, origin: (SiteId, StackId)) -> Draft {
         let (site, stack) = origin;
         Draft {
             seq,
@@ -100,7 +101,8 @@ pub(super) struct Walk<'a> {
     labels: FxHashMap<SiteId, u32>,
     pub library_calls: FxHashMap<(u64, u64), Option<u64>>,
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
-    seq: u64,
+    pub blocks: Blocks,
+    pub(super) seq: u64,
 }
 
 /// A range longer than this is taken for a broken record.
@@ -123,6 +125,7 @@ impl<'a> Walk<'a> {
             labels: FxHashMap::default(),
             library_calls: FxHashMap::default(),
             allocations: FxHashMap::default(),
+            blocks: Blocks::default(),
             seq: 0,
         }
     }
@@ -161,6 +164,7 @@ impl<'a> Walk<'a> {
             RecordKind::Leave => self.leave(thread),
             RecordKind::Extra => self.extra(record),
             RecordKind::Detach => {}
+            RecordKind::Branch => self.block(record.thread, record.pc),
             _ => self.event(record, kind),
         }
     }
@@ -293,7 +297,7 @@ impl<'a> Walk<'a> {
                     ..draft
                 });
             }
-            K::Fork | K::Join | K::Branch => {
+            K::Fork | K::Join => {
                 if let (K::Fork, Ok(child)) = (kind, u16::try_from(record.value)) {
                     self.memory.begin(child);
                 }

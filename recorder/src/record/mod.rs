@@ -291,6 +291,7 @@ pub(crate) fn execute_with_log(
         chances: attempt.chances,
         details: attempt.details,
         follow: attempt.follow.clone(),
+        branches: attempt.branches,
         limits: job.limits,
     };
     let log = Log::create(&config).map_err(RecordError::Log)?;

@@ -96,6 +96,8 @@ pub struct Attempt {
     pub details: bool,
     /// A proposed schedule to follow first ([`unsnarl_trace::raw::follow`]); empty when there is none.
     pub follow: Vec<u8>,
+    /// Record the branches that are taken.
+    pub branches: bool,
 }
 
 /// Each thread runs until it waits.
@@ -114,6 +116,7 @@ impl Default for Attempt {
             chances: Chances::default(),
             details: false,
             follow: Vec::new(),
+            branches: false,
         }
     }
 }

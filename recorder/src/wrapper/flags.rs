@@ -28,7 +28,7 @@ pub struct Flag {
 
 /// Added wherever code is made, behind the user's own flags so that these win. (`-fsanitize=thread`
 /// comes on top, in the form that the command needs.)
-pub const COMPILE: [Flag; 7] = [
+pub const COMPILE: [Flag; 9] = [
     Flag {
         family: None,
         words: &["-g"],
@@ -64,6 +64,23 @@ pub const COMPILE: [Flag; 7] = [
         words: &["-mllvm", "-tsan-instrument-read-before-write=1"],
         reason: "clang drops the read of `x++` because a write follows",
     },
+    Flag {
+        family: Some(Family::Gcc),
+        words: &["-fsanitize-coverage=trace-pc"],
+        reason: "replays record the branches; the callback returns at once in all other runs",
+    },
+    Flag {
+        family: Some(Family::Clang),
+        words: &[
+            "-Xclang",
+            "-fsanitize-coverage-type=3",
+            "-Xclang",
+            "-fsanitize-coverage-trace-pc",
+            "-Xclang",
+            "-fsanitize-coverage-no-prune",
+        ],
+        reason: "the same (given to the driver, -fsanitize-coverage would link a runtime of clang's own)",
+    },
 ];
 
 /// Added where an executable is linked, behind the runtime itself and the list of what it exports.
@@ -75,7 +92,7 @@ pub const LINK: [Flag; 1] = [Flag {
 
 /// Content of the list of symbols that a program exports to libraries that it loads with `dlopen`.
 /// (What the C library defines too, as `pthread_*` and `malloc`, the linker exports by itself.)
-pub const EXPORTED: &str = "{ __tsan_*; };\n";
+pub const EXPORTED: &str = "{ __tsan_*; __sanitizer_cov_trace_pc; };\n";
 
 /// Added where a shared library is linked: it takes the callbacks from the program that loads it.
 pub const LINK_SHARED: [Flag; 1] = [Flag {
@@ -85,7 +102,7 @@ pub const LINK_SHARED: [Flag; 1] = [Flag {
 }];
 
 /// Flags that somebody might miss here, and why they are not added.
-pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 7] = [
+pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 6] = [
     (
         "-O0",
         "what the user's build runs is what is recorded; at -O2 there are fewer accesses, not wrong ones",
@@ -107,19 +124,19 @@ pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 7] = [
         "it would export everything and make programs behave differently under dlsym",
     ),
     ("-static-libgcc", "the runtime neither throws nor unwinds"),
-    (
-        "-fsanitize-coverage=...",
-        "branches are not part of a first recording",
-    ),
 ];
 
 /// Words of the user's that are dropped, and why. A trailing `*` stands for any ending.
-const DROPPED: [(&str, &str); 9] = [
+const DROPPED: [(&str, &str); 10] = [
     (
         "-static-libtsan",
         "the sanitizer's own runtime is not linked",
     ),
     ("-ltsan", "the same"),
+    (
+        "-fsanitize-coverage=*",
+        "its callbacks are the recorder's, which serves one kind of them",
+    ),
     (
         "-flto",
         "gcc would instrument when linking, where the flags are no longer in force",

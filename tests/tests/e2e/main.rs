@@ -1,6 +1,7 @@
 //! End-to-end tests: real compilers, real programs, the command line as a user calls it.
 
 mod bad_input;
+mod branches;
 mod build_systems;
 mod determinism;
 mod editor;

@@ -1,0 +1,210 @@
+//! Branches: from blocks that were entered to where the program decided to enter them.
+//!
+//! The compiler's callback names the block. Whether there was a choice, and where in the source it
+//! stands, is in the machine code between the callback before and this one: a conditional jump on the
+//! way is a branch, its line the line of the condition. A block that has to follow the one before is
+//! no event.
+
+use super::{image::Image, walk::Draft, walk::Walk};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use unsnarl_trace::{BlockRow, EventKind, SiteId, StackId};
+
+/// How the program got from one block to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    /// By the jump at this address, which could have gone elsewhere.
+    Decided(u64),
+    /// There is no other way on.
+    Straight,
+    /// The code between the two does not show it: an exception, `longjmp`, a function's first block.
+    Unknown,
+}
+
+/// The blocks of one run.
+#[derive(Default)]
+pub(super) struct Blocks {
+    /// As they go into the run.
+    pub rows: Vec<BlockRow>,
+    ids: FxHashMap<u64, Option<u64>>,
+    ways: FxHashMap<(u64, u64), Option<SiteId>>,
+}
+
+/// The function that the callback calls.
+const CALLBACK: &str = "__sanitizer_cov_trace_pc";
+/// Instructions that are looked at from one block to the next.
+const MAX_INSTRUCTIONS: usize = 4096;
+
+impl Walk<'_> {
+    /// A thread has entered the block that calls back from just before `pc`.
+    pub fn block(&mut self, thread: u16, pc: u64) {
+        let index = usize::from(thread);
+        let function = self.function_of(pc);
+        let top = self
+            .calls
+            .get_mut(index)
+            .and_then(|calls| calls.frames.last_mut());
+        let code = top
+            .as_ref()
+            .and_then(|top| self.entries.get(top.entry))
+            .and_then(|entry| entry.code);
+        let is_here = function.is_some() && function == code;
+        let mut stack = StackId(0);
+        let mut from = 0;
+        if let Some(top) = top.filter(|_| is_here) {
+            stack = top.stack;
+            from = std::mem::replace(&mut top.block, pc);
+        }
+        self.seen_at(index, pc);
+        let Some(site) = self.decision(from, pc) else {
+            return;
+        };
+        let Some(id) = self.block_id(pc) else { return };
+        self.drafts.push(Draft {
+            value: Some(id),
+            ..Draft::new(self.seq, thread, EventKind::Branch, (site, stack))
+        });
+        self.seq += 1;
+    }
+
+    /// The site of the branch from one block to another; the block itself where there was no block
+    /// before or the way is not known; `None` when there was nothing to decide or it is not the user's.
+    fn decision(&mut self, from: u64, to: u64) -> Option<SiteId> {
+        if let Some(known) = self.blocks.ways.get(&(from, to)) {
+            return *known;
+        }
+        let site = match self.way(from, to) {
+            Way::Decided(jump) => self.user_site(jump.wrapping_add(1)),
+            Way::Straight => None,
+            Way::Unknown if from == 0 => None,
+            Way::Unknown => self.user_site(to),
+        };
+        self.blocks.ways.insert((from, to), site);
+        site
+    }
+
+    fn way(&mut self, from: u64, to: u64) -> Way {
+        let (Some(start), Some(end)) = (
+            self.memory.modules.locate(from),
+            self.memory.modules.locate(to),
+        ) else {
+            return Way::Unknown;
+        };
+        if start.module != end.module {
+            return Way::Unknown;
+        }
+        match way(&start.image, start.address, end.address) {
+            Way::Decided(jump) => Way::Decided(jump.wrapping_add(from.wrapping_sub(start.address))),
+            other => other,
+        }
+    }
+
+    /// A number for a block that is the same in every run: its address in the file, and for libraries
+    /// the file's name in the upper bits.
+    fn block_id(&mut self, pc: u64) -> Option<u64> {
+        if let Some(known) = self.blocks.ids.get(&pc) {
+            return *known;
+        }
+        let id = self
+            .memory
+            .modules
+            .locate(pc.wrapping_sub(1))
+            .map(|at| at.address.wrapping_add(1) ^ label(&at.image.prefix) << 48);
+        if let Some(id) = id {
+            let site = self.user_site(pc).unwrap_or_default();
+            self.blocks.rows.push(BlockRow { id, site });
+        }
+        self.blocks.ids.insert(pc, id);
+        id
+    }
+}
+
+/// Sixteen bits of a file's name; 0 for the program itself.
+fn label(prefix: &str) -> u64 {
+    let hash = prefix.bytes().fold(0u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash & 0xffff
+}
+
+/// How code gets from behind one callback to the callback that returns to `to`, by the shortest way.
+pub(super) fn way(image: &Image, from: u64, to: u64) -> Way {
+    let mut queue = VecDeque::from([(from, None)]);
+    let mut seen = FxHashSet::default();
+    let mut jumps_anywhere = None;
+    let mut left = MAX_INSTRUCTIONS;
+    while let Some((start, decided)) = queue.pop_front() {
+        if !seen.insert(start) {
+            continue;
+        }
+        let stretch = stretch(image, start, to, &mut left);
+        match stretch {
+            Stretch::Arrived => return decided.map_or(Way::Straight, Way::Decided),
+            Stretch::Over => {}
+            Stretch::Jump(target) => queue.push_back((target, decided)),
+            Stretch::Branch(at, next, target) => {
+                queue.push_back((next, Some(at)));
+                queue.push_back((target, Some(at)));
+            }
+            Stretch::Anywhere(at) => jumps_anywhere = jumps_anywhere.or(Some(at)),
+        }
+    }
+    jumps_anywhere.map_or(Way::Unknown, Way::Decided)
+}
+
+/// What ends a stretch of code without jumps.
+enum Stretch {
+    Arrived,
+    /// Another callback, a return, code that cannot be read.
+    Over,
+    Jump(u64),
+    /// The jump, what follows it, where it goes.
+    Branch(u64, u64, u64),
+    /// A jump through a table.
+    Anywhere(u64),
+}
+
+fn stretch(image: &Image, start: u64, to: u64, left: &mut usize) -> Stretch {
+    let Some(code) = image.code_at(start) else {
+        return Stretch::Over;
+    };
+    let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
+    let mut instruction = Instruction::default();
+    while decoder.can_decode() && *left > 0 {
+        *left -= 1;
+        decoder.decode_out(&mut instruction);
+        match instruction.flow_control() {
+            FlowControl::Next => {}
+            FlowControl::Call | FlowControl::IndirectCall => {
+                if instruction.next_ip() == to {
+                    return Stretch::Arrived;
+                }
+                if calls_back(image, &instruction) {
+                    return Stretch::Over;
+                }
+            }
+            FlowControl::UnconditionalBranch => {
+                return Stretch::Jump(instruction.near_branch_target());
+            }
+            FlowControl::ConditionalBranch => {
+                let target = instruction.near_branch_target();
+                return Stretch::Branch(instruction.ip(), instruction.next_ip(), target);
+            }
+            FlowControl::IndirectBranch => return Stretch::Anywhere(instruction.ip()),
+            _ => return Stretch::Over,
+        }
+    }
+    Stretch::Over
+}
+
+/// A call of the callback itself, directly, by a stub or through a pointer.
+fn calls_back(image: &Image, call: &Instruction) -> bool {
+    debug_assert_eq!(call.mnemonic(), Mnemonic::Call);
+    let name = match call.op0_kind() {
+        OpKind::NearBranch64 => image.called_name(call.near_branch_target()),
+        _ if call.is_ip_rel_memory_operand() => image.slot_name(call.ip_rel_memory_address()),
+        _ => None,
+    };
+    name == Some(CALLBACK)
+}
