@@ -142,6 +142,9 @@ pub struct Replay {
     /// How often
     #[arg(short = 'n', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub times: u64,
+    /// Start gdb on the program that follows the run (docs/debugging.md); what stands after -- goes to gdb
+    #[arg(long, conflicts_with_all = ["times", "keep", "show_output"])]
+    pub gdb: bool,
     /// A schedule's run is kept although it passed
     #[arg(long)]
     pub keep: bool,
@@ -160,6 +163,9 @@ pub struct Replay {
     /// Show what the program prints
     #[arg(long)]
     pub show_output: bool,
+    /// Arguments for gdb
+    #[arg(last = true, value_name = "GDB ARGS", requires = "gdb")]
+    pub gdb_arguments: Vec<OsString>,
 }
 
 /// `unsnarl lsp`

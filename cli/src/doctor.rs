@@ -36,6 +36,7 @@ pub fn run() -> ExitCode {
         ("log memory", memory()),
         ("program start", spawn()),
         ("runs folder", runs_folder()),
+        ("gdb", gdb()),
         ("Neovim", neovim()),
     ];
     let width = findings
@@ -182,6 +183,20 @@ fn runs_folder() -> Finding {
             format!("{} cannot be written: {error}", nearest.display()),
             "change to the project's folder, or name another one with --out".to_owned(),
         ),
+    }
+}
+
+/// `replay --gdb` needs one that can run Python.
+fn gdb() -> Finding {
+    let next = "install gdb with Python for `unsnarl replay RUN --gdb` (Debian: apt-get install gdb); the rest works without".to_owned();
+    let Some(program) = in_path("gdb") else {
+        return Weak("no `gdb` in PATH".to_owned(), next);
+    };
+    let version = first_line(program.as_os_str()).unwrap_or_default();
+    let asked = ["-nx", "-batch", "-ex", "python print(6 * 7)"];
+    match Command::new(&program).args(asked).output() {
+        Ok(output) if output.stdout.starts_with(b"42") => Good(version),
+        _ => Weak(format!("{version} cannot run Python"), next),
     }
 }
 

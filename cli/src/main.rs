@@ -7,6 +7,7 @@ mod arguments;
 mod cc;
 mod doctor;
 mod explain;
+mod gdb;
 mod load;
 mod lsp;
 mod message;

@@ -31,6 +31,11 @@ pub fn read(path: &Path) -> Result<Option<Proposal>> {
 
 /// Tries it as often as was asked.
 pub fn run(proposal: &Proposal, arguments: Replay) -> Result<ExitCode> {
+    if arguments.gdb {
+        bail!(
+            "gdb follows runs, not schedules\n  next: keep the run of the schedule with --keep, then replay that with --gdb"
+        );
+    }
     let job = job(proposal, &arguments)?;
     let target = target::open(proposal.program.as_ref(), &job.directory)?;
     target

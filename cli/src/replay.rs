@@ -1,10 +1,11 @@
 //! `unsnarl replay`.
 
-use crate::{arguments::Replay, load, message, propose, record::stop_flag};
+use crate::{arguments::Replay, gdb, load, message, propose, record::stop_flag};
 use anyhow::{Result, bail};
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
 };
 use unsnarl_recorder::{
     launch::Output,
@@ -36,6 +37,9 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
         },
         branches: arguments.branches,
     };
+    if arguments.gdb {
+        return gdb::run(&path, Arc::new(run), &options, arguments.gdb_arguments);
+    }
     let stop = stop_flag()?;
     let replayed = replay(&run, &options, &stop, |_| {})?;
     report(&replayed, options.times);

@@ -44,6 +44,8 @@ pub struct Config {
     pub follow: Vec<u8>,
     /// Record the blocks of code that are entered.
     pub branches: bool,
+    /// A debugger watches: it is told of events.
+    pub is_debugged: bool,
     /// What a run may use.
     pub limits: Limits,
 }
@@ -63,6 +65,7 @@ impl Default for Config {
             details: false,
             follow: Vec::new(),
             branches: false,
+            is_debugged: false,
             limits: Limits::default(),
         }
     }
@@ -214,6 +217,7 @@ impl Log {
             (offset_of!(Header, record_branches), config.branches.into()),
             (offset_of!(Header, chances), config.chances.bits()),
             (offset_of!(Header, note_details), config.details.into()),
+            (offset_of!(Header, is_debugged), config.is_debugged.into()),
             (
                 offset_of!(Header, fail_one_in),
                 config.chances.fail_malloc.unwrap_or(0),

@@ -1,4 +1,7 @@
-//! Runs a recorded run again, with its schedule, and compares event by event.
+//! Runs a recorded run again, with its schedule, and compares event by event; or under a debugger.
+
+pub mod debug;
+mod verbs;
 
 use crate::{
     launch::{LaunchError, Output},
@@ -105,14 +108,8 @@ pub fn replay(
 ) -> Result<Replayed, ReplayError> {
     let (target, job) = prepare(recorded, options)?;
     let attempt = Attempt {
-        name: "replay",
-        seed: recorded.meta.seed,
-        depth: recorded.meta.depth,
-        expected_steps: recorded.meta.expected_steps,
-        prefix: recorded.meta.schedule.choices.clone(),
-        chances: recorded.meta.chances,
         branches: options.branches,
-        ..Attempt::default()
+        ..attempt(recorded)
     };
     let mut replayed = Replayed {
         same: 0,
@@ -150,6 +147,19 @@ fn as_recorded(run: Run, recorded: &RunMeta) -> Run {
         ..run.meta
     };
     Run { meta, ..run }
+}
+
+/// Its schedule once more.
+fn attempt(recorded: &Run) -> Attempt {
+    Attempt {
+        name: "replay",
+        seed: recorded.meta.seed,
+        depth: recorded.meta.depth,
+        expected_steps: recorded.meta.expected_steps,
+        prefix: recorded.meta.schedule.choices.clone(),
+        chances: recorded.meta.chances,
+        ..Attempt::default()
+    }
 }
 
 /// Checks that this is what was recorded.

@@ -82,7 +82,9 @@ pub fn set_up() {
     STATE.part.set(place as *const Follow);
     frames::reserve();
     STATE.active.set(part().entries > 0);
-    SHARED.is_watched.set(STATE.active.get());
+    if STATE.active.get() {
+        SHARED.is_watched.set(true);
+    }
     created(thread(0), None);
 }
 

@@ -136,6 +136,7 @@ fn set_up_log(header: &raw::Header) {
     SHARED.switch_one_in.set(header.switch_one_in);
     SHARED.record_calls.set(header.record_calls != 0);
     branches::set_up(header.record_branches != 0);
+    SHARED.is_watched.set(header.is_debugged != 0);
 }
 
 fn set_up_strategy(header: &raw::Header) {

@@ -14,6 +14,7 @@ use unsnarl_trace::raw;
 
 /// How the process is being run.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Mode {
     /// Not recorded: every call goes straight to the library.
     Off,
@@ -114,7 +115,9 @@ pub struct Thread {
     pub row: Cell<*mut raw::Thread>,
 }
 
-/// What all threads share.
+/// What all threads share. A debugger finds it by its name and switches the mode, the first byte, off while
+/// it calls functions of the program.
+#[repr(C)]
 pub struct Shared {
     pub mode: Cell<Mode>,
     pub header: Cell<*mut raw::Header>,
@@ -162,6 +165,7 @@ pub struct Shared {
 // SAFETY: see the module's text: the turn is the lock.
 unsafe impl Sync for Shared {}
 
+#[unsafe(export_name = "unsnarl_shared")]
 pub static SHARED: Shared = Shared {
     mode: Cell::new(Mode::Off),
     header: Cell::new(null_mut()),

@@ -113,6 +113,9 @@ fn on_this_thread(this: &'static Thread) {
     // SAFETY: no arguments.
     this.kernel_id
         .set(unsafe { libc::syscall(libc::SYS_gettid) } as i32);
+    row(this)
+        .kernel_id
+        .store(this.kernel_id.get() as u32, Relaxed);
     unrecorded(this, || {
         // SAFETY: the key exists; a fresh stack for signals; both belong to this thread.
         unsafe {

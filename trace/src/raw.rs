@@ -179,6 +179,10 @@ pub struct Header {
     pub records_cap: u64,
     /// Byte offset of a proposed schedule ([`follow`]); 0 when there is none.
     pub follow_at: u64,
+    /// Nonzero: a debugger watches. Events are counted, and the runtime calls `unsnarl_stop` at them.
+    pub is_debugged: u32,
+    /// The debugger writes here from which event on (by number, from 0) it wants to stop.
+    pub stop_at: AtomicU64,
 
     /// Process that claimed the log; 0 while nobody did.
     pub pid: AtomicU32,
@@ -200,6 +204,10 @@ pub struct Header {
     pub diverged: AtomicU64,
     /// Index of the first of them, counted in choices, plus one; 0 when there is none.
     pub first_divergence: AtomicU64,
+    /// Events so far, when a debugger watches: the number of the last one is one less.
+    pub events: AtomicU64,
+    /// Index of the record of the last of them.
+    pub last_event: AtomicU64,
     /// Child processes that were forked.
     pub forks: AtomicU32,
     /// Exit status, when `end` is [`End::Exited`].
@@ -372,6 +380,8 @@ pub struct Thread {
     pub waits_for: AtomicU32,
     /// Nonzero once it has ended.
     pub ended: AtomicU32,
+    /// The kernel's number for it, while it runs.
+    pub kernel_id: AtomicU32,
     /// Address (or thread number) it waited for.
     pub wait_object: AtomicU64,
     /// Where it waited.

@@ -279,22 +279,7 @@ pub(crate) fn execute_with_log(
     attempt: &Attempt,
     stop: &AtomicBool,
 ) -> Result<(Executed, Log), RecordError> {
-    let config = Config {
-        mode: attempt.mode,
-        strategy: attempt.strategy,
-        seed: attempt.seed,
-        depth: attempt.depth,
-        expected_steps: attempt.expected_steps,
-        switch_one_in: attempt.switch_one_in,
-        prefix: attempt.prefix.clone(),
-        plan: attempt.plan.clone(),
-        chances: attempt.chances,
-        details: attempt.details,
-        follow: attempt.follow.clone(),
-        branches: attempt.branches,
-        limits: job.limits,
-    };
-    let log = Log::create(&config).map_err(RecordError::Log)?;
+    let log = Log::create(&config(job, attempt)).map_err(RecordError::Log)?;
     let request = Request {
         program: program.path().to_owned(),
         command: job.command.clone(),
@@ -313,7 +298,31 @@ pub(crate) fn execute_with_log(
     Ok((executed, log))
 }
 
-fn seen(job: &Job, attempt: &Attempt, finished: &Finished) -> Result<Launch, LaunchError> {
+/// What the runtime is told for an attempt.
+pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
+    Config {
+        mode: attempt.mode,
+        strategy: attempt.strategy,
+        seed: attempt.seed,
+        depth: attempt.depth,
+        expected_steps: attempt.expected_steps,
+        switch_one_in: attempt.switch_one_in,
+        prefix: attempt.prefix.clone(),
+        plan: attempt.plan.clone(),
+        chances: attempt.chances,
+        details: attempt.details,
+        follow: attempt.follow.clone(),
+        branches: attempt.branches,
+        is_debugged: false,
+        limits: job.limits,
+    }
+}
+
+pub(crate) fn seen(
+    job: &Job,
+    attempt: &Attempt,
+    finished: &Finished,
+) -> Result<Launch, LaunchError> {
     Ok(Launch {
         command: job
             .command

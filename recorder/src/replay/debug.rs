@@ -1,0 +1,309 @@
+//! gdb on a program that follows the schedule of a run.
+//!
+//! gdb starts the program; the log's memory is inherited by both. `commands.py`, which gdb runs first,
+//! reads there how far the program is and writes where it is to stop; the runtime calls `unsnarl_stop`
+//! at that event (`runtime/src/watch.rs`).
+
+use super::{Difference, Options, ReplayError, attempt, compare, prepare, verbs};
+use crate::{
+    assemble::{Exit, RawLog, assemble, kind_of},
+    launch::{Excerpt, Finished},
+    log::{Config, Log},
+    record::{Job, RecordError, config, seen},
+    wrapper::compiler::in_path,
+};
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs, io,
+    mem::offset_of,
+    os::{fd::AsRawFd, unix::ffi::OsStrExt},
+    path::Path,
+    process::{Command, ExitStatus},
+};
+use unsnarl_trace::{
+    EventKind, Outcome, Run,
+    raw::{End, FD_VARIABLE, Header, MAX_THREADS, Record, RecordKind, Thread, flag},
+};
+
+const COMMANDS: &str = include_str!("commands.py");
+/// Names the file that `commands.py` reads.
+const VARIABLE: &str = "UNSNARL_DEBUG";
+
+/// A step of an explanation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Step {
+    /// Row of the run file.
+    pub event: u32,
+    /// What it says.
+    pub text: String,
+}
+
+/// What is to be debugged, beside the run itself.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Name of the run.
+    pub name: String,
+    /// The steps of an explanation of the run, in the order of the run.
+    pub steps: Vec<Step>,
+    /// More arguments for gdb.
+    pub arguments: Vec<OsString>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Debugged {
+    /// gdb's own status.
+    pub status: ExitStatus,
+    /// The program was run.
+    pub has_run: bool,
+    /// The program came to its end, and not by being ended.
+    pub has_ended: bool,
+    /// Where it left the recorded run.
+    pub difference: Option<Difference>,
+}
+
+/// Why there is no debugger.
+#[derive(Debug, thiserror::Error)]
+pub enum DebugError {
+    /// The run cannot be run again.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// No gdb.
+    #[error("there is no gdb in PATH\n  next: install it (Debian: apt-get install gdb)")]
+    NoGdb,
+    /// gdb did not start.
+    #[error("cannot start gdb: {0}\n  next: try it by itself: gdb --version")]
+    Start(io::Error),
+    /// The files for gdb could not be written.
+    #[error(
+        "cannot write files for gdb: {0}\n  next: make room in the folder for temporary files (TMPDIR)"
+    )]
+    Files(io::Error),
+}
+
+/// Starts gdb on the program and waits until the user leaves it.
+pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Debugged, DebugError> {
+    let (target, job) = prepare(recorded, options)?;
+    let gdb = in_path(OsStr::new("gdb")).ok_or(DebugError::NoGdb)?;
+    let attempt = attempt(recorded);
+    let config = Config {
+        is_debugged: true,
+        ..config(&job, &attempt)
+    };
+    let log = Log::create(&config).map_err(|error| ReplayError::from(RecordError::Log(error)))?;
+    let folder = tempfile::tempdir().map_err(DebugError::Files)?;
+    let about = write_files(folder.path(), recorded, session, &job, &log);
+    let about = about.map_err(DebugError::Files)?;
+    let status = Command::new(gdb)
+        .arg("-q")
+        .args([
+            OsStr::new("-x"),
+            folder.path().join("commands.py").as_os_str(),
+        ])
+        .args(&session.arguments)
+        .arg(target.program.path())
+        .current_dir(&job.directory)
+        .env(VARIABLE, &about)
+        .env(
+            FD_VARIABLE.to_string_lossy().as_ref(),
+            log.descriptor().as_raw_fd().to_string(),
+        )
+        .status()
+        .map_err(DebugError::Start)?;
+    let raw = RawLog::new(log.bytes()).map_err(RecordError::from);
+    let raw = raw.map_err(ReplayError::from)?;
+    let launch = seen(&job, &attempt, &unseen()).map_err(ReplayError::from)?;
+    let run = assemble(&raw, &target.program, &launch);
+    let has_ended = run.meta.outcome != Outcome::CutShort;
+    Ok(Debugged {
+        status,
+        has_run: !raw.is_empty(),
+        has_ended,
+        difference: difference(recorded, &run, has_ended),
+    })
+}
+
+/// Nobody but gdb saw how the process ended.
+fn unseen() -> Finished {
+    Finished {
+        exit: Exit::Unknown,
+        timed_out: false,
+        stopped: false,
+        stdout: Excerpt::default(),
+        stderr: Excerpt::default(),
+    }
+}
+
+/// The first difference; one that was ended on the way is compared as far as it came.
+fn difference(recorded: &Run, run: &Run, has_ended: bool) -> Option<Difference> {
+    let found = compare(recorded, run)?;
+    // The last event of a run that was ended may be a write that has no value yet.
+    let is_end = found.event + 1 >= run.events.len();
+    (has_ended || !is_end).then_some(found)
+}
+
+/// Everything that `commands.py` has to know.
+#[derive(Serialize)]
+struct About<'a> {
+    run: &'a str,
+    outcome: &'static str,
+    failure: Option<&'a str>,
+    failure_event: Option<u32>,
+    rows: usize,
+    threads: Vec<&'a str>,
+    steps: &'a [Step],
+    events: String,
+    log: i32,
+    log_bytes: usize,
+    header: BTreeMap<&'static str, usize>,
+    thread: BTreeMap<&'static str, usize>,
+    record: BTreeMap<&'static str, usize>,
+    running: u32,
+    kinds: BTreeMap<u8, &'static str>,
+    returns: Vec<&'static str>,
+    settings: Vec<String>,
+}
+
+/// Writes the script, the events and what else it has to know; the name of the last file.
+fn write_files(
+    folder: &Path,
+    recorded: &Run,
+    session: &Session,
+    job: &Job,
+    log: &Log,
+) -> io::Result<OsString> {
+    fs::write(folder.join("commands.py"), COMMANDS)?;
+    let events = folder.join("events.tsv");
+    fs::write(&events, events_table(recorded))?;
+    let meta = &recorded.meta;
+    let about = About {
+        run: &session.name,
+        outcome: meta.outcome.name(),
+        failure: meta
+            .failure
+            .as_ref()
+            .map(|failure| failure.message.as_str()),
+        failure_event: failure_event(recorded),
+        rows: recorded.events.len(),
+        threads: meta.threads.iter().map(|row| row.name.as_str()).collect(),
+        steps: &session.steps,
+        events: events.to_string_lossy().into_owned(),
+        log: log.descriptor().as_raw_fd(),
+        log_bytes: log.bytes().len(),
+        header: header(),
+        thread: BTreeMap::from([
+            ("size", size_of::<Thread>()),
+            ("kernel_id", offset_of!(Thread, kernel_id)),
+            ("most", MAX_THREADS),
+        ]),
+        record: BTreeMap::from([
+            ("size", size_of::<Record>()),
+            ("range_word", usize::from(flag::RANGE_WORD)),
+        ]),
+        running: End::Running as u32,
+        kinds: kinds(),
+        returns: RETURNS.iter().map(|kind| kind.name()).collect(),
+        settings: settings(job),
+    };
+    let file = folder.join("about.json");
+    fs::write(&file, serde_json::to_vec(&about)?)?;
+    Ok(file.into_os_string())
+}
+
+/// Events after which the runtime returns to the program at once.
+const RETURNS: [EventKind; 11] = [
+    EventKind::Read,
+    EventKind::Write,
+    EventKind::AtomicRead,
+    EventKind::AtomicWrite,
+    EventKind::Rmw,
+    EventKind::Fence,
+    EventKind::Lock,
+    EventKind::Unlock,
+    EventKind::Signal,
+    EventKind::Broadcast,
+    EventKind::SemPost,
+];
+
+/// One line for each step of the program: its first row, thread, kind, and what it says.
+fn events_table(recorded: &Run) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for (row, event) in recorded.events.iter() {
+        if last == Some(event.seq) {
+            continue;
+        }
+        last = Some(event.seq);
+        let sentence = verbs::sentence(recorded, &event).replace(['\n', '\t'], " ");
+        let (thread, kind) = (event.thread.0, event.kind.name());
+        text.push_str(&format!("{}\t{thread}\t{kind}\t{sentence}\n", row.0));
+    }
+    text
+}
+
+/// Where the failure is to be seen: the event of that kind, or the first of those that say how the
+/// threads of a deadlock stand.
+fn failure_event(recorded: &Run) -> Option<u32> {
+    recorded.meta.failure.as_ref()?;
+    let is_it = |kind| matches!(kind, EventKind::Failure | EventKind::Blocked);
+    let found = recorded.events.iter().find(|(_, event)| is_it(event.kind));
+    found.map(|(row, _)| row.0)
+}
+
+fn header() -> BTreeMap<&'static str, usize> {
+    BTreeMap::from([
+        ("stop_at", offset_of!(Header, stop_at)),
+        ("records_at", offset_of!(Header, records_at)),
+        ("threads_at", offset_of!(Header, threads_at)),
+        ("threads", offset_of!(Header, threads)),
+        ("end", offset_of!(Header, end)),
+        ("events_so_far", offset_of!(Header, events)),
+        ("last_event", offset_of!(Header, last_event)),
+        // What the runtime writes: zero before each start.
+        ("written", offset_of!(Header, pid)),
+        ("written_end", size_of::<Header>()),
+    ])
+}
+
+/// Names of events by the numbers of records.
+fn kinds() -> BTreeMap<u8, &'static str> {
+    use RecordKind::{Detach, Enter, Extra, Leave};
+    (1..=u8::MAX)
+        .filter_map(|number| Some((number, RecordKind::from_u8(number)?)))
+        .filter(|(_, kind)| !matches!(kind, Detach | Enter | Extra | Leave))
+        .map(|(number, kind)| (number, kind_of(kind).name()))
+        .collect()
+}
+
+/// Commands that make gdb start the program as it was recorded.
+fn settings(job: &Job) -> Vec<String> {
+    let words: Vec<String> = job.command.iter().map(|word| quoted(word)).collect();
+    let input = match &job.stdin {
+        Some(path) => quoted(path.as_os_str()),
+        None => "/dev/null".to_owned(),
+    };
+    // The wrapper gets the program's path and calls it by the name that was recorded.
+    let call = format!("exec {} <{input}", words.join(" "));
+    [
+        "set pagination off".to_owned(),
+        "set print inferior-events off".to_owned(),
+        "set print thread-events off".to_owned(),
+        "set startup-with-shell on".to_owned(),
+        "set disable-randomization off".to_owned(),
+        "set schedule-multiple off".to_owned(),
+        "unset environment LINES".to_owned(),
+        "unset environment COLUMNS".to_owned(),
+        format!("unset environment {VARIABLE}"),
+        format!("set exec-wrapper /bin/sh -c {}", quoted(OsStr::new(&call))),
+    ]
+    .to_vec()
+}
+
+/// A word for the shell. Bytes that are no text are written as the shell's own escapes cannot, so they
+/// are replaced; such a program is debugged with its words changed.
+fn quoted(word: &OsStr) -> String {
+    let text = String::from_utf8_lossy(word.as_bytes());
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,105 @@
+//! Events as sentences.
+
+use std::fmt::Write as _;
+use unsnarl_trace::{Event, EventKind, Run, Value};
+
+/// What a thread does in an event of this kind.
+fn verb(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Read => "reads",
+        EventKind::Write => "writes",
+        EventKind::AtomicRead => "atomically reads",
+        EventKind::AtomicWrite => "atomically writes",
+        EventKind::Rmw => "atomically updates",
+        EventKind::Fence => "passes a fence",
+        EventKind::Lock => "locks",
+        EventKind::Unlock => "unlocks",
+        EventKind::SharedLock => "locks for reading",
+        EventKind::SharedUnlock => "gives up reading",
+        EventKind::TryLockFailed => "does not get",
+        EventKind::LockWait => "has to wait for",
+        EventKind::Fork => "creates",
+        EventKind::Begin => "begins",
+        EventKind::End => "ends",
+        EventKind::Join => "has joined",
+        EventKind::Wait => "waits for",
+        EventKind::Wake => "returns from waiting for",
+        EventKind::Signal => "signals",
+        EventKind::Broadcast => "signals all waiters of",
+        EventKind::BarrierArrive => "arrives at",
+        EventKind::BarrierLeave => "leaves",
+        EventKind::SemWait => "takes a unit of",
+        EventKind::SemPost => "gives a unit to",
+        EventKind::OnceBegin => "begins to initialize",
+        EventKind::OnceEnd => "has initialized",
+        EventKind::OncePass => "finds initialized",
+        EventKind::Alloc => "allocates",
+        EventKind::Free => "frees",
+        EventKind::Branch => "takes a branch",
+        EventKind::Yield => "gives way",
+        EventKind::Blocked => "waits for ever for",
+        EventKind::Failure => "fails",
+    }
+}
+
+/// `main.1 writes balance = 40 at bank.c:31`
+pub(super) fn sentence(run: &Run, event: &Event) -> String {
+    let thread = &run.meta.thread(event.thread).name;
+    let mut text = format!("{thread} {}", verb(event.kind));
+    let location = run.location(event.location);
+    if !location.is_empty() {
+        text.push(' ');
+        text.push_str(location);
+    }
+    // Writing to a `String` cannot fail.
+    let _ = match event.value {
+        Some(Value::Bits(id)) if is_thread(event.kind) => {
+            let id = u16::try_from(id).unwrap_or(u16::MAX);
+            let other = &run.meta.thread(unsnarl_trace::ThreadId(id)).name;
+            write!(text, " {other}")
+        }
+        Some(Value::Bits(bits)) if event.kind.is_access() => {
+            write!(text, " = {}", signed(bits, event.size))
+        }
+        Some(Value::Address(place)) => write!(text, " = &{}", run.location(place)),
+        Some(Value::Bits(_)) | None => Ok(()),
+    };
+    let site = run.meta.site(event.site);
+    if site.line != 0 {
+        let file = site
+            .file
+            .strip_prefix(&run.meta.directory)
+            .map_or(site.file.as_str(), |rest| rest.trim_start_matches('/'));
+        let _ = write!(text, " at {file}:{}", site.line);
+    }
+    text
+}
+
+/// The value is the number of a thread.
+fn is_thread(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Fork | EventKind::Join | EventKind::Blocked)
+}
+
+/// As a number with a sign, where that is the shorter way to say it.
+fn signed(bits: u64, size: u32) -> String {
+    let unused = 64u32.saturating_sub(size.min(8).saturating_mul(8));
+    let signed = (bits << unused.min(63)).cast_signed() >> unused.min(63);
+    match signed {
+        -1000..0 if size > 1 => signed.to_string(),
+        _ => bits.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::signed;
+
+    #[test]
+    fn small_negative_numbers_have_their_sign() {
+        assert_eq!(signed(0xffff_ffff, 4), "-1");
+        assert_eq!(signed(u64::MAX - 49, 8), "-50");
+        assert_eq!(signed(0x8000_0000, 4), "2147483648");
+        assert_eq!(signed(255, 1), "255");
+        assert_eq!(signed(40, 4), "40");
+    }
+}
