@@ -92,6 +92,9 @@ pub struct Record {
     #[arg(long, value_name = "N", default_value_t = unsnarl_recorder::log::Limits::default().steps,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
+    /// For each way to fail, also make the run with the fewest preemptions that fails so
+    #[arg(long)]
+    pub minimize: bool,
     /// Print which places that share data met in which order, over all runs
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub coverage: Option<CoverageFormat>,

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     io::IsTerminal,
+    path::Path,
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant, SystemTime},
@@ -16,11 +17,12 @@ use unsnarl_recorder::{
     launch::Output,
     log::Limits,
     record::{
-        Ended, Goal, Job, Observed, Recording, Summary, Tally, coverage::Coverage, record,
-        strategy::Strategy,
+        Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally, coverage::Coverage,
+        record, strategy::Strategy,
     },
     target,
 };
+use unsnarl_trace::{Event, EventId, Preemption, Run, ThreadId};
 
 /// Records runs of a program.
 pub fn run(arguments: Record) -> Result<ExitCode> {
@@ -77,6 +79,7 @@ fn recording(arguments: Record) -> Result<Recording> {
         seed: arguments.seed.unwrap_or_else(new_seed),
         goal: Goal::of(arguments.runs, arguments.until_failing),
         keep_passing: arguments.keep_passing,
+        minimize: arguments.minimize,
         out: arguments.out,
     })
 }
@@ -169,6 +172,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
     if let Some(line) = covered(&summary.coverage) {
         anstream::eprintln!("{line}");
     }
+    summary.minimized.iter().for_each(tell_minimized);
     match summary.ended {
         Ended::Stopped => message::note("stopped; the runs so far are kept"),
         Ended::Cap => message::note(&format!(
@@ -210,6 +214,77 @@ fn counts(tally: &Tally) -> String {
         different => format!("; {different} different"),
     };
     format!("{} {runs}: {seen}{different}", tally.runs)
+}
+
+fn tell_minimized(minimized: &MinimizedRun) {
+    let name = |path: &Path| {
+        path.file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let from = name(&minimized.from);
+    match &minimized.to {
+        Some((file, run)) => {
+            anstream::eprintln!("{}", needs(run));
+            anstream::eprintln!("  {}, made from {from}", name(file));
+        }
+        None => message::warning(&format!(
+            "{from} could not be repeated, so it was not minimized: it depends on something outside of the program"
+        )),
+    }
+}
+
+/// ``needs 1 preemption (of 12): main.2 at bank.c:31``
+fn needs(run: &Run) -> String {
+    let Some(minimized) = &run.meta.minimized else {
+        return String::new();
+    };
+    let before = minimized.preemptions_before;
+    let places: Vec<String> = minimized
+        .preemptions
+        .iter()
+        .map(|preemption| place(run, preemption))
+        .collect();
+    let limit = match minimized.complete {
+        true => "",
+        false => " (ended at the limit of tries: fewer may do)",
+    };
+    match places.len() {
+        0 => format!("needs no preemption{limit}: it fails when each thread runs until it waits"),
+        1 => format!(
+            "needs 1 preemption (of {before}){limit}: {}",
+            places.join("")
+        ),
+        count => format!(
+            "needs {count} preemptions (of {before}){limit}: {}",
+            places.join(", then ")
+        ),
+    }
+}
+
+/// `main.2 at bank.c:31`; a thread that never went on stood `after` what it did last.
+fn place(run: &Run, preemption: &Preemption) -> String {
+    let thread = &run.meta.thread(preemption.thread).name;
+    let (word, event) = match preemption.event {
+        Some(event) => ("at", run.events.get(event)),
+        None => ("after", last_of(run, preemption.thread)),
+    };
+    let site = event.map(|event| run.meta.site(event.site));
+    match site.filter(|site| site.line != 0) {
+        Some(site) => {
+            let file = site.file.rsplit('/').next().unwrap_or_default();
+            format!("{thread} {word} {file}:{}", site.line)
+        }
+        None => format!("{thread}, for {}", run.meta.thread(preemption.to).name),
+    }
+}
+
+/// What a thread did last.
+fn last_of(run: &Run, thread: ThreadId) -> Option<Event> {
+    let mut threads = run.events.threads().iter();
+    let last = threads.rposition(|&number| number == thread.0)?;
+    run.events.get(EventId(u32::try_from(last).ok()?))
 }
 
 /// `interleavings: 9 of 14 pairs of places met in both orders`

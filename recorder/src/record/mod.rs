@@ -5,6 +5,7 @@ mod conflicts;
 pub mod coverage;
 mod details;
 mod goal;
+pub mod minimize;
 pub mod order;
 pub mod strategy;
 
@@ -15,9 +16,12 @@ use crate::{
 };
 use classes::Classes;
 use coverage::Coverage;
+use minimize::Way;
 use order::order_hash;
+use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::{
+    collections::hash_map::Entry,
     ffi::OsString,
     io,
     os::unix::ffi::OsStrExt,
@@ -61,6 +65,8 @@ pub struct Recording {
     pub goal: Goal,
     /// Passing runs that are kept at most. Those that are not kept count all the same.
     pub keep_passing: u64,
+    /// For each way to fail, make the run with the fewest preemptions that fails so.
+    pub minimize: bool,
     /// Folder for the runs.
     pub out: PathBuf,
 }
@@ -165,8 +171,19 @@ pub struct Summary {
     pub first_failing: Option<PathBuf>,
     /// Which interleavings were seen.
     pub coverage: Coverage,
+    /// The runs with the fewest preemptions, one for each way to fail, if that was asked for.
+    pub minimized: Vec<MinimizedRun>,
     /// What the runs' problems were, each once, with the number of runs that had it.
     pub problems: Vec<(String, u64)>,
+}
+
+/// What came of a failing run when preemptions were taken away.
+#[derive(Clone, Debug)]
+pub struct MinimizedRun {
+    /// The failing run's file.
+    pub from: PathBuf,
+    /// What it became, and its file; `None` when the run could not be repeated.
+    pub to: Option<(PathBuf, Run)>,
 }
 
 /// Why a campaign could not go on. Runs that were stored stay.
@@ -201,54 +218,143 @@ pub fn record(
     recording: &Recording,
     program: &Program,
     stop: &AtomicBool,
-    mut watcher: impl FnMut(&Observed<'_>),
+    watcher: impl FnMut(&Observed<'_>),
 ) -> Result<Summary, RecordError> {
-    let folder = RunFolder::new(&recording.out);
-    let mut planner = Planner::new(recording.strategy, recording.seed);
-    let mut summary = Summary {
-        tally: Tally::default(),
-        ended: Ended::Enough,
-        first_failing: None,
-        coverage: Coverage::default(),
-        problems: Vec::new(),
-    };
-    let mut classes = Classes::default();
-    loop {
-        if let Some(ended) = recording.goal.reached(&summary.tally) {
-            summary.ended = ended;
-            return Ok(summary);
+    let mut campaign = Campaign::new(recording);
+    campaign.summary.ended = campaign.explore(program, stop, watcher)?;
+    if recording.minimize && campaign.summary.ended != Ended::Stopped {
+        campaign.minimize(program, stop)?;
+    }
+    Ok(campaign.summary)
+}
+
+/// A campaign that goes on.
+struct Campaign<'a> {
+    recording: &'a Recording,
+    folder: RunFolder,
+    classes: Classes,
+    /// The simplest failing run of each way to fail.
+    simplest: FxHashMap<Way, (PathBuf, Run)>,
+    summary: Summary,
+}
+
+impl<'a> Campaign<'a> {
+    fn new(recording: &'a Recording) -> Campaign<'a> {
+        Campaign {
+            recording,
+            folder: RunFolder::new(&recording.out),
+            classes: Classes::default(),
+            simplest: FxHashMap::default(),
+            summary: Summary {
+                tally: Tally::default(),
+                ended: Ended::Enough,
+                first_failing: None,
+                coverage: Coverage::default(),
+                minimized: Vec::new(),
+                problems: Vec::new(),
+            },
         }
-        let Some(attempt) = planner.next_attempt() else {
-            summary.ended = Ended::Exhausted;
-            return Ok(summary);
-        };
-        let executed = match execute(&recording.job, program, &attempt, stop) {
-            // A stray write of this schedule says nothing about the next one.
-            Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
-                summary.tally.count(Outcome::CutShort);
-                note(&mut summary.problems, &error.to_string());
-                continue;
+    }
+
+    fn explore(
+        &mut self,
+        program: &Program,
+        stop: &AtomicBool,
+        mut watcher: impl FnMut(&Observed<'_>),
+    ) -> Result<Ended, RecordError> {
+        let recording = self.recording;
+        let mut planner = Planner::new(recording.strategy, recording.seed);
+        loop {
+            if let Some(ended) = recording.goal.reached(&self.summary.tally) {
+                return Ok(ended);
             }
-            other => other?,
-        };
-        if executed.finished.stopped || stop.load(Ordering::Relaxed) {
-            summary.ended = Ended::Stopped;
-            return Ok(summary);
+            let Some(attempt) = planner.next_attempt() else {
+                return Ok(Ended::Exhausted);
+            };
+            let executed = match execute(&recording.job, program, &attempt, stop) {
+                // A stray write of this schedule says nothing about the next one.
+                Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
+                    self.summary.tally.count(Outcome::CutShort);
+                    note(&mut self.summary.problems, &error.to_string());
+                    continue;
+                }
+                other => other?,
+            };
+            if executed.finished.stopped || stop.load(Ordering::Relaxed) {
+                return Ok(Ended::Stopped);
+            }
+            if self.summary.tally.runs == 0 {
+                refuse_empty(&executed.run, &executed.finished)?;
+            }
+            planner.observe(&executed);
+            let mut run = executed.run;
+            run.meta.order = order_hash(&run);
+            self.summary.coverage.add(&run);
+            let file = self.keep(&run)?;
+            watcher(&Observed {
+                run: &run,
+                file: file.as_deref(),
+                tally: self.summary.tally,
+            });
+            if let Some(file) = file.filter(|_| recording.minimize && run.meta.outcome.is_failure())
+            {
+                self.note_simplest(file, run);
+            }
         }
-        if summary.tally.runs == 0 {
-            refuse_empty(&executed.run, &executed.finished)?;
+    }
+
+    /// Counts a run and stores it if it is worth that.
+    fn keep(&mut self, run: &Run) -> Result<Option<PathBuf>, RecordError> {
+        let is_new = self.classes.is_new(run);
+        let (tally, outcome) = (&mut self.summary.tally, run.meta.outcome);
+        tally.count(outcome);
+        tally.compare(outcome.is_failure(), is_new);
+        let wanted = tally.wants(outcome, is_new, self.recording.keep_passing);
+        run.meta
+            .problems
+            .iter()
+            .for_each(|problem| note(&mut self.summary.problems, problem));
+        if !wanted {
+            return Ok(None);
         }
-        planner.observe(&executed);
-        let mut run = executed.run;
-        run.meta.order = order_hash(&run);
-        summary.coverage.add(&run);
-        let is_new = classes.is_new(&run);
-        let file = keep(recording, &folder, &run, is_new, &mut summary)?;
-        watcher(&Observed {
-            run: &run,
-            file: file.as_deref(),
-            tally: summary.tally,
-        });
+        let file = self.folder.store(run)?;
+        if outcome.is_failure() && self.summary.first_failing.is_none() {
+            self.summary.first_failing = Some(file.clone());
+        }
+        Ok(Some(file))
+    }
+
+    /// Of the runs that fail in one way, the one with the fewest changes of thread is minimized.
+    fn note_simplest(&mut self, file: PathBuf, run: Run) {
+        let changes = |run: &Run| run.events.threads().chunk_by(|a, b| a == b).count();
+        match self.simplest.entry(Way::of(&run)) {
+            Entry::Occupied(mut known) if changes(&run) < changes(&known.get().1) => {
+                known.insert((file, run));
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(place) => {
+                place.insert((file, run));
+            }
+        }
+    }
+
+    fn minimize(&mut self, program: &Program, stop: &AtomicBool) -> Result<(), RecordError> {
+        let mut runs: Vec<(PathBuf, Run)> = self.simplest.drain().map(|(_, run)| run).collect();
+        runs.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for (from, run) in runs {
+            let name = from.file_stem().unwrap_or_default().to_string_lossy();
+            let found = minimize::minimize(&self.recording.job, program, &run, &name, stop)?;
+            if stop.load(Ordering::Relaxed) {
+                self.summary.ended = Ended::Stopped;
+                return Ok(());
+            }
+            let to = match found {
+                Some(run) => Some((self.folder.store(&run)?, run)),
+                None => None,
+            };
+            self.summary.minimized.push(MinimizedRun { from, to });
+        }
+        Ok(())
     }
 }
 
@@ -381,32 +487,6 @@ fn refuse_empty(run: &Run, finished: &Finished) -> Result<(), RecordError> {
             .unwrap_or_else(|| "it ended at once".to_owned()),
         output: lines.collect(),
     })
-}
-
-fn keep(
-    recording: &Recording,
-    folder: &RunFolder,
-    run: &Run,
-    is_new: bool,
-    summary: &mut Summary,
-) -> Result<Option<PathBuf>, RecordError> {
-    summary.tally.count(run.meta.outcome);
-    summary.tally.compare(run.meta.outcome.is_failure(), is_new);
-    run.meta
-        .problems
-        .iter()
-        .for_each(|problem| note(&mut summary.problems, problem));
-    if !summary
-        .tally
-        .wants(run.meta.outcome, is_new, recording.keep_passing)
-    {
-        return Ok(None);
-    }
-    let file = folder.store(run)?;
-    if run.meta.outcome.is_failure() && summary.first_failing.is_none() {
-        summary.first_failing = Some(file.clone());
-    }
-    Ok(Some(file))
 }
 
 fn note(problems: &mut Vec<(String, u64)>, problem: &str) {

@@ -5,6 +5,7 @@ mod branches;
 mod build_systems;
 mod determinism;
 mod editor;
+mod minimize;
 mod pages;
 mod primitives;
 mod programs;
