@@ -38,9 +38,11 @@ macro_rules! programs {
 
 programs! {
     is_explained {
-        bank_account bounded_queue c11_atomics circular_list cpp_cache cpp_listeners lock_order log_buffer
-        lost_counter lost_wakeup publication queue_pointer running_average string_buffer
-        use_before_init wrong_access_order
+        bank_account binlog_header bounded_queue c11_atomics chunk_buffer
+        circular_list cpp_cache cpp_listeners idle_workers lock_order log_buffer
+        lost_counter lost_wakeup message_pane proc_info proc_sweep property_cache
+        publication queue_pointer resume_file running_average string_buffer string_table
+        table_and_log text_frame use_before_init wrong_access_order
     }
     is_not_blamed { correct_atomics correct_bank correct_cpp correct_queue }
     is_called_sequential { sequential_sum sequential_threads }
