@@ -17,22 +17,33 @@ mod replay;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use std::process::ExitCode;
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use unsnarl_recorder::wrapper::Language;
 
 /// Usage, or something that cannot be recorded, read or served.
 const UNUSABLE: u8 = 2;
 
+/// The language and the compiler's arguments, when this is called as a compiler: `unsnarl cc ...`, or
+/// by a link named `unsnarl-cc` or `unsnarl-c++`, for build systems that want one word.
+fn wrapped(words: Vec<OsString>) -> Option<(Language, Vec<OsString>)> {
+    let mut words = words.into_iter();
+    let called = PathBuf::from(words.next()?);
+    match called.file_name()?.to_str() {
+        Some("unsnarl-cc") => return Some((Language::C, words.collect())),
+        Some("unsnarl-c++") => return Some((Language::Cxx, words.collect())),
+        _ => {}
+    }
+    match words.next()?.to_str() {
+        Some("cc") => Some((Language::C, words.collect())),
+        Some("c++") => Some((Language::Cxx, words.collect())),
+        _ => None,
+    }
+}
+
 fn main() -> ExitCode {
     // A compiler's arguments are its own: `unsnarl cc --version` asks the compiler.
-    let mut words = std::env::args_os().skip(1);
-    let wrapped = match words.next() {
-        Some(word) if word == "cc" => Some(Language::C),
-        Some(word) if word == "c++" => Some(Language::Cxx),
-        _ => None,
-    };
-    if let Some(language) = wrapped {
-        return cc::run(language, words.collect());
+    if let Some((language, arguments)) = wrapped(std::env::args_os().collect()) {
+        return cc::run(language, arguments);
     }
     let result = match Arguments::parse().command {
         Command::Explain(arguments) => explain::run(&arguments),

@@ -7,6 +7,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
 /// The archive that the build script made.
@@ -65,6 +66,9 @@ fn provide(name: &str, content: &[u8]) -> Result<PathBuf, CacheError> {
     if is_ours(&file, content.len()) {
         return Ok(file);
     }
+    if !folder.exists() {
+        remove_old(&cache_root().join("unsnarl"));
+    }
     let failed = |place: &Path| {
         let place = place.display().to_string();
         move |error| CacheError { place, error }
@@ -76,6 +80,30 @@ fn provide(name: &str, content: &[u8]) -> Result<PathBuf, CacheError> {
         .map_err(failed(&folder))?;
     write(&folder, &file, content).map_err(failed(&file))?;
     Ok(file)
+}
+
+/// Folders of other builds of unsnarl that are kept.
+const KEPT: usize = 3;
+/// A folder that was made in this time may belong to a build that is going on.
+const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Makes room when this build of unsnarl is new here: of the others only the newest are kept. What
+/// cannot be read or removed stays; it is in nobody's way.
+fn remove_old(cache: &Path) {
+    let mut others: Vec<(SystemTime, PathBuf)> = fs::read_dir(cache)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("runtime-"))
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    others.sort();
+    let older = others.len().saturating_sub(KEPT);
+    for (made, folder) in others.into_iter().take(older) {
+        if made.elapsed().is_ok_and(|age| age > RECENT) {
+            drop(fs::remove_dir_all(folder));
+        }
+    }
 }
 
 /// There, whole, and not put there by another user.
@@ -115,6 +143,36 @@ mod tests {
             1,
             "nothing is left beside it"
         );
+    }
+
+    #[test]
+    fn only_the_newest_of_the_old_are_kept() {
+        let cache = tempfile::tempdir().unwrap();
+        let make = |name: &str, days: u32| {
+            let folder = cache.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("libunsnarl_runtime.a"), b"x").unwrap();
+            let made = SystemTime::now() - RECENT * days;
+            fs::File::open(&folder).unwrap().set_modified(made).unwrap();
+        };
+        for days in 2..8 {
+            make(&format!("runtime-{days}"), days);
+        }
+        make("tools", 100);
+        remove_old(cache.path());
+        let mut left: Vec<_> = fs::read_dir(cache.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["runtime-2", "runtime-3", "runtime-4", "tools"]);
+        for days in 0..6 {
+            make(&format!("runtime-new-{days}"), 0);
+        }
+        remove_old(cache.path());
+        let recent = fs::read_dir(cache.path()).unwrap().flatten();
+        let recent = recent.filter(|entry| entry.file_name().to_string_lossy().contains("-new-"));
+        assert_eq!(recent.count(), 6, "a build that goes on may use them");
     }
 
     #[test]

@@ -29,12 +29,13 @@ pub fn find(slot: &AtomicUsize, name: &CStr, version: Option<&CStr>) -> usize {
 
 /// A function that the program calls and no library defines: there is no way to go on.
 fn missing(name: &CStr) -> ! {
-    let prefix = b"unsnarl: no library defines ";
-    // SAFETY: writes two byte strings to standard error and ends the process.
+    let prefix = b"unsnarl: no shared library defines ";
+    let next = b"\n  next: link the C and C++ libraries as shared ones\n";
+    // SAFETY: writes byte strings to standard error and ends the process.
     unsafe {
         libc::write(2, prefix.as_ptr().cast(), prefix.len());
         libc::write(2, name.as_ptr().cast(), name.to_bytes().len());
-        libc::write(2, b"\n".as_ptr().cast(), 1);
+        libc::write(2, next.as_ptr().cast(), next.len());
         libc::_exit(98)
     }
 }

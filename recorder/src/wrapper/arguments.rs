@@ -44,7 +44,7 @@ pub struct Word {
 
 /// Options whose argument may stand as a word of its own. Both compilers' are listed: what one of
 /// them does not know it refuses itself.
-const WITH_ARGUMENT: [&str; 45] = [
+const WITH_ARGUMENT: [&str; 46] = [
     "-o",
     "-x",
     "-I",
@@ -86,6 +86,7 @@ const WITH_ARGUMENT: [&str; 45] = [
     "-dumpbase",
     "-dumpbase-ext",
     "-dumpdir",
+    "-fdebug-compilation-dir",
     "--param",
     "--sysroot",
     "-wrapper",

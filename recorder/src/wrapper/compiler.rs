@@ -98,15 +98,50 @@ pub fn find(language: Language) -> Result<Compiler, CompilerError> {
     }
 }
 
-fn named(value: &str, variable: &'static str) -> Result<Compiler, CompilerError> {
-    let command: Vec<OsString> = value.split_whitespace().map(OsString::from).collect();
-    let compiler = command
+/// The compiler that the arguments begin with, as in `unsnarl cc ccache gcc-13 -c x.c` or when a build
+/// system puts `unsnarl cc` before its own compiler (CMake's launchers), and the arguments behind it.
+pub fn named_first(
+    language: Language,
+    arguments: &[OsString],
+) -> Result<Option<(Compiler, &[OsString])>, CompilerError> {
+    let launchers = arguments
         .iter()
-        .find(|word| !LAUNCHERS.contains(&file_name(word).as_str()));
+        .take_while(|word| is_launcher(word))
+        .count();
+    let is_compiler = |word: &OsString| names_compiler(word) && in_path(word).is_some();
+    match arguments.split_at_checked(launchers + 1) {
+        Some((command, rest)) if command.last().is_some_and(is_compiler) => {
+            let compiler = of_command(command.to_vec(), language.variable())?;
+            Ok(Some((compiler, rest)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A name that no input file of a compiler has.
+fn names_compiler(word: &OsStr) -> bool {
+    let name = file_name(word);
+    matches!(name.as_str(), "cc" | "c++" | "c99" | "c11" | "c89") || family_by_name(&name).is_some()
+}
+
+fn is_launcher(word: &OsStr) -> bool {
+    LAUNCHERS.contains(&file_name(word).as_str())
+}
+
+fn named(value: &str, variable: &'static str) -> Result<Compiler, CompilerError> {
+    of_command(
+        value.split_whitespace().map(OsString::from).collect(),
+        variable,
+    )
+}
+
+fn of_command(command: Vec<OsString>, variable: &'static str) -> Result<Compiler, CompilerError> {
+    let compiler = command.iter().find(|word| !is_launcher(word));
     let Some(compiler) = compiler else {
-        return Err(CompilerError::Unknown(value.to_owned(), variable));
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+        return Err(CompilerError::Unknown(words.join(" "), variable));
     };
-    if file_name(compiler) == "unsnarl" {
+    if is_itself(compiler) {
         return Err(CompilerError::Itself(variable));
     }
     for program in command.iter().take(1).chain([compiler]) {
@@ -122,6 +157,13 @@ fn named(value: &str, variable: &'static str) -> Result<Compiler, CompilerError>
             variable,
         )),
     }
+}
+
+/// This program, under its own name or one that links to it.
+fn is_itself(program: &OsStr) -> bool {
+    let itself = || env::current_exe().ok()?.canonicalize().ok();
+    let meant = || in_path(program)?.canonicalize().ok();
+    file_name(program) == "unsnarl" || meant().is_some_and(|meant| itself() == Some(meant))
 }
 
 fn file_name(program: &OsStr) -> String {
@@ -189,6 +231,29 @@ mod tests {
             ("tcc", None),
         ] {
             assert_eq!(family_by_name(name), family, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_compiler_may_stand_in_front() {
+        let words =
+            |line: &str| -> Vec<OsString> { line.split_whitespace().map(OsString::from).collect() };
+        let line = words("/usr/bin/gcc -c x.c");
+        let (compiler, rest) = named_first(Language::C, &line).unwrap().unwrap();
+        assert_eq!(compiler.family, Family::Gcc);
+        assert_eq!(rest, words("-c x.c"));
+        for line in [
+            "-c gcc",
+            "x.c gcc",
+            "",
+            "gcc-that-is-not-here x.c",
+            "ccache",
+        ] {
+            assert_eq!(
+                named_first(Language::C, &words(line)).unwrap(),
+                None,
+                "{line}"
+            );
         }
     }
 

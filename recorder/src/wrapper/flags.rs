@@ -10,6 +10,7 @@
 use super::{
     arguments::{self, Command, Stage, Word},
     compiler::Family,
+    linker,
 };
 use std::{
     ffi::OsString,
@@ -94,13 +95,6 @@ pub const LINK: [Flag; 1] = [Flag {
 /// (What the C library defines too, as `pthread_*` and `malloc`, the linker exports by itself.)
 pub const EXPORTED: &str = "{ __tsan_*; __sanitizer_cov_trace_pc; };\n";
 
-/// Added where a shared library is linked: it takes the callbacks from the program that loads it.
-pub const LINK_SHARED: [Flag; 1] = [Flag {
-    family: None,
-    words: &["-Wl,-z,undefs"],
-    reason: "build systems forbid undefined symbols with -z defs; the callbacks are undefined on purpose",
-}];
-
 /// Flags that somebody might miss here, and why they are not added.
 pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 6] = [
     (
@@ -127,7 +121,7 @@ pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 6] = [
 ];
 
 /// Words of the user's that are dropped, and why. A trailing `*` stands for any ending.
-const DROPPED: [(&str, &str); 10] = [
+const DROPPED: [(&str, &str); 18] = [
     (
         "-static-libtsan",
         "the sanitizer's own runtime is not linked",
@@ -143,6 +137,26 @@ const DROPPED: [(&str, &str); 10] = [
     ),
     ("-flto=*", "the same"),
     ("-ffat-lto-objects", "the same"),
+    (
+        "-fwhole-program*",
+        "goes with link-time optimization, and hides functions from the program's other objects without it",
+    ),
+    (
+        "-fvirtual-function-elimination",
+        "clang refuses it without link-time optimization",
+    ),
+    ("-fsplit-lto-unit", "the same"),
+    (
+        "-static-libstdc++",
+        "the runtime takes over functions of the shared C++ library",
+    ),
+    (
+        "-fdebug-prefix-map=*",
+        "the recorder reads the source text where the debug info says it is",
+    ),
+    ("-fdebug-compilation-dir*", "the same"),
+    ("-ffile-compilation-dir=*", "the same"),
+    ("-fuse-linker-plugin", "goes with link-time optimization"),
     (
         "-gsplit-dwarf*",
         "debug info is read from the program's own file",
@@ -195,7 +209,8 @@ pub struct Parts {
 }
 
 /// Content of the specs file: one more option for gcc's compiler proper, unknown to its driver.
-pub const SPECS: &str = "*cc1_options:\n+ -fsanitize=thread\n\n";
+/// (The blank at its end matters: with -save-temps more options follow.)
+pub const SPECS: &str = "*cc1_options:\n+ -fsanitize=thread \n\n";
 
 /// The command line that makes the same thing, ready for recording.
 pub fn rewrite(
@@ -209,21 +224,20 @@ pub fn rewrite(
     }
     refuse(&command)?;
     let mut words = kept(&command);
+    if command.stage == Stage::LinkShared {
+        words = linker::without_ban_on_undefined(words);
+    }
     if command.compiles {
         add(&mut words, family, &COMPILE);
         words.extend(instrument(family, command.stage, parts));
     }
-    match command.stage {
-        Stage::Link => {
-            if command.language_forced {
-                words.extend(["-x".into(), "none".into()]);
-            }
-            words.push(parts.runtime.clone().into_os_string());
-            words.extend(["-Xlinker".into(), with("--dynamic-list=", &parts.exported)]);
-            add(&mut words, family, &LINK);
+    if command.stage == Stage::Link {
+        if command.language_forced {
+            words.extend(["-x".into(), "none".into()]);
         }
-        Stage::LinkShared => add(&mut words, family, &LINK_SHARED),
-        _ => {}
+        words.push(parts.runtime.clone().into_os_string());
+        words.extend(["-Xlinker".into(), with("--dynamic-list=", &parts.exported)]);
+        add(&mut words, family, &LINK);
     }
     Ok(words)
 }
@@ -264,17 +278,27 @@ fn refuse(command: &Command) -> Result<(), Refusal> {
             return Err(Refusal::Sanitizer(other));
         }
         if command.stage == Stage::Link {
-            refuse_link(word)?;
+            refuse_link(word, &command.words)?;
         }
     }
-    Ok(())
+    match linker::ends_static(&command.words) {
+        Some(word) if command.stage == Stage::Link => Err(Refusal::Static(format!("-Wl,{word}"))),
+        _ => Ok(()),
+    }
 }
 
-fn refuse_link(word: &Word) -> Result<(), Refusal> {
+/// Without the default libraries a program may still name the C library itself.
+fn refuse_link(word: &Word, all: &[Word]) -> Result<(), Refusal> {
     let text = word.lossy();
+    let names_libc = || {
+        all.iter()
+            .any(|word| word.value_of("-l").as_deref() == Some("c"))
+    };
     match text.as_str() {
         "-static" | "--static" | "-static-pie" => Err(Refusal::Static(text)),
-        "-nostdlib" | "-nodefaultlibs" | "-nolibc" => Err(Refusal::NoLibrary(text)),
+        "-nostdlib" | "-nodefaultlibs" | "-nolibc" if !names_libc() => {
+            Err(Refusal::NoLibrary(text))
+        }
         _ => Ok(()),
     }
 }
@@ -343,6 +367,10 @@ fn keep(word: &Word) -> Option<OsString> {
     {
         return None;
     }
+    if let Some(map) = text.strip_prefix("-ffile-prefix-map=") {
+        // Of its two effects, the one on `__FILE__` stays.
+        return Some(format!("-fmacro-prefix-map={map}").into());
+    }
     if text.starts_with("-fsanitize=") {
         let others: Vec<String> = sanitizers(&text)
             .into_iter()
@@ -410,8 +438,7 @@ mod tests {
                     joined(family, &LINK)
                 ),
                 "EXE",
-            )
-            .replace(&joined(family, &LINK_SHARED), "SO");
+            );
         assert_eq!(short, expected, "{line}");
     }
 
@@ -489,12 +516,12 @@ mod tests {
         check(
             Gcc,
             "-shared x.o -Wl,-z,defs -o x.so",
-            "-shared x.o -Wl,-z,defs -o x.so SO",
+            "-shared x.o -o x.so",
         );
         check(
             Clang,
             "-shared x.c",
-            "-shared x.c CLANG -Xclang -fsanitize=thread SO",
+            "-shared x.c CLANG -Xclang -fsanitize=thread",
         );
     }
 
@@ -545,6 +572,21 @@ mod tests {
             "-g3 -gz -gsplit-dwarf -c x.c",
             "-g3 -c x.c GCC -fsanitize=thread",
         );
+        check(
+            Gcc,
+            "-ffile-prefix-map=/b=. -fdebug-prefix-map=/b=/usr/src -c x.c",
+            "-fmacro-prefix-map=/b=. -c x.c GCC -fsanitize=thread",
+        );
+        check(
+            Clang,
+            "-flto=thin -fwhole-program-vtables -fdebug-compilation-dir . -c x.c",
+            "-c x.c CLANG -fsanitize=thread",
+        );
+        check(
+            Gcc,
+            "-static-libgcc -static-libstdc++ x.o",
+            "-static-libgcc x.o EXE",
+        );
     }
 
     #[test]
@@ -568,13 +610,19 @@ mod tests {
             refused("--target=aarch64-linux-gnu -c x.c"),
             Refusal::Machine("--target=aarch64-linux-gnu".into())
         );
+        assert_eq!(
+            refused("x.o -Wl,-Bstatic -lfoo"),
+            Refusal::Static("-Wl,-Bstatic".into())
+        );
+        assert!(try_rewrite(Gcc, "x.o -Wl,-Bstatic -lfoo -Wl,-Bdynamic").is_ok());
+        assert!(try_rewrite(Gcc, "-nodefaultlibs x.o -lc -lgcc").is_ok());
         assert!(try_rewrite(Gcc, "-nostdlib -r x.o -o y.o").is_ok());
         assert!(try_rewrite(Gcc, "-c -static x.c").is_ok());
     }
 
     #[test]
     fn every_flag_has_a_reason() {
-        for flag in COMPILE.iter().chain(&LINK).chain(&LINK_SHARED) {
+        for flag in COMPILE.iter().chain(&LINK) {
             assert!(
                 !flag.words.is_empty() && flag.reason.len() > 20,
                 "{:?}",

@@ -6,6 +6,7 @@
 pub mod arguments;
 pub mod compiler;
 pub mod flags;
+mod linker;
 pub mod response;
 pub mod run;
 

@@ -41,7 +41,10 @@ const LONGEST: usize = 512 * 1024;
 
 /// Compiles and links. Does not return when the compiler could be started in this process's place.
 pub fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode, WrapperError> {
-    let compiler = compiler::find(language)?;
+    let (compiler, arguments) = match compiler::named_first(language, &arguments)? {
+        Some((compiler, rest)) => (compiler, rest.to_vec()),
+        None => (compiler::find(language)?, arguments),
+    };
     let expanded = response::expand(arguments.iter().cloned());
     let rewritten = flags::rewrite(compiler.family, &expanded, &runtime_library::parts()?)?;
     // What is passed through keeps its own response files.
