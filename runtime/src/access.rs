@@ -1,6 +1,7 @@
 //! Callbacks of plain accesses: `__tsan_read*`, `__tsan_write*` and their variants.
 
 use crate::{
+    copies::{self, Copied},
     entry::entry,
     log,
     next::Next,
@@ -18,6 +19,9 @@ const WORDS_UP_TO: usize = 256;
 /// Most words of such a range, with a shorter one at either end.
 const MOST_WORDS: usize = WORDS_UP_TO / 8 + 2;
 
+/// An access of this size has a second record, for the high half of its value.
+const WIDE: u32 = 16;
+
 /// Reads the program's memory on its behalf: a fault is charged to the access at `pc`.
 ///
 /// # Safety
@@ -33,32 +37,62 @@ pub unsafe fn sample_for(this: &Thread, addr: *const u8, size: u32, pc: u64) -> 
     value
 }
 
+/// A read that the program does next.
+///
+/// # Safety
+/// The program reads these bytes next.
 #[inline(always)]
-unsafe fn read(addr: *const u8, pc: u64, size: u32, flags: u8) {
+pub unsafe fn read(addr: *const u8, pc: u64, size: u32, flags: u8) {
     let Some(this) = recording() else { return };
+    let copied = this.copying.take();
     log::resolve(this);
     if controlled() {
         let next = Next::access(RecordKind::Read, pc, addr, size);
-        scheduler::before_access(this, next, false);
+        scheduler::before_access(this, next, copied.is_some());
     }
     // SAFETY: the program reads it next.
-    let value = unsafe { sample_for(this, addr, size, pc) };
-    log::push(
-        this,
-        RecordKind::Read,
-        flags | flag::VALUE,
-        size,
-        pc,
-        addr as u64,
-        value,
-    );
+    unsafe { log_one(this, addr, pc, size, flags) };
+    if let Some(copied) = copied {
+        log_copied(this, copied);
+    }
 }
 
+/// Logs the read of one value.
+///
+/// # Safety
+/// The program reads these bytes next.
 #[inline(always)]
-unsafe fn write(addr: *const u8, pc: u64, size: u32, flags: u8) {
+unsafe fn log_one(this: &Thread, addr: *const u8, pc: u64, size: u32, flags: u8) {
+    let flags = flags | flag::VALUE;
+    // SAFETY: the caller's.
+    let value = unsafe { sample_for(this, addr, size, pc) };
+    log::push(this, RecordKind::Read, flags, size, pc, addr as u64, value);
+    if size == WIDE {
+        // SAFETY: as above.
+        let high = unsafe { sample_for(this, addr.wrapping_add(8), 8, pc) };
+        log::push(this, RecordKind::Extra, flag::VALUE, 8, pc, 0, high);
+    }
+}
+
+/// A write that the program does next.
+///
+/// # Safety
+/// The program writes these bytes next.
+#[inline(always)]
+pub unsafe fn write(addr: *const u8, pc: u64, size: u32, flags: u8) {
     let Some(this) = recording() else { return };
     log::resolve(this);
     if controlled() {
+        if copies::follows_callback(pc) {
+            let copied = Copied {
+                addr,
+                bytes: size as usize,
+                pc,
+                flags,
+                is_range: false,
+            };
+            return this.copying.keep_back(copied);
+        }
         let next = Next::access(RecordKind::Write, pc, addr, size);
         if is_near_stack(addr) {
             scheduler::before_own_write(this, next);
@@ -67,6 +101,31 @@ unsafe fn write(addr: *const u8, pc: u64, size: u32, flags: u8) {
         }
     }
     announce(this, addr, pc, size, flags);
+}
+
+/// Logs a write that was kept back, now that the program does it.
+#[cold]
+fn log_copied(this: &Thread, copied: Copied) {
+    if copied.is_range {
+        log_write(this, copied.addr, copied.bytes, copied.pc);
+        this.copying.logged(copied);
+    } else {
+        announce(
+            this,
+            copied.addr,
+            copied.pc,
+            copied.bytes as u32,
+            copied.flags,
+        );
+    }
+}
+
+/// Logs a write that was kept back and that no read followed: the program has done it since.
+#[cold]
+pub fn log_kept_back(this: &Thread) {
+    if let Some(copied) = this.copying.take() {
+        log_copied(this, copied);
+    }
 }
 
 /// Whether `addr` lies in the calling functions' frames, as far as they are near.
@@ -84,6 +143,11 @@ fn announce(this: &Thread, addr: *const u8, pc: u64, size: u32, flags: u8) {
     let record = log::push(this, RecordKind::Write, flags, size, pc, addr as u64, 0);
     this.pending.set(record);
     this.pending_count.set(1);
+    if size == WIDE && controlled() {
+        let high = addr.wrapping_add(8) as u64;
+        log::push(this, RecordKind::Extra, flag::PENDING, 8, pc, high, 0);
+        this.pending_count.set(2);
+    }
 }
 
 #[inline(always)]
@@ -113,15 +177,19 @@ unsafe extern "C" fn on_read_write<const SIZE: u32>(addr: *const u8, pc: u64) {
 
 unsafe extern "C" fn read_range(addr: *const u8, bytes: usize, pc: u64) {
     let Some(this) = recording() else { return };
+    let copied = this.copying.take();
     log::resolve(this);
-    if bytes == 0 {
-        return;
+    if controlled() && bytes != 0 {
+        let next = Next::range(copied.is_some(), pc, addr, bytes);
+        scheduler::before_access(this, next, copied.is_some());
     }
-    if controlled() {
-        scheduler::before_access(this, Next::range(false, pc, addr, bytes), false);
+    if bytes != 0 {
+        // SAFETY: the program reads these bytes next.
+        unsafe { log_read(this, addr, bytes, pc) };
     }
-    // SAFETY: the program reads these bytes next.
-    unsafe { log_read(this, addr, bytes, pc) };
+    if let Some(copied) = copied {
+        log_copied(this, copied);
+    }
 }
 
 unsafe extern "C" fn write_range(addr: *const u8, bytes: usize, pc: u64) {
@@ -131,6 +199,16 @@ unsafe extern "C" fn write_range(addr: *const u8, bytes: usize, pc: u64) {
         return;
     }
     if controlled() {
+        if copies::follows_callback(pc) {
+            let copied = Copied {
+                addr,
+                bytes,
+                pc,
+                flags: 0,
+                is_range: true,
+            };
+            return this.copying.keep_back(copied);
+        }
         scheduler::before_access(this, Next::range(true, pc, addr, bytes), true);
     }
     log_write(this, addr, bytes, pc);

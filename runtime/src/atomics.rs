@@ -4,10 +4,10 @@
 //! whatever order the source asks for; the order is logged as written.
 
 use crate::{
-    choices, log,
+    access, choices, log,
     next::Next,
     scheduler,
-    state::{Thread, controlled, recording},
+    state::{Thread, controlled, recording, this_thread},
 };
 use core::{
     ffi::c_int,
@@ -212,13 +212,20 @@ macro_rules! atomics {
                 _failure_order: c_int,
                 pc: u64,
             ) -> bool {
+                // The compiler leaves both accesses to the expected value to the callback.
                 // SAFETY: the program's own argument.
-                let guess = unsafe { *expected };
+                let guess = unsafe {
+                    access::read(expected.cast(), pc, $size, 0);
+                    on_behalf(this_thread(), pc, || *expected)
+                };
                 match exchange_if::<WEAK>(atomic, guess, wanted, order, pc) {
                     Ok(_) => true,
                     Err(found) => {
                         // SAFETY: the program's own argument.
-                        unsafe { *expected = found };
+                        unsafe {
+                            access::write(expected.cast(), pc, $size, 0);
+                            on_behalf(this_thread(), pc, || *expected = found);
+                        }
                         false
                     }
                 }

@@ -40,6 +40,9 @@ mod calls;
 mod choices;
 #[cfg(feature = "interpose")]
 mod condition;
+#[cfg(any(feature = "interpose", test))]
+#[cfg_attr(not(feature = "interpose"), allow(dead_code, reason = "its tests need only a part"))]
+mod copies;
 #[cfg(feature = "interpose")]
 mod entry;
 #[cfg(feature = "interpose")]

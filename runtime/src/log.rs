@@ -1,7 +1,7 @@
 //! Appending to the raw log.
 
 use crate::{
-    failure,
+    access, failure,
     state::{SHARED, Thread, controlled, header},
     watch,
 };
@@ -67,6 +67,9 @@ pub fn sync(this: &Thread, kind: RecordKind, pc: u64, object: usize, value: u64)
 /// Fills in the values of the writes that were announced and have been executed since.
 #[inline(always)]
 pub fn resolve(this: &Thread) {
+    if !this.copying.is_idle() {
+        access::log_kept_back(this);
+    }
     let count = this.pending_count.get();
     if count == 0 {
         return;

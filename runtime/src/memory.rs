@@ -129,6 +129,11 @@ fn writes(this: Option<&Thread>, to: *const u8, bytes: usize, pc: u64) {
 }
 
 unsafe extern "C" fn on_memcpy(to: *mut u8, from: *const u8, bytes: usize, pc: u64) -> *mut u8 {
+    if recording().is_some_and(|this| this.copying.is_done_by(to, bytes)) {
+        // SAFETY: the program's own call.
+        unsafe { copy(to, from, bytes) };
+        return to;
+    }
     let this = ready(true, pc);
     // SAFETY: the program's own call.
     unsafe {

@@ -3,7 +3,7 @@
 //! Everything is in `Cell`s: in controlled mode only the thread with the turn touches them; in free
 //! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
 
-use crate::{follow::Own, next::Next};
+use crate::{copies::Copying, follow::Own, next::Next};
 use core::{
     arch::{asm, global_asm},
     cell::Cell,
@@ -81,6 +81,8 @@ pub struct Thread {
     /// First of the records whose values are filled in at the next event, and how many.
     pub pending: Cell<*mut raw::Record>,
     pub pending_count: Cell<u32>,
+    /// A structure that is being copied.
+    pub copying: Copying,
     pub wait: Cell<Wait>,
     /// Decisions that it has come to.
     pub passed: Cell<u64>,

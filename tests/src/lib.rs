@@ -5,6 +5,8 @@
 //! the command line, as a user does it.
 
 pub mod binary;
+pub mod consistent;
+pub mod exact;
 pub mod expect;
 pub mod page;
 pub mod program;

@@ -114,6 +114,17 @@ pub fn compile(
     to: &str,
     compiler: Compiler,
 ) -> Result<Finished> {
+    compile_with(workspace, source, to, compiler, &[])
+}
+
+/// Compiles a source file for recording, with more options.
+pub fn compile_with(
+    workspace: &Workspace,
+    source: &Path,
+    to: &str,
+    compiler: Compiler,
+    options: &[&str],
+) -> Result<Finished> {
     let cpp = source
         .extension()
         .is_some_and(|extension| extension == "cpp");
@@ -126,7 +137,8 @@ pub fn compile(
     } else {
         ("cc", "UNSNARL_CC")
     };
-    let mut unsnarl = workspace.unsnarl_command(&[word, "-g", &source, "-o", to, "-pthread"])?;
+    let words = [&[word, "-g", &source, "-o", to, "-pthread"], options].concat();
+    let mut unsnarl = workspace.unsnarl_command(&words)?;
     unsnarl.env(variable, command);
     let finished = Finished::of(unsnarl)?.exits(0)?;
     ensure!(

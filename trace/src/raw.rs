@@ -443,7 +443,8 @@ pub enum RecordKind {
     ReadRange = 7,
     /// Write of `value` bytes at `addr`.
     WriteRange = 8,
-    /// Belongs to the record before it in the same thread.
+    /// Belongs to the record before it in the same thread: the high half of the value of an access of
+    /// 16 bytes (of a read-modify-write three: what it read, low; what it wrote, high; what it read, high).
     Extra = 9,
 
     /// Exclusive lock taken; `size` is a [`LockType`].

@@ -17,6 +17,8 @@ pub enum Section {
     Programs,
     /// Recording beside the plain program and beside gcc's own thread sanitizer
     Overhead,
+    /// Millions of accesses: what programs note of them beside what their run files say
+    Exactness,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
@@ -37,6 +39,7 @@ fn measure(section: Section) -> Result<()> {
         Section::Trace => example("bench_trace"),
         Section::Programs => end_to_end("programs"),
         Section::Overhead => end_to_end("overhead"),
+        Section::Exactness => end_to_end("exactness"),
         Section::Latency => end_to_end("latency"),
     };
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);

@@ -113,7 +113,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
 
     walk.memory.regions.divide();
     let drafts = std::mem::take(&mut walk.drafts);
-    let mut rows = Rows::new(&mut walk.memory.regions, &mut walk.problems);
+    let mut rows = Rows::new(&mut walk.memory.regions, &mut walk.problems, &walk.high);
     rows.build(&drafts);
     let (mut rows, locks) = (rows.rows, rows.locks);
     drop(drafts);

@@ -5,9 +5,9 @@ use super::{
     places::{Piece, Place, Regions},
     problems::Problems,
     types::Holds,
-    walk::Draft,
+    walk::{Draft, High},
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{Event, EventKind, LocationId, ThreadId, Value, model::flags};
 
 /// Rows that one access may become.
@@ -17,6 +17,7 @@ const MAX_PIECES: usize = 4096;
 pub(super) struct Rows<'a> {
     regions: &'a mut Regions,
     problems: &'a mut Problems,
+    high: &'a FxHashMap<u64, High>,
     pub rows: Vec<Event>,
     /// Rows beyond one per access that may still be made.
     budget: usize,
@@ -27,10 +28,15 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(regions: &'a mut Regions, problems: &'a mut Problems) -> Rows<'a> {
+    pub fn new(
+        regions: &'a mut Regions,
+        problems: &'a mut Problems,
+        high: &'a FxHashMap<u64, High>,
+    ) -> Rows<'a> {
         Rows {
             regions,
             problems,
+            high,
             rows: Vec::new(),
             budget: 0,
             pieces: Vec::new(),
@@ -95,12 +101,8 @@ impl<'a> Rows<'a> {
             let size = piece.end.abs_diff(piece.start);
             let from = draft.skipped + piece.start.abs_diff(draft.place.offset);
             let value = self.value(draft, piece, from, size);
-            let is_whole = from == 0 && size == draft.size;
-            let old = if is_whole {
-                draft.old
-            } else {
-                cut(draft.old, from, size)
-            };
+            let old_high = self.high_half(draft, from, size).and_then(|high| high.old);
+            let old = cut(draft.old, old_high, from, size);
             self.push(draft, location, size as u32, value, old);
         }
         self.pieces = pieces;
@@ -109,14 +111,29 @@ impl<'a> Rows<'a> {
     fn value(&mut self, draft: &Draft, piece: &Piece, from: u64, size: u64) -> Option<Value> {
         /// Numbers below are more likely numbers than addresses, if the type says so.
         const FIRST_CERTAIN_ADDRESS: u64 = 1 << 32;
-        let bits = draft.value?;
+        let low = draft.value?;
+        let high = self.high_half(draft, from, size);
+        let is_in_high = from == 8;
+        let (bits, pointee) = match high.filter(|_| is_in_high) {
+            Some(high) => (high.value?, high.pointee),
+            None => (low, draft.pointee),
+        };
         let is_number = piece.holds == Holds::Number && bits < FIRST_CERTAIN_ADDRESS;
-        if draft.pointee == Place::default() || is_number {
-            return cut(Some(bits), from, size).map(Value::Bits);
+        let holds_address = |place: Place| place != Place::default() && !is_number;
+        if !holds_address(pointee) {
+            // No part of an address, which means nothing.
+            let high = high.filter(|high| is_in_high || !holds_address(high.pointee));
+            return cut(Some(low), high.and_then(|high| high.value), from, size).map(Value::Bits);
         }
-        // A part of an address, or what lies behind it, means nothing.
-        let is_address = from == 0 && size >= 8;
-        is_address.then(|| Value::Address(self.regions.part_location(draft.pointee)))
+        let is_address = (from == 0 || is_in_high) && size >= 8;
+        is_address.then(|| Value::Address(self.regions.part_location(pointee)))
+    }
+
+    /// What is known of an access beyond its first eight bytes, if `from..from + size` reaches there.
+    fn high_half(&self, draft: &Draft, from: u64, size: u64) -> Option<High> {
+        (from.saturating_add(size) > 8)
+            .then(|| self.high.get(&draft.seq).copied())
+            .flatten()
     }
 
     fn push(
@@ -147,14 +164,18 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The bytes `from..from + size` of a value, if they are within its low eight bytes.
-fn cut(value: Option<u64>, from: u64, size: u64) -> Option<u64> {
-    let value = value?;
-    if from == 0 && size > 8 {
-        return Some(value);
+/// The bytes `from..from + size` of a value, as far as they are known; of more than eight the low ones.
+fn cut(low: Option<u64>, high: Option<u64>, from: u64, size: u64) -> Option<u64> {
+    let low = low?;
+    if from == 0 {
+        return Some(low & mask(size));
     }
-    if from.checked_add(size)? > 8 {
-        return None;
-    }
-    Some(value.checked_shr(8 * from as u32)? & mask(size))
+    let end = from.checked_add(size)?;
+    let whole = match high {
+        Some(high) if end <= 16 => u128::from(high) << 64 | u128::from(low),
+        _ if end <= 8 => u128::from(low),
+        _ => return None,
+    };
+    let bits = whole.checked_shr(8 * from as u32)?;
+    Some(bits as u64 & mask(size))
 }

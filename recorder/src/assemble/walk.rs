@@ -74,9 +74,25 @@ enum Awaits {
     Nothing,
     /// The return address of the call that was just entered.
     Caller,
-    /// What the read-modify-write at this draft read.
-    Old(usize),
+    /// What the read-modify-write at this draft read; whether it is a wide one.
+    Old(usize, bool),
+    /// The high half of the value of an access with this number; whether that of what it read follows.
+    High(u64, bool),
+    /// The high half of what a read-modify-write with this number read.
+    OldHigh(u64),
 }
+
+/// The high half of what an access of 16 bytes read or wrote.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct High {
+    pub value: Option<u64>,
+    /// What the value points to, region 0 when it points to nothing known.
+    pub pointee: Place,
+    pub old: Option<u64>,
+}
+
+/// Accesses of this size have a second record with the high half of the value.
+const WIDE: u64 = 16;
 
 #[derive(Default)]
 struct ThreadState {
@@ -96,6 +112,8 @@ pub(super) struct Walk<'a> {
     pub sites: SiteTable,
     pub stacks: StackTable,
     pub drafts: Vec<Draft>,
+    /// High halves of wide accesses by their number.
+    pub high: FxHashMap<u64, High>,
     pub problems: Problems,
     pub site_ids: FxHashMap<u64, Option<(SiteId, bool, Option<u64>)>>,
     labels: FxHashMap<SiteId, u32>,
@@ -120,6 +138,7 @@ impl<'a> Walk<'a> {
             sites: SiteTable::default(),
             stacks: StackTable::default(),
             drafts: Vec::new(),
+            high: FxHashMap::default(),
             problems: Problems::default(),
             site_ids: FxHashMap::default(),
             labels: FxHashMap::default(),
@@ -215,16 +234,44 @@ impl<'a> Walk<'a> {
         };
         match std::mem::take(&mut state.awaits) {
             Awaits::Caller => self.called_from(thread, record.value),
-            Awaits::Old(draft) => {
-                let by = self.asker(record.thread, SiteId(0));
-                let is_address = self.drafts.get(draft).is_some_and(|draft| draft.size == 8)
-                    && self.pointee(record.value, by).is_some();
-                if let Some(draft) = self.drafts.get_mut(draft).filter(|_| !is_address) {
-                    draft.old = Some(record.value & mask(draft.size));
+            Awaits::Old(draft, is_wide) => {
+                if let Some(state) = self.states.get_mut(thread).filter(|_| is_wide) {
+                    state.awaits = Awaits::High(self.seq.saturating_sub(1), true);
                 }
+                let size = self.drafts.get(draft).map_or(0, |draft| draft.size);
+                let old = self.old_number(record, size);
+                if let Some(draft) = self.drafts.get_mut(draft) {
+                    draft.old = old;
+                }
+            }
+            Awaits::High(seq, is_rmw) => {
+                if let Some(state) = self.states.get_mut(thread).filter(|_| is_rmw) {
+                    state.awaits = Awaits::OldHigh(seq);
+                }
+                self.high(record, seq);
+            }
+            Awaits::OldHigh(seq) => {
+                self.high.entry(seq).or_default().old = self.old_number(record, 8);
             }
             Awaits::Nothing => {}
         }
+    }
+
+    /// What a read-modify-write read, unless it is an address, which means nothing in another run.
+    fn old_number(&mut self, record: &Record, size: u64) -> Option<u64> {
+        let by = self.asker(record.thread, SiteId(0));
+        let is_address = size >= 8 && self.pointee(record.value, by).is_some();
+        (!is_address).then_some(record.value & mask(size))
+    }
+
+    fn high(&mut self, record: &Record, seq: u64) {
+        if record.flags & (flag::VALUE | flag::PENDING) != flag::VALUE {
+            return;
+        }
+        let by = self.asker(record.thread, SiteId(0));
+        let pointee = self.pointee(record.value, by).unwrap_or_default();
+        let high = self.high.entry(seq).or_default();
+        (high.value, high.pointee) = (Some(record.value), pointee);
     }
 
     /// The innermost call was made from just before `ret`.
@@ -367,8 +414,11 @@ impl<'a> Walk<'a> {
         } else if kind == RecordKind::Write {
             state.pending.clear();
         }
+        let is_wide = size == WIDE;
         if kind == RecordKind::Rmw {
-            state.awaits = Awaits::Old(first);
+            state.awaits = Awaits::Old(first, is_wide);
+        } else if is_wide {
+            state.awaits = Awaits::High(draft.seq, false);
         }
     }
 

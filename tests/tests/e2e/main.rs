@@ -6,6 +6,7 @@ mod build_systems;
 mod determinism;
 mod editor;
 mod minimize;
+mod exactness;
 mod pages;
 mod primitives;
 mod programs;

@@ -4,9 +4,11 @@
 //! ```text
 //! bench programs [NAME...]   how soon each bug is found, replayed and explained
 //! bench overhead             recording beside the compiler's own thread sanitizer
+//! bench exactness            what programs note of their own accesses beside what their run files say
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
+mod exactness;
 mod latency;
 mod overhead;
 mod programs;
@@ -19,9 +21,10 @@ fn main() -> Result<()> {
     match words.split_first() {
         Some((what, names)) if what == "programs" => programs::run(names),
         Some((what, [])) if what == "overhead" => overhead::run(),
+        Some((what, [])) if what == "exactness" => exactness::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `overhead` or `latency`, not `{}`",
+            "expected `programs`, `overhead`, `exactness` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

@@ -1,0 +1,86 @@
+//! Whether a run's values fit its order: every read has the value of the last write before it.
+
+use anyhow::{Result, bail};
+use std::collections::HashMap;
+use unsnarl_trace::{Event, LocationId, Run, Value, model::flags};
+
+/// What became of a run's reads.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Reads {
+    /// Had the value of the last write.
+    pub agree: u64,
+    /// First reads of what nobody was seen to write, and values that are not known.
+    pub unknown: u64,
+    /// Of stack memory: it serves one call after the other, and new variables begin with what the
+    /// compiler put there without saying so.
+    pub stack: u64,
+    /// Of memory that code without instrumentation writes.
+    pub excepted: u64,
+}
+
+impl std::ops::AddAssign for Reads {
+    fn add_assign(&mut self, other: Reads) {
+        self.agree += other.agree;
+        self.unknown += other.unknown;
+        self.stack += other.stack;
+        self.excepted += other.excepted;
+    }
+}
+
+/// Checks all reads of a run; `is_excepted` names the locations that code without instrumentation
+/// writes. The first other read that contradicts the order is an error.
+pub fn check(run: &Run, is_excepted: impl Fn(&str) -> bool) -> Result<Reads> {
+    let mut reads = Reads::default();
+    let mut known: HashMap<LocationId, (u32, Value)> = HashMap::new();
+    for (id, event) in run.events.iter() {
+        if !event.kind.is_access() {
+            continue;
+        }
+        let read = if event.kind.writes() {
+            event.old.map(Value::Bits)
+        } else {
+            event.value
+        };
+        if event.kind.reads() {
+            let last = known
+                .get(&event.location)
+                .filter(|(size, _)| *size == event.size);
+            match (last, read) {
+                _ if is_stack(run.location(event.location)) => reads.stack += 1,
+                _ if is_excepted(run.location(event.location)) => reads.excepted += 1,
+                (Some((_, last)), Some(read)) if *last == read => reads.agree += 1,
+                (Some((_, last)), Some(read)) => bail!(
+                    "event {} of {} read {read:?} from `{}` after a write of {last:?}: {:?}",
+                    id.0,
+                    run.meta
+                        .threads
+                        .get(event.thread.index())
+                        .map_or("?", |t| t.name.as_str()),
+                    run.location(event.location),
+                    run.meta.sites.get(event.site.index()),
+                ),
+                _ => reads.unknown += 1,
+            }
+        }
+        remember(&mut known, &event, read);
+    }
+    Ok(reads)
+}
+
+fn remember(known: &mut HashMap<LocationId, (u32, Value)>, event: &Event, read: Option<Value>) {
+    let left = if event.kind.writes() {
+        event.value
+    } else {
+        read
+    };
+    let is_done = event.flags & flags::UNFINISHED == 0;
+    match left.filter(|_| is_done) {
+        Some(value) => known.insert(event.location, (event.size, value)),
+        None => known.remove(&event.location),
+    };
+}
+
+/// `main.1:worker.buf`.
+fn is_stack(location: &str) -> bool {
+    location.starts_with("main") && location.contains(':')
+}

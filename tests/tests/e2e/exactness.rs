@@ -1,0 +1,89 @@
+//! Serialized runs are exact: what a program notes of its own accesses is what the run file says, and
+//! every read has the value of the last write. `cargo xtask bench exactness` does the same
+//! with millions of accesses.
+
+use anyhow::{Context, Result, ensure};
+use std::{collections::BTreeMap, fs, path::Path};
+use unsnarl_e2e::{Compiler, Program, Workspace, consistent, exact, program::compile_with};
+use unsnarl_trace::read_run;
+
+const SOURCE: &str = "exact.c";
+
+/// Records the program with the strategy and compares.
+fn noted_is_recorded(workspace: &Workspace, strategy: &str) -> Result<exact::Tally> {
+    let out = format!("--out=runs-{strategy}");
+    let words = ["record", "-n1", "--seed=5", "--strategy", strategy, &out];
+    let program = ["--", "./exact", "notes", "3", "60"];
+    workspace
+        .unsnarl(&[&words[..], &program[..]].concat())?
+        .exits(0)?;
+    let names = workspace.runs_in(&format!("runs-{strategy}"))?;
+    let name = names.first().context("no run was kept")?;
+    let folder = workspace.path().join(format!("runs-{strategy}"));
+    let run = read_run(&folder.join(name))?;
+    let notes = fs::read(workspace.path().join("notes"))?;
+    exact::compare(&run, &notes).with_context(|| format!("with {strategy}"))
+}
+
+fn is_exact(compiler: Compiler) -> Result<()> {
+    for level in ["-O0", "-O1", "-O2"] {
+        let workspace = Workspace::new()?;
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+        workspace.write(SOURCE, &fs::read_to_string(folder.join(SOURCE))?)?;
+        compile_with(&workspace, Path::new(SOURCE), "exact", compiler, &[level])?;
+        for strategy in ["random", "pct", "sequential"] {
+            let tally = noted_is_recorded(&workspace, strategy)
+                .with_context(|| format!("{compiler:?} {level}"))?;
+            ensure!(tally.noted > 3 * 60 * 20, "{compiler:?} {level}: {tally:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn gcc() -> Result<()> {
+    is_exact(Compiler::Gcc)
+}
+
+#[test]
+fn clang() -> Result<()> {
+    is_exact(Compiler::Clang)
+}
+
+#[test]
+fn clang_14() -> Result<()> {
+    is_exact(Compiler::Clang14)
+}
+
+/// What code without instrumentation writes, by program: `std::thread::join`, which forgets the thread.
+const WRITTEN_UNSEEN: [(&str, &str); 1] = [("correct_cpp", "heap(correct_cpp.cpp:21 by main #")];
+
+/// All programs under `tests/programs`, some runs each.
+#[test]
+fn every_read_has_the_last_written_value() -> Result<()> {
+    let mut all = BTreeMap::new();
+    for name in Program::names()? {
+        let program = Program::open(&name)?;
+        let unseen = |location: &str| {
+            let is_it = |(of, start): &(&str, &str)| *of == name && location.starts_with(start);
+            WRITTEN_UNSEEN.iter().any(is_it)
+        };
+        for compiler in [Compiler::Gcc, Compiler::Clang] {
+            let workspace = Workspace::new()?;
+            let command = program.compile(&workspace, compiler)?;
+            workspace.record(&["-n", "12"], &command)?;
+            for run in workspace.runs()? {
+                let run = read_run(&workspace.path().join(workspace.run_path(&run)))?;
+                let reads = consistent::check(&run, unseen)
+                    .with_context(|| format!("{name}, {compiler:?}"))?;
+                *all.entry(name.clone()).or_default() += reads;
+            }
+        }
+    }
+    let agree: u64 = all
+        .values()
+        .map(|reads: &consistent::Reads| reads.agree)
+        .sum();
+    ensure!(agree > 10_000, "only {agree} reads were checked: {all:?}");
+    Ok(())
+}
