@@ -66,12 +66,32 @@ pub struct Record {
     /// Go on until K runs have failed (and some have passed, to compare with)
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
     pub until_failing: Option<u64>,
-    /// How schedules are chosen: portfolio, random, pct, pct:DEPTH, sequential or free
+    /// How schedules are chosen: portfolio, random, random:ONE_IN, pct, pct:DEPTH, exhaustive,
+    /// exhaustive:BOUND, sequential or free
+    ///
+    /// portfolio takes random and pct in turn. random leaves the running thread at every step, or once
+    /// in ONE_IN. exhaustive tries every schedule with at most BOUND preemptions [2] that makes a
+    /// difference, ends when it has, and goes on where it was interrupted when the same command is given
+    /// again; -n limits it only when given.
     #[arg(long, value_name = "NAME", default_value = "portfolio")]
     pub strategy: Strategy,
     /// Seed of the first run; the same seed gives the same runs [default: a new one]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
+    /// What may happen to a program although nothing in it says so, as the standards allow: waits that
+    /// end by themselves, timed waits whose time is over at once, weak compare-and-exchanges and
+    /// mtx_trylock that fail for no reason. `none`, or some of the three
+    #[arg(
+        long,
+        value_name = "KINDS",
+        value_delimiter = ',',
+        default_value = "spurious-wakeups,early-timeouts,failing-tries"
+    )]
+    pub chances: Vec<Chance>,
+    /// Let allocations fail, one in N where the strategy draws by lot [20]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub fail_malloc: Option<u32>,
     /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
@@ -117,6 +137,19 @@ pub struct Explain {
     /// Time for the analysis: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", value_parser = duration)]
     pub budget: Option<Duration>,
+}
+
+/// Something that may happen although nothing in the program says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Chance {
+    /// Nothing
+    None,
+    /// A wait on a condition variable ends by itself
+    SpuriousWakeups,
+    /// The time of a timed wait is over at once
+    EarlyTimeouts,
+    /// A weak compare-and-exchange or mtx_trylock fails for no reason
+    FailingTries,
 }
 
 /// How the coverage is printed.

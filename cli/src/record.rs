@@ -1,7 +1,7 @@
 //! `unsnarl record`.
 
 use crate::{
-    arguments::{CoverageFormat, Record},
+    arguments::{Chance, CoverageFormat, Record},
     message,
 };
 use anyhow::{Context, Result};
@@ -17,12 +17,12 @@ use unsnarl_recorder::{
     launch::Output,
     log::Limits,
     record::{
-        Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally, coverage::Coverage,
-        record, strategy::Strategy,
+        Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally, USUAL_CAP,
+        coverage::Coverage, exhaustive::Progress, record, strategy::Strategy,
     },
     target,
 };
-use unsnarl_trace::{Event, EventId, Preemption, Run, ThreadId};
+use unsnarl_trace::{Chances, Event, EventId, Preemption, Run, ThreadId};
 
 /// Records runs of a program.
 pub fn run(arguments: Record) -> Result<ExitCode> {
@@ -46,7 +46,15 @@ pub fn run(arguments: Record) -> Result<ExitCode> {
     if let Some(how) = coverage {
         print_coverage(&summary.coverage, how)?;
     }
-    Ok(ExitCode::from(status(&summary.tally)))
+    Ok(ExitCode::from(whole_status(&summary)))
+}
+
+/// As [`status`], with what an interrupted search had seen before.
+fn whole_status(summary: &Summary) -> u8 {
+    match &summary.search {
+        Some(search) if search.failing > 0 => 1,
+        _ => status(&summary.tally),
+    }
 }
 
 /// 0 every run passed, 1 a run failed, 2 the program cannot be recorded: no record is whole.
@@ -59,6 +67,13 @@ fn status(tally: &Tally) -> u8 {
 }
 
 fn recording(arguments: Record) -> Result<Recording> {
+    let chances = chances(&arguments);
+    // A search ends by itself.
+    let runs = match arguments.strategy {
+        Strategy::Exhaustive(_) => arguments.runs.or(Some(u64::MAX)),
+        _ => arguments.runs,
+    };
+    let goal = Goal::of(runs, arguments.until_failing);
     Ok(Recording {
         job: Job {
             command: arguments.command,
@@ -76,12 +91,23 @@ fn recording(arguments: Record) -> Result<Recording> {
             },
         },
         strategy: arguments.strategy,
+        chances,
         seed: arguments.seed.unwrap_or_else(new_seed),
-        goal: Goal::of(arguments.runs, arguments.until_failing),
+        goal,
         keep_passing: arguments.keep_passing,
         minimize: arguments.minimize,
         out: arguments.out,
     })
+}
+
+fn chances(arguments: &Record) -> Chances {
+    let has = |chance| arguments.chances.contains(&chance);
+    Chances {
+        spurious_wakeups: has(Chance::SpuriousWakeups),
+        early_timeouts: has(Chance::EarlyTimeouts),
+        failing_tries: has(Chance::FailingTries),
+        fail_malloc: arguments.fail_malloc,
+    }
 }
 
 /// A seed that can be read aloud.
@@ -116,8 +142,9 @@ fn bar(recording: &Recording) -> ProgressBar {
         ProgressDrawTarget::stderr_with_hz(10)
     };
     let bar = ProgressBar::with_draw_target(Some(recording.goal.runs), target);
-    // Until something fails nobody knows how far it is.
+    // Until something fails, or a search ends, nobody knows how far it is.
     let template = match recording.goal.failing {
+        _ if recording.goal.runs == u64::MAX => "{spinner} {pos} runs, {msg}",
         Some(_) => "{spinner} {pos} runs, {msg}",
         None => "{bar:24} {pos} of {len} runs, {msg}",
     };
@@ -152,11 +179,11 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
     }
     let tally = &summary.tally;
     let rate = tally.runs as f64 / time.as_secs_f64().max(0.001);
-    anstream::eprintln!(
-        "{}, {rate:.0} runs/s, seed {}",
-        counts(tally),
-        recording.seed
-    );
+    let seed = match summary.search {
+        Some(_) => String::new(),
+        None => format!(", seed {}", recording.seed),
+    };
+    anstream::eprintln!("{}, {rate:.0} runs/s{seed}", counts(tally));
     if tally.repeated > 0 {
         message::note(&format!(
             "{} runs were not kept: their conflicting steps came in the same order as in one that was",
@@ -181,11 +208,24 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         )),
         Ended::Enough | Ended::Exhausted => {}
     }
+    if let Some(search) = &summary.search {
+        report_search(search);
+    }
     anstream::eprintln!("runs are in {}", recording.out.display());
     if status(tally) == crate::UNUSABLE {
         message::error("no run was recorded to its end; the warnings say why");
     } else {
-        anstream::eprintln!("  next: {}", next(recording, tally));
+        anstream::eprintln!("  next: {}", next(recording, summary));
+    }
+}
+
+/// `bound 0: all 3 schedules; bound 1: about 31 % of the schedules (22 so far)`
+fn report_search(search: &Progress) {
+    anstream::eprintln!("{search}");
+    if search.strayed > 0 {
+        message::warning(
+            "the program does not repeat itself: it depends on something that is not recorded",
+        );
     }
 }
 
@@ -323,8 +363,8 @@ fn print_coverage(coverage: &Coverage, how: CoverageFormat) -> Result<()> {
 }
 
 /// The command to type next.
-fn next(recording: &Recording, tally: &Tally) -> String {
-    if tally.failing() > 0 {
+fn next(recording: &Recording, summary: &Summary) -> String {
+    if whole_status(summary) == 1 {
         return match recording.out.as_os_str() == crate::load::RUNS {
             true => "unsnarl explain".to_owned(),
             false => format!("unsnarl explain {}", recording.out.display()),
@@ -336,11 +376,31 @@ fn next(recording: &Recording, tally: &Tally) -> String {
         .iter()
         .map(|word| word.to_string_lossy())
         .collect();
+    let unfinished = summary.ended != Ended::Exhausted;
     let strategy = match recording.strategy {
         Strategy::Portfolio => String::new(),
+        Strategy::Exhaustive(bound) if unfinished => {
+            return format!(
+                "the same command again goes on; or unsnarl record --strategy exhaustive:{} -- {}",
+                bound.saturating_sub(1),
+                words.join(" ")
+            );
+        }
+        Strategy::Exhaustive(bound)
+            if summary.search.as_ref().is_some_and(|it| !it.is_complete) =>
+        {
+            return format!(
+                "unsnarl record --strategy exhaustive:{} -- {}",
+                bound.saturating_add(1),
+                words.join(" ")
+            );
+        }
         _ => "--strategy portfolio ".to_owned(),
     };
-    let more = recording.goal.runs.saturating_mul(10);
+    let more = match recording.goal.runs {
+        u64::MAX => USUAL_CAP,
+        runs => runs.saturating_mul(10),
+    };
     format!(
         "unsnarl record {strategy}--until-failing 1 -n {more} -- {}",
         words.join(" ")

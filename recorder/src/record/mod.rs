@@ -4,6 +4,7 @@ mod classes;
 mod conflicts;
 pub mod coverage;
 mod details;
+pub mod exhaustive;
 mod goal;
 pub mod minimize;
 pub mod order;
@@ -16,6 +17,7 @@ use crate::{
 };
 use classes::Classes;
 use coverage::Coverage;
+use exhaustive::Progress;
 use minimize::Way;
 use order::order_hash;
 use rustc_hash::FxHashMap;
@@ -30,10 +32,10 @@ use std::{
     time::Duration,
 };
 use strategy::{Attempt, Planner, Strategy};
-use unsnarl_trace::{Outcome, Run, RunFolder, StoreError};
+use unsnarl_trace::{Chances, Outcome, Run, RunFolder, StoreError};
 
 pub use details::Details;
-pub use goal::{Ended, Goal};
+pub use goal::{Ended, Goal, USUAL_CAP};
 
 /// What to run and how.
 #[derive(Clone, Debug)]
@@ -59,6 +61,8 @@ pub struct Recording {
     pub job: Job,
     /// How schedules are chosen.
     pub strategy: Strategy,
+    /// The choices other than threads that the runs have.
+    pub chances: Chances,
     /// Seed of the first run; the n-th after it has seed + n.
     pub seed: u64,
     /// When it is enough.
@@ -169,6 +173,8 @@ pub struct Summary {
     pub ended: Ended,
     /// The first failing run that was kept.
     pub first_failing: Option<PathBuf>,
+    /// How far an exhaustive search has come.
+    pub search: Option<Progress>,
     /// Which interleavings were seen.
     pub coverage: Coverage,
     /// The runs with the fewest preemptions, one for each way to fail, if that was asked for.
@@ -200,6 +206,14 @@ pub enum RecordError {
         "cannot make the log in memory: {0}\n  next: give it less room with --max-events, or raise the limits (ulimit -a)"
     )]
     Log(io::Error),
+    /// How far an exhaustive search has come cannot be read or kept.
+    #[error("the state of the search, {}, cannot be used: {why}\n  next: remove it to begin anew", file.display())]
+    SearchState {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// The program spoiled its log.
     #[error("the program spoiled the log in its memory: {0}")]
     Spoiled(#[from] RawLogError),
@@ -221,7 +235,9 @@ pub fn record(
     watcher: impl FnMut(&Observed<'_>),
 ) -> Result<Summary, RecordError> {
     let mut campaign = Campaign::new(recording);
-    campaign.summary.ended = campaign.explore(program, stop, watcher)?;
+    let mut planner = Planner::begin(recording, program)?;
+    campaign.summary.ended = campaign.explore(&mut planner, program, stop, watcher)?;
+    campaign.summary.search = planner.leave()?;
     if recording.minimize && campaign.summary.ended != Ended::Stopped {
         campaign.minimize(program, stop)?;
     }
@@ -249,6 +265,7 @@ impl<'a> Campaign<'a> {
                 tally: Tally::default(),
                 ended: Ended::Enough,
                 first_failing: None,
+                search: None,
                 coverage: Coverage::default(),
                 minimized: Vec::new(),
                 problems: Vec::new(),
@@ -258,12 +275,12 @@ impl<'a> Campaign<'a> {
 
     fn explore(
         &mut self,
+        planner: &mut Planner,
         program: &Program,
         stop: &AtomicBool,
         mut watcher: impl FnMut(&Observed<'_>),
     ) -> Result<Ended, RecordError> {
         let recording = self.recording;
-        let mut planner = Planner::new(recording.strategy, recording.seed);
         loop {
             if let Some(ended) = recording.goal.reached(&self.summary.tally) {
                 return Ok(ended);
@@ -276,6 +293,7 @@ impl<'a> Campaign<'a> {
                 Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
                     self.summary.tally.count(Outcome::CutShort);
                     note(&mut self.summary.problems, &error.to_string());
+                    planner.lost();
                     continue;
                 }
                 other => other?,
@@ -286,7 +304,11 @@ impl<'a> Campaign<'a> {
             if self.summary.tally.runs == 0 {
                 refuse_empty(&executed.run, &executed.finished)?;
             }
-            planner.observe(&executed);
+            let repeats = planner.repeats();
+            planner.observe(&executed)?;
+            if repeats {
+                continue;
+            }
             let mut run = executed.run;
             run.meta.order = order_hash(&run);
             self.summary.coverage.add(&run);

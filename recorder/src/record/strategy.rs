@@ -1,6 +1,10 @@
 //! Which schedule the next run of a campaign tries.
 
-use super::Executed;
+use super::{
+    Executed, RecordError, Recording,
+    exhaustive::{Exhaustive, Progress, StateFile},
+};
+use crate::assemble::Program;
 use std::{collections::VecDeque, fmt, str::FromStr};
 use unsnarl_trace::{
     Chances, Mode,
@@ -12,10 +16,13 @@ use unsnarl_trace::{
 pub enum Strategy {
     /// Random walks and PCT in turn: they fail on different bugs.
     Portfolio,
-    /// Seeded random walks, every step a choice.
-    Random,
+    /// Seeded random walks that leave the running thread once in this many steps; with 1 all threads
+    /// are equally likely at every step.
+    Random(u32),
     /// Probabilistic concurrency testing with this depth.
     Pct(u32),
+    /// All schedules with at most this many preemptions.
+    Exhaustive(u32),
     /// A thread runs until it blocks: one schedule only.
     Sequential,
     /// Threads run freely: inexact.
@@ -25,10 +32,14 @@ pub enum Strategy {
 /// PCT's depth when none is given.
 pub const USUAL_DEPTH: u32 = 3;
 
+/// The bound of an exhaustive search when none is given.
+pub const USUAL_BOUND: u32 = 2;
+
 /// A strategy's name that is none.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "`{0}` is no strategy: expected portfolio, random, pct, pct:DEPTH (1 to 32), sequential or free"
+    "`{0}` is no strategy: expected portfolio, random, random:ONE_IN, pct, pct:DEPTH (1 to 32), exhaustive, exhaustive:BOUND, \
+     sequential or free"
 )]
 pub struct StrategyError(pub String);
 
@@ -36,23 +47,21 @@ impl FromStr for Strategy {
     type Err = StrategyError;
 
     fn from_str(text: &str) -> Result<Self, StrategyError> {
-        let wrong = || StrategyError(text.to_owned());
-        match text {
-            "portfolio" => Ok(Strategy::Portfolio),
-            "random" => Ok(Strategy::Random),
-            "pct" => Ok(Strategy::Pct(USUAL_DEPTH)),
-            "sequential" => Ok(Strategy::Sequential),
-            "free" => Ok(Strategy::Free),
-            _ => {
-                let depth: u32 = text
-                    .strip_prefix("pct:")
-                    .and_then(|depth| depth.parse().ok())
-                    .ok_or_else(wrong)?;
-                (1..=32)
-                    .contains(&depth)
-                    .then_some(Strategy::Pct(depth))
-                    .ok_or_else(wrong)
-            }
+        let (name, number) = match text.split_once(':') {
+            Some((name, number)) => (name, Some(number.parse::<u32>())),
+            None => (text, None),
+        };
+        match (name, number) {
+            ("portfolio", None) => Ok(Strategy::Portfolio),
+            ("random", None) => Ok(Strategy::Random(1)),
+            ("random", Some(Ok(one_in @ 1..))) => Ok(Strategy::Random(one_in)),
+            ("pct", None) => Ok(Strategy::Pct(USUAL_DEPTH)),
+            ("pct", Some(Ok(depth @ 1..=32))) => Ok(Strategy::Pct(depth)),
+            ("exhaustive", None) => Ok(Strategy::Exhaustive(USUAL_BOUND)),
+            ("exhaustive", Some(Ok(bound))) => Ok(Strategy::Exhaustive(bound)),
+            ("sequential", None) => Ok(Strategy::Sequential),
+            ("free", None) => Ok(Strategy::Free),
+            _ => Err(StrategyError(text.to_owned())),
         }
     }
 }
@@ -61,7 +70,9 @@ impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Strategy::Portfolio => f.write_str("portfolio"),
-            Strategy::Random => f.write_str("random"),
+            Strategy::Random(1) => f.write_str("random"),
+            Strategy::Random(one_in) => write!(f, "random:{one_in}"),
+            Strategy::Exhaustive(bound) => write!(f, "exhaustive:{bound}"),
             Strategy::Pct(depth) => write!(f, "pct:{depth}"),
             Strategy::Sequential => f.write_str("sequential"),
             Strategy::Free => f.write_str("free"),
@@ -155,8 +166,10 @@ enum Turn {
 pub struct Planner {
     strategy: Strategy,
     seed: u64,
+    chances: Chances,
     made: u64,
     steps: VecDeque<u64>,
+    search: Option<Exhaustive>,
 }
 
 /// Runs from which PCT's k is measured.
@@ -165,20 +178,44 @@ const MEASURED: usize = 16;
 const GUESSED_STEPS: u64 = 200;
 
 impl Planner {
-    /// Begins a campaign.
-    pub fn new(strategy: Strategy, seed: u64) -> Planner {
+    /// Begins a campaign; an exhaustive search that was interrupted goes on.
+    pub fn begin(recording: &Recording, program: &Program) -> Result<Planner, RecordError> {
+        let Recording { job, chances, .. } = recording;
+        let mut planner = Planner::new(recording.strategy, recording.seed, *chances);
+        if let Strategy::Exhaustive(bound) = recording.strategy {
+            let file = StateFile::of(&recording.out, job, program.build_id(), *chances)?;
+            planner.search = Some(Exhaustive::begin(bound, Some(file))?);
+        }
+        Ok(planner)
+    }
+
+    fn new(strategy: Strategy, seed: u64, chances: Chances) -> Planner {
         Planner {
             strategy,
             seed,
+            chances,
             made: 0,
             steps: VecDeque::new(),
+            search: None,
         }
     }
 
     /// What the next run tries; `None` when there is no schedule left. Its seed is the campaign's plus
     /// its number.
     pub fn next_attempt(&mut self) -> Option<Attempt> {
-        Some(self.attempt())
+        let attempt = match &self.search {
+            Some(search) => exhaustive(search.next_prefix()?),
+            None => self.attempt(),
+        };
+        Some(Attempt {
+            chances: self.chances,
+            ..attempt
+        })
+    }
+
+    /// Whether the next run only repeats one that was made, for the sake of what follows.
+    pub fn repeats(&self) -> bool {
+        self.search.as_ref().is_some_and(Exhaustive::repeats)
     }
 
     fn attempt(&mut self) -> Attempt {
@@ -192,11 +229,11 @@ impl Planner {
                 self.pct(seed, depth)
             }
             (Strategy::Portfolio, Some(Turn::Random(one_in))) => random(seed, one_in),
-            (Strategy::Portfolio, None) | (Strategy::Random, _) => random(seed, 1),
-            (Strategy::Sequential, _) => Attempt {
-                name: "sequential",
-                strategy: RawStrategy::Sequential,
-                ..random(seed, 1)
+            (Strategy::Portfolio, None) => random(seed, 1),
+            (Strategy::Random(one_in), _) => random(seed, one_in),
+            (Strategy::Sequential | Strategy::Exhaustive(_), _) => Attempt {
+                seed,
+                ..Attempt::default()
             },
             (Strategy::Free, _) => Attempt {
                 name: "free",
@@ -225,8 +262,27 @@ impl Planner {
     }
 
     /// Learns from a run: k is the most steps of the last runs.
-    pub fn observe(&mut self, executed: &Executed) {
+    pub fn observe(&mut self, executed: &Executed) -> Result<(), RecordError> {
         self.measured(executed.run.meta.steps);
+        match &mut self.search {
+            Some(search) => search.observe(executed),
+            None => Ok(()),
+        }
+    }
+
+    /// The run that was tried left nothing to learn from.
+    pub fn lost(&mut self) {
+        if let Some(search) = &mut self.search {
+            search.lost();
+        }
+    }
+
+    /// Ends the campaign: leaves what the next one goes on with. How far an exhaustive search has come.
+    pub fn leave(&self) -> Result<Option<Progress>, RecordError> {
+        match &self.search {
+            Some(search) => search.leave().map(|()| Some(search.progress())),
+            None => Ok(None),
+        }
     }
 
     fn measured(&mut self, steps: u64) {
@@ -234,6 +290,16 @@ impl Planner {
         if self.steps.len() > MEASURED {
             self.steps.pop_front();
         }
+    }
+}
+
+/// The seed is always the same: what is drawn must not differ between two runs of a search.
+fn exhaustive(prefix: Vec<u16>) -> Attempt {
+    Attempt {
+        name: "exhaustive",
+        prefix,
+        details: true,
+        ..Attempt::default()
     }
 }
 
@@ -253,18 +319,30 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["portfolio", "random", "pct:2", "sequential", "free"] {
+        let names = [
+            "portfolio",
+            "random",
+            "random:8",
+            "pct:2",
+            "exhaustive:0",
+            "sequential",
+            "free",
+        ];
+        for name in names {
             assert_eq!(name.parse::<Strategy>().unwrap().to_string(), name);
         }
         assert_eq!("pct".parse(), Ok(Strategy::Pct(3)));
-        for bad in ["", "luck", "pct:", "pct:0", "pct:33", "pct3"] {
+        assert_eq!("exhaustive".parse(), Ok(Strategy::Exhaustive(2)));
+        for bad in [
+            "", "luck", "pct:", "pct:0", "pct:33", "pct3", "random:0", "free:1",
+        ] {
             assert_eq!(bad.parse::<Strategy>(), Err(StrategyError(bad.to_owned())));
         }
     }
 
     #[test]
     fn the_portfolio_tries_everything_with_seeds_of_its_own() {
-        let mut planner = Planner::new(Strategy::Portfolio, 100);
+        let mut planner = Planner::new(Strategy::Portfolio, 100, Chances::default());
         let attempts: Vec<Attempt> = (0..16).map(|_| planner.next_attempt().unwrap()).collect();
         assert_eq!(
             attempts
@@ -283,7 +361,7 @@ mod tests {
 
     #[test]
     fn k_is_measured_again() {
-        let mut planner = Planner::new(Strategy::Pct(2), 0);
+        let mut planner = Planner::new(Strategy::Pct(2), 0, Chances::default());
         let k = |planner: &mut Planner| planner.next_attempt().unwrap().expected_steps;
         assert_eq!(k(&mut planner), GUESSED_STEPS);
         planner.measured(5000);

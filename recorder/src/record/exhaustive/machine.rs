@@ -1,0 +1,346 @@
+//! A simulated machine with a scheduler like the runtime's, to prove the search against an
+//! enumeration without reduction.
+
+use super::{
+    path::{Choice, Deed, Kind, Operation, Path, Step, bit, options},
+    search::Search,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A step of a scripted thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    Read(u8),
+    Write(u8),
+    Lock(u8),
+    Unlock(u8),
+    /// Waits on the condition, with the lock of the same number.
+    Wait(u8),
+    Signal(u8),
+    Yield,
+    /// Something that may go two ways: one of them writes the variable.
+    Toss(u8),
+    /// Ends the process if the thread has last read what another thread wrote.
+    Check,
+}
+
+pub type Program = Vec<Vec<Op>>;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Nothing,
+    Lock(u8),
+    Signal(u8),
+}
+
+/// What distinguishes executions: the order of dependent operations on each object, and what was seen.
+pub type Class = (BTreeMap<String, Vec<String>>, Vec<Vec<String>>, String);
+
+struct Machine<'a> {
+    program: &'a Program,
+    prefix: &'a [u16],
+    path: Path,
+    pc: Vec<usize>,
+    wish: Vec<Wish>,
+    owner: BTreeMap<u8, u16>,
+    memory: BTreeMap<u8, String>,
+    seen: Vec<Vec<String>>,
+    /// Per object, groups of operations whose order makes no difference.
+    history: BTreeMap<String, Vec<(bool, BTreeSet<String>)>>,
+    running: u16,
+    end: String,
+}
+
+/// Runs the program along the prefix, then without preemption.
+pub fn execute(program: &Program, prefix: &[u16]) -> (Path, Class) {
+    let count = program.len();
+    let mut machine = Machine {
+        program,
+        prefix,
+        path: Path::default(),
+        pc: vec![0; count],
+        wish: vec![Wish::Nothing; count],
+        owner: BTreeMap::new(),
+        memory: BTreeMap::new(),
+        seen: vec![Vec::new(); count],
+        history: BTreeMap::new(),
+        running: 0,
+        end: String::new(),
+    };
+    machine.run();
+    machine.finish()
+}
+
+impl Machine<'_> {
+    fn live(&self, thread: u16) -> bool {
+        self.pc[thread as usize] < self.program[thread as usize].len()
+    }
+
+    fn threads(&self) -> impl Iterator<Item = u16> + use<> {
+        0..self.program.len() as u16
+    }
+
+    fn enabled(&self, thread: u16) -> bool {
+        self.live(thread)
+            && match self.wish[thread as usize] {
+                Wish::Nothing => true,
+                Wish::Lock(lock) => !self.owner.contains_key(&lock),
+                Wish::Signal(_) => false,
+            }
+    }
+
+    fn run(&mut self) {
+        while self.end.is_empty() {
+            let live = self.threads().filter(|&it| self.live(it)).count();
+            if live == 0 {
+                self.end = "done".into();
+            } else if live > 1 || !self.enabled(self.running) || self.path.steps.is_empty() {
+                self.decide();
+            }
+            if self.end.is_empty() {
+                self.step();
+            }
+        }
+    }
+
+    fn decide(&mut self) {
+        let candidates = self.threads().filter(|&it| self.enabled(it));
+        let candidates = candidates.fold(0, |bits, it| bits | bit(it));
+        if candidates == 0 {
+            self.end = "deadlock".into();
+            return;
+        }
+        let here = self.pc[self.running as usize];
+        let next = self.program[self.running as usize].get(here);
+        let gives_way =
+            next == Some(&Op::Yield) && self.wish[self.running as usize] == Wish::Nothing;
+        let chosen = self.choose(Kind::Thread, candidates, gives_way);
+        self.running = chosen;
+        let thread = chosen;
+        let choice = self.path.choices.len() - 1;
+        let deeds = Vec::new();
+        self.path.steps.push(Step {
+            choice,
+            thread,
+            deeds,
+        });
+    }
+
+    fn choose(&mut self, kind: Kind, candidates: u64, gives_way: bool) -> u16 {
+        let running = self.running;
+        let at = self.path.choices.len();
+        let usual = || {
+            let stays = kind == Kind::Thread && !gives_way && candidates & bit(running) != 0;
+            let later = options(candidates).find(|&it| kind == Kind::Thread && it > running);
+            let first = options(candidates).next().unwrap();
+            if stays {
+                running
+            } else {
+                later.unwrap_or(first)
+            }
+        };
+        let chosen = self.prefix.get(at).copied().unwrap_or_else(usual);
+        assert_ne!(
+            candidates & bit(chosen),
+            0,
+            "a prefix that cannot be followed"
+        );
+        let choice = Choice {
+            kind,
+            candidates,
+            running,
+            gives_way,
+            chosen,
+        };
+        self.path.choices.push(choice);
+        chosen
+    }
+
+    fn deed(&mut self, deed: Deed) {
+        self.path.steps.last_mut().unwrap().deeds.push(deed);
+    }
+
+    fn memory_deed(&mut self, variable: u8, writes: bool) {
+        let granule = u64::from(variable);
+        self.deed(Deed::Memory {
+            granule,
+            bytes: 1,
+            writes,
+        });
+        self.note(format!("v{variable}"), writes);
+    }
+
+    fn sync_deed(&mut self, object: u64, operation: Operation, name: String) {
+        self.deed(Deed::Sync { object, operation });
+        self.note(name, true);
+    }
+
+    fn note(&mut self, object: String, writes: bool) {
+        let what = format!("{}.{}", self.running, self.pc[self.running as usize]);
+        let groups = self.history.entry(object).or_default();
+        match groups.last_mut() {
+            Some((false, group)) if !writes => drop(group.insert(what)),
+            _ => groups.push((writes, BTreeSet::from([what]))),
+        }
+    }
+
+    fn write(&mut self, variable: u8) {
+        self.memory_deed(variable, true);
+        let value = format!("{}.{}", self.running, self.pc[self.running as usize]);
+        self.memory.insert(variable, value);
+    }
+
+    fn take(&mut self, lock: u8) {
+        self.owner.insert(lock, self.running);
+        self.sync_deed(lock.into(), Operation::Lock, format!("l{lock}"));
+    }
+
+    fn step(&mut self) {
+        let me = self.running as usize;
+        if let Wish::Lock(lock) = self.wish[me] {
+            self.wish[me] = Wish::Nothing;
+            self.take(lock);
+            self.pc[me] += 1;
+            return;
+        }
+        match self.program[me][self.pc[me]] {
+            Op::Read(variable) => {
+                self.memory_deed(variable, false);
+                let value = self.memory.get(&variable).cloned().unwrap_or_default();
+                self.seen[me].push(value);
+            }
+            Op::Write(variable) => self.write(variable),
+            Op::Lock(lock) if self.owner.contains_key(&lock) => {
+                self.wish[me] = Wish::Lock(lock);
+                return;
+            }
+            Op::Lock(lock) => self.take(lock),
+            Op::Unlock(lock) => {
+                self.owner.remove(&lock);
+                self.sync_deed(lock.into(), Operation::Unlock, format!("l{lock}"));
+            }
+            Op::Wait(number) => {
+                self.sync_deed(
+                    100 + u64::from(number),
+                    Operation::Other,
+                    format!("c{number}"),
+                );
+                self.owner.remove(&number);
+                self.sync_deed(number.into(), Operation::Unlock, format!("l{number}"));
+                self.wish[me] = Wish::Signal(number);
+                return;
+            }
+            Op::Signal(number) => self.signal(number),
+            Op::Yield => {}
+            Op::Toss(variable) => {
+                if self.choose(Kind::Outcome, 0b11, false) == 1 {
+                    self.write(variable);
+                }
+            }
+            Op::Check => {
+                let last = self.seen[me].last();
+                if last
+                    .is_some_and(|value| !value.is_empty() && !value.starts_with(&format!("{me}.")))
+                {
+                    self.end = format!("{me} stops at {} {:?}", self.pc[me], self.seen[me]);
+                }
+            }
+        }
+        self.pc[me] += 1;
+    }
+
+    fn signal(&mut self, number: u8) {
+        self.sync_deed(
+            100 + u64::from(number),
+            Operation::Other,
+            format!("c{number}"),
+        );
+        let waits = |it: &u16| self.wish[*it as usize] == Wish::Signal(number);
+        let waiters = self
+            .threads()
+            .filter(waits)
+            .fold(0, |bits, it| bits | bit(it));
+        let woken = match waiters.count_ones() {
+            0 => return,
+            1 => waiters.trailing_zeros() as u16,
+            _ => self.choose(Kind::Waiter, waiters, false),
+        };
+        self.wish[woken as usize] = Wish::Lock(number);
+        self.deed(Deed::Enables(woken));
+    }
+
+    fn finish(mut self) -> (Path, Class) {
+        for thread in self.threads() {
+            let operation = match self.wish[thread as usize] {
+                Wish::Lock(_) => Operation::Lock,
+                Wish::Signal(_) => Operation::Other,
+                Wish::Nothing => continue,
+            };
+            let object = match self.wish[thread as usize] {
+                Wish::Lock(lock) => u64::from(lock),
+                Wish::Signal(number) => 100 + u64::from(number),
+                Wish::Nothing => continue,
+            };
+            self.path
+                .pending
+                .push((thread, Deed::Sync { object, operation }));
+        }
+        let stopped = self.end.contains("stops");
+        let flat = |groups: Vec<(bool, BTreeSet<String>)>| {
+            groups
+                .into_iter()
+                .map(|(_, group)| format!("{group:?}"))
+                .collect()
+        };
+        let history = self
+            .history
+            .into_iter()
+            .map(|(object, groups)| (object, flat(groups)))
+            .collect();
+        // What the others had done when one thread ended the process is not what it is about.
+        let class = match stopped {
+            true => (BTreeMap::new(), Vec::new(), self.end),
+            false => (history, self.seen, self.end),
+        };
+        (self.path, class)
+    }
+}
+
+/// Every class within the bound, without reduction, and how many schedules that took.
+pub fn enumerate(program: &Program, bound: u32) -> (BTreeSet<Class>, u64) {
+    let mut classes = BTreeSet::new();
+    let mut count = 0;
+    let mut prefixes = vec![Vec::new()];
+    while let Some(prefix) = prefixes.pop() {
+        let (path, class) = execute(program, &prefix);
+        classes.insert(class);
+        count += 1;
+        let mut spent = 0;
+        for (at, choice) in path.choices.iter().enumerate() {
+            for option in options(choice.candidates) {
+                if at >= prefix.len()
+                    && option != choice.chosen
+                    && spent + choice.cost(option) <= bound
+                {
+                    let chosen = path.choices[..at].iter().map(|choice| choice.chosen);
+                    prefixes.push(chosen.chain([option]).collect());
+                }
+            }
+            spent += choice.cost(choice.chosen);
+        }
+    }
+    (classes, count)
+}
+
+/// Every class that the search finds, and how many schedules that took.
+pub fn explore(program: &Program, bound: u32) -> (BTreeSet<Class>, u64) {
+    let mut search = Search::new(bound);
+    let mut classes = BTreeSet::new();
+    while !search.is_done {
+        let (path, class) = execute(program, &search.prefix());
+        classes.insert(class);
+        search.learn(&path);
+    }
+    assert_eq!(search.strayed, 0);
+    (classes, search.explored)
+}

@@ -1,0 +1,219 @@
+//! Exhaustive search with a bound on preemptions: all schedules without a preemption, then those with
+//! one, and so on.
+//!
+//! Choices other than threads are explored as well; an unusual outcome counts as a preemption, and so
+//! does going on in spite of having given way. The smaller bounds are explored again on the way to a larger one,
+//! since what they showed is needed to know what to try; those runs are not counted again.
+
+pub mod path;
+mod races;
+pub mod search;
+mod state;
+pub mod steps;
+
+#[cfg(test)]
+mod machine;
+#[cfg(test)]
+mod tests;
+
+use super::{Executed, RecordError};
+use search::Search;
+use state::{Finished, State};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+use steps::Unsearchable;
+
+pub use state::StateFile;
+
+/// How often the state is stored while the search goes on.
+const STORE_EVERY: Duration = Duration::from_secs(5);
+
+/// A search, bound after bound.
+#[derive(Debug)]
+pub struct Exhaustive {
+    most: u32,
+    state: State,
+    file: Option<StateFile>,
+    stored: Instant,
+    is_over: bool,
+    unsearchable: Option<Unsearchable>,
+}
+
+impl Exhaustive {
+    /// Begins a search up to the bound `most`, or goes on with the one that the file tells of.
+    pub fn begin(most: u32, file: Option<StateFile>) -> Result<Exhaustive, RecordError> {
+        let stored = match &file {
+            Some(file) => file.load()?,
+            None => None,
+        };
+        Ok(Exhaustive {
+            most,
+            state: stored.unwrap_or_else(State::new),
+            file,
+            stored: Instant::now(),
+            is_over: false,
+            unsearchable: None,
+        })
+    }
+
+    /// The choices to follow next; `None` when nothing is left.
+    pub fn next_prefix(&self) -> Option<Vec<u16>> {
+        (!self.is_over).then(|| self.state.search.prefix())
+    }
+
+    /// Whether the next run was made within a smaller bound already.
+    pub fn repeats(&self) -> bool {
+        let bound = self.state.search.bound;
+        bound > 0 && self.state.search.spent() < bound
+    }
+
+    /// Learns from the run of the prefix.
+    pub fn observe(&mut self, executed: &Executed) -> Result<(), RecordError> {
+        if !self.repeats() {
+            self.state.runs += 1;
+            self.state.failing += u64::from(executed.run.meta.outcome.is_failure());
+        }
+        let Some(details) = &executed.details else {
+            return Ok(());
+        };
+        match steps::path(details) {
+            Ok(path) => self.state.search.learn(&path),
+            Err(why) => {
+                self.unsearchable = Some(why);
+                self.is_over = true;
+            }
+        }
+        self.turn_to_next_bound();
+        self.store_now_and_then()
+    }
+
+    /// The run of the prefix left nothing to learn from.
+    pub fn lost(&mut self) {
+        self.state.search.skip();
+        self.turn_to_next_bound();
+    }
+
+    fn turn_to_next_bound(&mut self) {
+        let State {
+            search, finished, ..
+        } = &mut self.state;
+        if !search.is_done {
+            return;
+        }
+        finished.push(Finished {
+            bound: search.bound,
+            schedules: search.explored,
+        });
+        self.is_over |= search.bound >= self.most || !search.is_cut;
+        if !self.is_over {
+            let strayed = search.strayed;
+            *search = Search::new(search.bound + 1);
+            search.strayed = strayed;
+        }
+    }
+
+    fn store_now_and_then(&mut self) -> Result<(), RecordError> {
+        if self.stored.elapsed() < STORE_EVERY {
+            return Ok(());
+        }
+        self.stored = Instant::now();
+        self.store()
+    }
+
+    fn store(&self) -> Result<(), RecordError> {
+        match &self.file {
+            Some(file) => file.store(&self.state),
+            None => Ok(()),
+        }
+    }
+
+    /// Leaves the state for the same command to go on with, or nothing when the search is over.
+    pub fn leave(&self) -> Result<(), RecordError> {
+        match &self.file {
+            Some(file) if self.is_over => file.remove(),
+            _ => self.store(),
+        }
+    }
+
+    /// What is known so far.
+    pub fn progress(&self) -> Progress {
+        let State {
+            search, finished, ..
+        } = &self.state;
+        Progress {
+            finished: finished
+                .iter()
+                .map(|finished| (finished.bound, finished.schedules))
+                .collect(),
+            current: (!self.is_over).then(|| (search.bound, search.explored, search.share())),
+            is_complete: self.is_over && self.unsearchable.is_none() && !search.is_cut,
+            strayed: search.strayed,
+            unsearchable: self.unsearchable,
+            runs: self.state.runs,
+            failing: self.state.failing,
+        }
+    }
+}
+
+/// How far a search has come.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Progress {
+    /// Bounds within which everything was explored, with the number of schedules.
+    pub finished: Vec<(u32, u64)>,
+    /// The bound that is being explored, how many schedules that took so far, and an estimate of the
+    /// explored part.
+    pub current: Option<(u32, u64, f64)>,
+    /// No bound was in the way: there is no other order of dependent steps.
+    pub is_complete: bool,
+    /// Schedules that the program did not follow.
+    pub strayed: u64,
+    /// Why the search was given up.
+    pub unsearchable: Option<Unsearchable>,
+    /// Runs so far, those of interrupted searches before included.
+    pub runs: u64,
+    /// Those that failed.
+    pub failing: u64,
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(why) = self.unsearchable {
+            return write!(f, "the program cannot be searched exhaustively: {why}");
+        }
+        if self.strayed > 0 {
+            write!(
+                f,
+                "{} schedules could not be followed, so not everything was seen; ",
+                self.strayed
+            )?;
+        }
+        match (self.current, self.finished.last()) {
+            (Some((bound, explored, share)), _) => write!(
+                f,
+                "bound {bound}: about {} of the schedules ({explored} so far)",
+                percent(share)
+            ),
+            (None, Some((_, schedules))) if self.is_complete => {
+                write!(
+                    f,
+                    "all {schedules} schedules: a larger bound would show no other order"
+                )
+            }
+            (None, Some((bound, schedules))) => {
+                write!(f, "bound {bound}: all {schedules} schedules")
+            }
+            (None, None) => f.write_str("nothing was searched"),
+        }
+    }
+}
+
+/// Never 0 % of something, never 100 % of what is not everything.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        small if small < 0.1 => "less than 0.1 %".to_owned(),
+        part if part < 10.0 => format!("{part:.1} %"),
+        part => format!("{:.0} %", part.min(99.0)),
+    }
+}

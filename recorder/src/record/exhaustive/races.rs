@@ -1,0 +1,237 @@
+//! Dependent steps of different threads that could have come in the other order.
+//!
+//! All of them, not the last ones only: with a bound, the schedules from which the earlier ones would be
+//! found may cost too much.
+
+use super::path::{Deed, Operation, Path, bit, options};
+use rustc_hash::FxHashMap;
+
+/// Per thread, how many of its steps come before what the clock's owner does next, in every order.
+type Clock = Vec<u32>;
+
+/// What deeds are done to: dependent deeds have it in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Thing {
+    Memory(u64),
+    Object(u64),
+}
+
+/// What is done to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Manner {
+    Access { bytes: u8, writes: bool },
+    Operation(Operation),
+}
+
+impl Manner {
+    fn depends_on(self, earlier: Manner) -> bool {
+        match (self, earlier) {
+            (
+                Manner::Access { bytes, writes },
+                Manner::Access {
+                    bytes: theirs,
+                    writes: changed,
+                },
+            ) => bytes & theirs != 0 && (writes || changed),
+            (Manner::Operation(this), Manner::Operation(that)) => !that.commutes(this),
+            _ => false,
+        }
+    }
+}
+
+fn parts(deed: &Deed) -> Option<(Thing, Manner)> {
+    match *deed {
+        Deed::Memory {
+            granule,
+            bytes,
+            writes,
+        } => Some((Thing::Memory(granule), Manner::Access { bytes, writes })),
+        Deed::Sync { object, operation } => {
+            Some((Thing::Object(object), Manner::Operation(operation)))
+        }
+        Deed::Enables(_) | Deed::Follows(_) => None,
+    }
+}
+
+/// Something that was done to a thing.
+#[derive(Clone, Copy)]
+struct Past {
+    step: usize,
+    thread: u16,
+    manner: Manner,
+}
+
+struct Races<'a> {
+    path: &'a Path,
+    clocks: Vec<Clock>,
+    /// For each step, its number among its thread's, from 1, and the clock after it.
+    ordinals: Vec<u32>,
+    after: Vec<Clock>,
+    past: FxHashMap<Thing, Vec<Past>>,
+    /// How much of a thing's past was looked through for the same manner and thread.
+    seen: FxHashMap<(Thing, Manner, u16), usize>,
+    /// For each step, the threads to try before it, a bit each.
+    found: Vec<u64>,
+}
+
+/// Every step before which another thread has to be tried, with that thread.
+pub fn of(path: &Path) -> impl Iterator<Item = (usize, u16)> {
+    let count = path.steps.iter().map(|step| usize::from(step.thread) + 1);
+    let count = count.max().unwrap_or(0);
+    let mut races = Races {
+        path,
+        clocks: vec![vec![0; count]; count],
+        ordinals: Vec::new(),
+        after: Vec::new(),
+        past: FxHashMap::default(),
+        seen: FxHashMap::default(),
+        found: vec![0; path.steps.len()],
+    };
+    races.find();
+    let found = races.found.into_iter().enumerate();
+    found.flat_map(|(step, threads)| options(threads).map(move |thread| (step, thread)))
+}
+
+impl Races<'_> {
+    fn find(&mut self) {
+        for (index, step) in self.path.steps.iter().enumerate() {
+            let ordinal = self.tick(step.thread);
+            self.ordinals.push(ordinal);
+            self.go_through(index, step.thread, &step.deeds);
+            self.after.push(self.clock(step.thread));
+        }
+        for (thread, deed) in &self.path.pending {
+            self.look(*thread, &self.clock(*thread), deed);
+        }
+        self.look_at_end();
+    }
+
+    fn go_through(&mut self, index: usize, thread: u16, deeds: &[Deed]) {
+        // What made the step possible comes before it in every order.
+        for deed in deeds {
+            if let Deed::Follows(other) = *deed {
+                self.join(thread, &self.clock(other));
+            }
+        }
+        // What only the step itself depends on could have come after it.
+        let before = self.clock(thread);
+        for deed in deeds {
+            self.look(thread, &before, deed);
+        }
+        for deed in deeds {
+            self.order(thread, deed);
+        }
+        for (thing, manner) in deeds.iter().filter_map(parts) {
+            let past = self.past.entry(thing).or_default();
+            past.push(Past {
+                step: index,
+                thread,
+                manner,
+            });
+        }
+    }
+
+    /// The end of the process keeps the others from going on: each of them could have come before.
+    fn look_at_end(&mut self) {
+        let last = self.path.steps.last();
+        let choice = last.and_then(|last| self.path.choices.get(last.choice));
+        if let (Some(choice), Some(found)) = (choice, self.found.last_mut()) {
+            *found |= choice.candidates & !bit(choice.chosen);
+        }
+    }
+
+    /// The thread's clock; empty for one that never ran.
+    fn clock(&self, thread: u16) -> Clock {
+        self.clocks
+            .get(usize::from(thread))
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    fn tick(&mut self, thread: u16) -> u32 {
+        let index = usize::from(thread);
+        let own = self
+            .clocks
+            .get_mut(index)
+            .and_then(|clock| clock.get_mut(index));
+        own.map_or(0, |count| {
+            *count += 1;
+            *count
+        })
+    }
+
+    /// What `clock` knows comes before all that the thread does from now on.
+    fn join(&mut self, thread: u16, clock: &Clock) {
+        if let Some(mine) = self.clocks.get_mut(usize::from(thread)) {
+            for (mine, theirs) in mine.iter_mut().zip(clock) {
+                *mine = (*mine).max(*theirs);
+            }
+        }
+    }
+
+    /// The part of the thing's past that the thread has not looked through in this manner.
+    fn unseen(&self, thread: u16, deed: &Deed) -> impl Iterator<Item = Past> + '_ {
+        let parts = parts(deed);
+        let past = parts.and_then(|(thing, manner)| {
+            let seen = self.seen.get(&(thing, manner, thread)).copied();
+            self.past.get(&thing)?.get(seen.unwrap_or(0)..)
+        });
+        past.into_iter().flatten().copied().filter(move |past| {
+            past.thread != thread && parts.is_some_and(|(_, manner)| manner.depends_on(past.manner))
+        })
+    }
+
+    /// Notes the steps that `deed` depends on and that do not come before it for another reason.
+    fn look(&mut self, thread: u16, before: &Clock, deed: &Deed) {
+        let reversible = |past: &Past| {
+            let ordinal = self.ordinals.get(past.step).copied().unwrap_or(0);
+            let known = before.get(usize::from(past.thread)).copied().unwrap_or(0);
+            ordinal > known && (!makes_way(past, deed) || self.could_go_on(thread, past.step))
+        };
+        let steps: Vec<usize> = self
+            .unseen(thread, deed)
+            .filter(reversible)
+            .map(|past| past.step)
+            .collect();
+        for step in steps {
+            if let Some(found) = self.found.get_mut(step) {
+                *found |= bit(thread);
+            }
+        }
+    }
+
+    /// Whether the thread could have gone on before this step.
+    fn could_go_on(&self, thread: u16, step: usize) -> bool {
+        let step = self.path.steps.get(step);
+        let choice = step.and_then(|step| self.path.choices.get(step.choice));
+        choice.is_some_and(|choice| choice.candidates & bit(thread) != 0)
+    }
+
+    /// The steps that `deed` depends on come before whatever the thread does from now on.
+    fn order(&mut self, thread: u16, deed: &Deed) {
+        if let Deed::Enables(other) = *deed {
+            self.join(other, &self.clock(thread));
+        }
+        let steps: Vec<usize> = self.unseen(thread, deed).map(|past| past.step).collect();
+        for step in steps {
+            if let Some(theirs) = self.after.get(step).cloned() {
+                self.join(thread, &theirs);
+            }
+        }
+        if let Some((thing, manner)) = parts(deed) {
+            let count = self.past.get(&thing).map_or(0, Vec::len);
+            self.seen.insert((thing, manner, thread), count);
+        }
+    }
+}
+
+/// A lock that was given back is what the thread has waited for. One that had not come to the lock yet
+/// could have met it while it was held all the same: then it waits, and leaving it costs nothing.
+fn makes_way(past: &Past, deed: &Deed) -> bool {
+    match (past.manner, deed) {
+        (Manner::Operation(earlier), Deed::Sync { operation, .. }) => {
+            earlier.makes_way_for(*operation)
+        }
+        _ => false,
+    }
+}

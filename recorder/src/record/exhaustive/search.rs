@@ -1,0 +1,210 @@
+//! Depth-first search over schedules with a bound on preemptions and partial-order reduction.
+//!
+//! A schedule is explored by following a prefix and then going on without preemption. From what the
+//! run did, the points are derived at which another thread has to be tried: for every two dependent
+//! steps of different threads that could have come in the other order, the later one's thread before
+//! the earlier step (Flanagan and Godefroid, *Dynamic partial-order reduction for model checking
+//! software*, POPL 2005). With a bound that alone would miss orders, since the reversed one may cost a
+//! preemption more at that point: so the thread is also tried where the stretch of the earlier step's
+//! thread began, where a change of thread is already paid for (Coons, Musuvathi and McKinley, *Bounded
+//! partial-order reduction*, OOPSLA 2013).
+
+use super::{
+    path::{Choice, Kind, Path, bit, options},
+    races,
+};
+use serde::{Deserialize, Serialize};
+
+/// A choice on the path that is being explored.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Node {
+    /// As it was met, with the option that is being explored.
+    pub choice: Choice,
+    /// Options to explore, the explored ones included.
+    pub wanted: u64,
+    /// Options explored or being explored.
+    pub begun: u64,
+    /// What the choices before have cost.
+    pub spent: u32,
+}
+
+impl Node {
+    fn cost_of(&self, option: u16) -> u32 {
+        self.spent + self.choice.cost(option)
+    }
+
+    /// Options within the bound.
+    fn affordable(&self, bound: u32) -> u64 {
+        options(self.wanted)
+            .filter(|&option| self.cost_of(option) <= bound)
+            .fold(0, |bits, option| bits | bit(option))
+    }
+
+    /// The next option to explore: cheap ones first.
+    fn next(&self, bound: u32) -> Option<u16> {
+        options(self.affordable(bound) & !self.begun).min_by_key(|&option| self.cost_of(option))
+    }
+}
+
+/// The search within one bound.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Search {
+    /// Most preemptions.
+    pub bound: u32,
+    /// The path that is explored next: its choices are the prefix to follow.
+    pub nodes: Vec<Node>,
+    /// Schedules that were explored.
+    pub explored: u64,
+    /// Something was left out because of the bound.
+    pub is_cut: bool,
+    /// Schedules whose prefix the program did not follow: it does not repeat.
+    pub strayed: u64,
+    /// Nothing is left.
+    pub is_done: bool,
+}
+
+impl Search {
+    /// Begins a search.
+    pub fn new(bound: u32) -> Search {
+        Search {
+            bound,
+            ..Search::default()
+        }
+    }
+
+    /// The choices to follow in the next run.
+    pub fn prefix(&self) -> Vec<u16> {
+        self.nodes.iter().map(|node| node.choice.chosen).collect()
+    }
+
+    /// What the next run costs at least: more than the bounds before means that it is a new one.
+    pub fn spent(&self) -> u32 {
+        self.nodes
+            .last()
+            .map_or(0, |node| node.cost_of(node.choice.chosen))
+    }
+
+    /// Learns from the run that followed the prefix, and turns to the next one.
+    pub fn learn(&mut self, path: &Path) {
+        self.explored += 1;
+        if self.follows(path) {
+            self.extend(path);
+            races::of(path).for_each(|(step, thread)| self.want(path, step, thread));
+        } else {
+            self.strayed += 1;
+        }
+        self.advance();
+    }
+
+    /// Gives the prefix up: its run left nothing to learn from.
+    pub fn skip(&mut self) {
+        self.explored += 1;
+        self.strayed += 1;
+        self.advance();
+    }
+
+    fn follows(&self, path: &Path) -> bool {
+        path.choices.len() >= self.nodes.len()
+            && self
+                .nodes
+                .iter()
+                .zip(&path.choices)
+                .all(|(node, met)| node.choice == *met)
+    }
+
+    /// Adds the choices that the run made by itself.
+    fn extend(&mut self, path: &Path) {
+        let mut spent = self.spent();
+        for &choice in path.choices.iter().skip(self.nodes.len()) {
+            let wanted = match choice.kind {
+                Kind::Thread => bit(choice.chosen),
+                Kind::Waiter | Kind::Outcome => choice.candidates,
+            };
+            self.nodes.push(Node {
+                choice,
+                wanted,
+                begun: bit(choice.chosen),
+                spent,
+            });
+            spent += choice.cost(choice.chosen);
+        }
+    }
+
+    /// `thread` has to be tried before this step, and where the stretch that the step belongs to began.
+    fn want(&mut self, path: &Path, step: usize, thread: u16) {
+        self.want_at(path, step, thread);
+        if let Some(first) = stretch_of(path, step) {
+            self.want_at(path, first, thread);
+        }
+    }
+
+    fn want_at(&mut self, path: &Path, step: usize, thread: u16) {
+        let Some(step) = path.steps.get(step) else {
+            return;
+        };
+        let Some(node) = self.nodes.get_mut(step.choice) else {
+            return;
+        };
+        let choice = node.choice;
+        // A thread that cannot go on there is made able to by one that can.
+        let able = choice.candidates & bit(thread);
+        node.wanted |= if able != 0 { able } else { choice.candidates };
+        // One that has given way could go on there at a price that the explored one did not have. It
+        // may have been possible to come there without: by another order of the free changes before.
+        if choice.gives_way && thread == choice.running && step.thread != thread {
+            self.want_all_free_until(step.choice);
+        }
+    }
+
+    fn want_all_free_until(&mut self, last: usize) {
+        for node in self.nodes.iter_mut().take(last + 1) {
+            let choice = node.choice;
+            if choice.kind == Kind::Thread {
+                node.wanted |= options(choice.candidates)
+                    .filter(|&option| choice.cost(option) <= choice.cost(choice.chosen))
+                    .fold(0, |bits, option| bits | bit(option));
+            }
+        }
+    }
+
+    /// Goes on to the next prefix within the bound.
+    fn advance(&mut self) {
+        while let Some(node) = self.nodes.last_mut() {
+            if let Some(option) = node.next(self.bound) {
+                node.begun |= bit(option);
+                node.choice.chosen = option;
+                return;
+            }
+            self.is_cut |= node.wanted & !node.begun != 0;
+            self.nodes.pop();
+        }
+        self.is_done = true;
+    }
+
+    /// Which part of the schedules within the bound has been explored, if all parts of the tree that
+    /// are not explored yet are as large as those that are: an estimate.
+    pub fn share(&self) -> f64 {
+        if self.is_done {
+            return 1.0;
+        }
+        let mut share = 0.0;
+        let mut part = 1.0;
+        for node in &self.nodes {
+            let all = node.affordable(self.bound).count_ones().max(1);
+            let before = node.begun.count_ones().saturating_sub(1);
+            share += part * f64::from(before) / f64::from(all);
+            part /= f64::from(all);
+        }
+        share
+    }
+}
+
+/// The first step of the stretch in which one thread ran that this step belongs to.
+fn stretch_of(path: &Path, step: usize) -> Option<usize> {
+    let steps = path.steps.get(..=step)?;
+    let thread = steps.last()?.thread;
+    steps
+        .iter()
+        .rposition(|step| step.thread != thread)
+        .map_or(Some(0), |other| Some(other + 1))
+}

@@ -1,0 +1,133 @@
+//! How far a search has come, on disk beside the runs: the same command goes on where it was interrupted.
+
+use super::search::Search;
+use crate::record::{Job, RecordError, input_hash};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{
+    fs, io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+use unsnarl_trace::Chances;
+
+/// Changes with what is stored.
+const FORMAT: u32 = 1;
+
+/// A bound within which everything was explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Finished {
+    /// Most preemptions.
+    pub bound: u32,
+    /// How many schedules that took.
+    pub schedules: u64,
+}
+
+/// How far a search has come.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct State {
+    format: u32,
+    /// Smaller bounds.
+    pub finished: Vec<Finished>,
+    /// The bound that is being explored.
+    pub search: Search,
+    /// Runs so far, each schedule once, and those that failed.
+    pub runs: u64,
+    /// Those that failed.
+    pub failing: u64,
+}
+
+impl State {
+    /// The beginning.
+    pub fn new() -> State {
+        State {
+            format: FORMAT,
+            ..State::default()
+        }
+    }
+}
+
+/// Where the state of one search is kept.
+#[derive(Clone, Debug)]
+pub struct StateFile(PathBuf);
+
+impl StateFile {
+    /// The file for this job in the folder of runs: another build, command, input or kind of choices is
+    /// another search.
+    pub fn of(
+        folder: &Path,
+        job: &Job,
+        build_id: &str,
+        chances: Chances,
+    ) -> Result<StateFile, RecordError> {
+        let mut hash = Sha256::new();
+        hash.update(build_id);
+        hash.update(input_hash(job)?);
+        for word in &job.command {
+            hash.update((word.as_bytes().len() as u64).to_le_bytes());
+            hash.update(word.as_bytes());
+        }
+        hash.update(job.directory.as_os_str().as_bytes());
+        hash.update(format!("{chances:?} {:?}", job.limits));
+        let key: String = hash
+            .finalize()
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(StateFile(folder.join(format!("exhaustive-{key}.json"))))
+    }
+
+    /// The state, if there is one.
+    pub fn load(&self) -> Result<Option<State>, RecordError> {
+        let text = match fs::read(&self.0) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.unusable(error.to_string())),
+        };
+        let state: State =
+            serde_json::from_slice(&text).map_err(|error| self.unusable(error.to_string()))?;
+        if state.format != FORMAT {
+            return Err(self.unusable(format!("it has format {}", state.format)));
+        }
+        Ok(Some(state))
+    }
+
+    fn unusable(&self, why: String) -> RecordError {
+        RecordError::SearchState {
+            file: self.0.clone(),
+            why,
+        }
+    }
+
+    /// Stores the state in place of the one before.
+    pub fn store(&self, state: &State) -> Result<(), RecordError> {
+        let beside = self
+            .0
+            .with_extension(format!("json.{}", std::process::id()));
+        let written = serde_json::to_vec(state)
+            .map_err(io::Error::from)
+            .and_then(|text| {
+                if let Some(folder) = self.0.parent() {
+                    fs::create_dir_all(folder)?;
+                }
+                fs::write(&beside, text)?;
+                fs::rename(&beside, &self.0)
+            });
+        written.map_err(|error| {
+            // What was half written is of no use; that it is in the way is not worth another message.
+            let _ = fs::remove_file(&beside);
+            self.unusable(error.to_string())
+        })
+    }
+
+    /// Forgets the state: the search has ended.
+    pub fn remove(&self) -> Result<(), RecordError> {
+        match fs::remove_file(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.unusable(error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! From what was logged about a run's choices to the [`Path`] that the search looks at.
+//!
+//! What is not in the log is not seen: that two threads look at the clock, or that they meet in the
+//! kernel, in a pipe for example, makes no dependency.
+
+use super::path::{Choice, Deed, Kind, Operation, Path, Step, bit};
+use crate::record::Details;
+use rustc_hash::FxHashMap;
+use unsnarl_trace::raw::{ChoiceKind, Detail, Record, RecordKind, WaitsFor};
+
+/// Why a run cannot be searched from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unsearchable {
+    /// There is one bit per thread.
+    #[error("it has more than 64 threads")]
+    Threads,
+    /// The log does not make sense.
+    #[error("the notes on its choices are damaged")]
+    Damaged,
+}
+
+/// The path of a run.
+pub fn path(details: &Details) -> Result<Path, Unsearchable> {
+    let mut builder = Builder::default();
+    let mut records = details.records.iter();
+    let mut done = 0;
+    for detail in &details.choices {
+        let before = usize::try_from(detail.record).unwrap_or(usize::MAX);
+        records
+            .by_ref()
+            .take(before.saturating_sub(done))
+            .for_each(|record| builder.record(record));
+        done = done.max(before);
+        builder.choice(detail)?;
+    }
+    records.for_each(|record| builder.record(record));
+    Ok(builder.path)
+}
+
+#[derive(Default)]
+struct Builder {
+    path: Path,
+    /// Sizes of the heap's blocks.
+    blocks: FxHashMap<u64, u64>,
+    /// Threads that wait on a condition variable.
+    waiters: FxHashMap<u64, Vec<u16>>,
+    /// Threads that have arrived at a barrier, each with its step.
+    arrived: FxHashMap<u64, Vec<(u16, usize)>>,
+    /// The waiter that the next signal wakes, when there was a choice.
+    woken: Option<u16>,
+}
+
+impl Builder {
+    fn choice(&mut self, detail: &Detail) -> Result<(), Unsearchable> {
+        let kind = match ChoiceKind::from_u8(detail.kind).ok_or(Unsearchable::Damaged)? {
+            ChoiceKind::Thread => Kind::Thread,
+            ChoiceKind::Waiter => Kind::Waiter,
+            ChoiceKind::Wait | ChoiceKind::Try | ChoiceKind::Allocation => Kind::Outcome,
+        };
+        if detail.more != 0 || detail.running >= 64 {
+            return Err(Unsearchable::Threads);
+        }
+        if detail.candidates & bit(detail.chosen) == 0 {
+            return Err(Unsearchable::Damaged);
+        }
+        match kind {
+            Kind::Thread => self.path.steps.push(Step {
+                choice: self.path.choices.len(),
+                thread: detail.chosen,
+                deeds: Vec::new(),
+            }),
+            Kind::Waiter => self.woken = Some(detail.chosen),
+            // It does not wait for a signal.
+            Kind::Outcome if detail.chosen != 0 => self.no_longer_waits(detail.running),
+            Kind::Outcome => {}
+        }
+        self.path.choices.push(Choice {
+            kind,
+            candidates: detail.candidates,
+            running: detail.running,
+            gives_way: detail.yields != 0,
+            chosen: detail.chosen,
+        });
+        Ok(())
+    }
+
+    fn no_longer_waits(&mut self, thread: u16) {
+        for waiters in self.waiters.values_mut() {
+            waiters.retain(|waiter| *waiter != thread);
+        }
+    }
+
+    fn deed(&mut self, deed: Deed) {
+        // Before the first choice there is one thread, and all that it does comes before the others.
+        if let Some(step) = self.path.steps.last_mut() {
+            step.deeds.push(deed);
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        use RecordKind::*;
+        let Some(kind) = RecordKind::from_u8(record.kind) else {
+            return;
+        };
+        match kind {
+            Read | AtomicRead => self.memory(record.addr, record.size.into(), false),
+            Write | AtomicWrite | Rmw => self.memory(record.addr, record.size.into(), true),
+            ReadRange => self.memory(record.addr, record.value, false),
+            WriteRange => self.memory(record.addr, record.value, true),
+            Alloc => drop(self.blocks.insert(record.addr, record.value)),
+            Free => {
+                let size = self.blocks.remove(&record.addr).unwrap_or(1);
+                self.memory(record.addr, size, true);
+            }
+            Fork => self.deed(Deed::Enables(record.value as u16)),
+            Join => self.deed(Deed::Follows(record.value as u16)),
+            Wait | Wake | Signal | Broadcast => self.condition(kind, record),
+            BarrierArrive | BarrierLeave => self.barrier(kind, record),
+            Blocked => self.pending(record),
+            Lock => self.sync(record.addr, Operation::Lock),
+            Unlock => self.sync(record.addr, Operation::Unlock),
+            SharedLock => self.sync(record.addr, Operation::SharedLock),
+            SharedUnlock => self.sync(record.addr, Operation::SharedUnlock),
+            TryFailed | SemWait | SemPost | OnceBegin | OnceEnd | OncePass => {
+                self.sync(record.addr, Operation::Other);
+            }
+            // That a thread finds a lock held shows in its waiting; the rest is nobody else's business.
+            _ => {}
+        }
+    }
+
+    fn memory(&mut self, addr: u64, size: u64, writes: bool) {
+        let end = addr.saturating_add(size.max(1));
+        for granule in addr / 8..=(end - 1) / 8 {
+            let first = addr.max(granule * 8) - granule * 8;
+            let past = end.min(granule.saturating_mul(8).saturating_add(8)) - granule * 8;
+            let bytes = (0xffu8 << first) & (0xffu8 >> (8 - past));
+            self.deed(Deed::Memory {
+                granule,
+                bytes,
+                writes,
+            });
+        }
+    }
+
+    fn sync(&mut self, object: u64, operation: Operation) {
+        self.deed(Deed::Sync { object, operation });
+    }
+
+    fn condition(&mut self, kind: RecordKind, record: &Record) {
+        let waiters = self.waiters.entry(record.addr).or_default();
+        let woken = match kind {
+            RecordKind::Wait => {
+                waiters.push(record.thread);
+                Vec::new()
+            }
+            RecordKind::Wake => {
+                // The order of what woke it is noted there.
+                waiters.retain(|waiter| *waiter != record.thread);
+                return;
+            }
+            RecordKind::Broadcast => std::mem::take(waiters),
+            _ if record.value == 0 => Vec::new(),
+            _ => match (self.woken.take(), waiters.as_slice()) {
+                (Some(one), _) => vec![one],
+                (None, [one]) => vec![*one],
+                // Others have timed out; who has not is not in the log.
+                (None, _) => Vec::new(),
+            },
+        };
+        waiters.retain(|waiter| !woken.contains(waiter));
+        self.sync(record.addr, Operation::Other);
+        woken
+            .into_iter()
+            .for_each(|thread| self.deed(Deed::Enables(thread)));
+    }
+
+    /// The last one to arrive lets the others go on.
+    fn barrier(&mut self, kind: RecordKind, record: &Record) {
+        let arrived = self.arrived.entry(record.addr).or_default();
+        if kind == RecordKind::BarrierArrive {
+            if let Some(step) = self.path.steps.len().checked_sub(1) {
+                arrived.push((record.thread, step));
+            }
+            return self.sync(record.addr, Operation::Other);
+        }
+        let arrived = std::mem::take(arrived);
+        if let Some((_, last)) = arrived.last()
+            && let Some(step) = self.path.steps.get_mut(*last)
+        {
+            let others = arrived.iter().rev().skip(1);
+            step.deeds
+                .extend(others.map(|(thread, _)| Deed::Enables(*thread)));
+        }
+    }
+
+    /// What a thread waits for when nobody can go on.
+    fn pending(&mut self, record: &Record) {
+        let operation = match WaitsFor::from_u32(record.size) {
+            Some(WaitsFor::Lock) => Operation::Lock,
+            Some(WaitsFor::SharedLock) => Operation::SharedLock,
+            Some(
+                WaitsFor::Condition | WaitsFor::Semaphore | WaitsFor::Barrier | WaitsFor::Once,
+            ) => Operation::Other,
+            _ => return,
+        };
+        let object = record.addr;
+        let deed = Deed::Sync { object, operation };
+        self.path.pending.push((record.thread, deed));
+    }
+}

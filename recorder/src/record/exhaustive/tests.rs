@@ -1,0 +1,85 @@
+//! The search against an enumeration without reduction.
+
+use super::machine::{Op, Program, enumerate, explore};
+use proptest::prelude::*;
+
+fn plain() -> impl Strategy<Value = Vec<Op>> {
+    let variable = 0u8..2;
+    prop_oneof![
+        6 => variable.clone().prop_map(|it| vec![Op::Read(it)]),
+        6 => variable.clone().prop_map(|it| vec![Op::Write(it)]),
+        2 => Just(vec![Op::Yield]),
+        1 => variable.clone().prop_map(|it| vec![Op::Toss(it)]),
+        2 => variable.clone().prop_map(|it| vec![Op::Read(it), Op::Check]),
+        2 => variable.clone().prop_map(|it| vec![Op::Signal(it)]),
+        2 => (variable.clone(), variable.clone()).prop_map(|(lock, it)| vec![Op::Lock(lock), Op::Write(it), Op::Unlock(lock)]),
+        2 => (variable.clone(), variable.clone()).prop_map(|(lock, it)| vec![Op::Lock(lock), Op::Read(it), Op::Wait(lock), Op::Unlock(lock)]),
+        1 => variable.clone().prop_map(|it| vec![Op::Lock(it), Op::Lock(1 - it), Op::Unlock(1 - it), Op::Unlock(it)]),
+    ]
+}
+
+fn thread() -> impl Strategy<Value = Vec<Op>> {
+    prop::collection::vec(plain(), 1..4)
+        .prop_map(|parts| parts.concat().into_iter().take(6).collect())
+}
+
+fn programs() -> impl Strategy<Value = Program> {
+    prop::collection::vec(thread(), 2..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #[test]
+    fn the_search_misses_nothing_within_the_bound(program in programs(), bound in 0u32..4) {
+        let (all, _) = enumerate(&program, bound);
+        let (found, _) = explore(&program, bound);
+        prop_assert_eq!(all.difference(&found).next(), None);
+    }
+}
+
+/// Programs that simpler rules for what to try missed orders of.
+#[test]
+fn hard_ones() {
+    use Op::{Lock, Read, Unlock, Wait, Write, Yield};
+    let lock_waits = vec![
+        vec![Write(0), Lock(1), Lock(0), Unlock(0), Unlock(1)],
+        vec![Read(0), Lock(0), Write(0), Unlock(0), Read(0)],
+        vec![Lock(0), Write(0), Unlock(0), Lock(1), Read(0), Wait(1)],
+    ];
+    let earlier_race = vec![
+        vec![Read(1), Lock(0), Write(0), Unlock(0)],
+        vec![Write(1), Write(0)],
+        vec![Read(0), Lock(0), Write(1), Unlock(0), Lock(0), Write(0)],
+    ];
+    let yields = vec![
+        vec![Yield, Read(0)],
+        vec![Read(1)],
+        vec![Yield, Yield, Lock(0), Write(0), Unlock(0)],
+    ];
+    let paid_yield = vec![
+        vec![Lock(1), Write(0), Unlock(1), Read(1)],
+        vec![Write(1), Yield, Write(1)],
+        vec![Read(0), Lock(1), Write(0), Unlock(1)],
+    ];
+    for program in [lock_waits, earlier_race, yields, paid_yield] {
+        for bound in 0..4 {
+            let (all, _) = enumerate(&program, bound);
+            assert_eq!(explore(&program, bound).0, all, "bound {bound}");
+        }
+    }
+}
+
+/// How much smaller the search is than the enumeration: what belongs together takes few schedules.
+#[test]
+fn reduction() {
+    let writers: Program = vec![vec![Op::Write(0), Op::Write(1), Op::Read(2), Op::Read(3)]; 3];
+    let strangers: Program = (0..3).map(|it| vec![Op::Write(it); 5]).collect();
+    let mut sizes = Vec::new();
+    for (program, bound) in [(&writers, 2), (&writers, 3), (&strangers, 3)] {
+        let (all, schedules) = enumerate(program, bound);
+        let (found, explored) = explore(program, bound);
+        assert_eq!(found, all);
+        sizes.push((all.len(), schedules, explored));
+    }
+    assert_eq!(sizes, [(28, 174, 36), (36, 852, 70), (1, 1810, 1)]);
+}
