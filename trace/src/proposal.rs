@@ -158,7 +158,7 @@ fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EventKind, D:
 pub enum ProposalError {
     /// Not JSON, or not of this form.
     #[error("not a schedule: {0}\n  next: docs/schedule.md says what one looks like")]
-    Json(#[from] serde_json::Error),
+    Json(serde_json::Error),
     /// Of another version.
     #[error(
         "a schedule of version {0}, but this unsnarl reads version {VERSION}\n  next: write it anew, or update unsnarl"
@@ -173,15 +173,16 @@ impl Proposal {
         struct Versioned {
             unsnarl_schedule: u32,
         }
-        match serde_json::from_str::<Versioned>(text)?.unsnarl_schedule {
-            VERSION => Ok(serde_json::from_str(text)?),
+        let versioned: Versioned = serde_json::from_str(text).map_err(ProposalError::Json)?;
+        match versioned.unsnarl_schedule {
+            VERSION => serde_json::from_str(text).map_err(ProposalError::Json),
             other => Err(ProposalError::Version(other)),
         }
     }
 
     /// Its JSON.
     pub fn to_json(&self) -> Result<String, ProposalError> {
-        Ok(serde_json::to_string_pretty(self)?)
+        serde_json::to_string_pretty(self).map_err(ProposalError::Json)
     }
 
     /// An empty one for the program, build and input that a run is of.

@@ -153,11 +153,15 @@ impl Told<'_> {
             (GaveUp::HeldBack, None) => format!(
                 "{actor} cannot get there before a thread goes on that a later event holds back"
             ),
-            (GaveUp::No, _) => self.run_ended(),
+            (GaveUp::No, _) => self.run_ended(wanted),
         }
     }
 
-    fn run_ended(&self) -> String {
+    fn run_ended(&self, wanted: &Wanted) -> String {
+        let mut threads = self.run.meta.threads.iter();
+        if threads.all(|row| row.name != wanted.thread) {
+            return format!("{} was never created", wanted.thread);
+        }
         let how = match &self.run.meta.failure {
             Some(failure) => failure.message.as_str(),
             None => self.run.meta.outcome.name(),

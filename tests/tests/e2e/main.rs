@@ -10,5 +10,6 @@ mod exactness;
 mod pages;
 mod primitives;
 mod programs;
+mod proposals;
 mod real_programs;
 mod unusual;

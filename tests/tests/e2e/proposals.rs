@@ -1,0 +1,374 @@
+//! Schedules that somebody proposes: `unsnarl replay SCHEDULE`, and the function behind it.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
+use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_recorder::{
+    assemble,
+    launch::Output,
+    log::Limits,
+    proposal::{Ended, Verdict, execute_proposal},
+    record::Job,
+};
+use unsnarl_trace::{Event, EventId, EventKind, Outcome, Proposal, Run, model::flags, read_run};
+
+/// An event on the line that holds `text`.
+fn on(program: &Program, thread: &str, kind: &str, text: &str) -> Result<String> {
+    let source = std::fs::read_to_string(&program.source)?;
+    let is_it = |line: &&str| line.contains(text) && !line.starts_with("//");
+    let (line, _) = (1..)
+        .zip(source.lines())
+        .find(|(_, line)| is_it(line))
+        .with_context(|| format!("no line `{text}`"))?;
+    let file = format!("{}.c", program.name);
+    Ok(format!(
+        r#"{{"thread": "{thread}", "kind": "{kind}", "file": "{file}", "line": {line}}}"#
+    ))
+}
+
+fn schedule(workspace: &Workspace, program: &str, events: &[String]) -> Result<()> {
+    let events = events.join(",\n    ");
+    let text = format!(
+        "{{\n  \"unsnarl_schedule\": 1,\n  \"program\": \"{program}\",\n  \"events\": [\n    {events}\n  ]\n}}\n"
+    );
+    workspace.write("schedule.json", &text)?;
+    Ok(())
+}
+
+fn compiled(name: &str, compiler: Compiler) -> Result<(Workspace, Program, String)> {
+    let program = Program::open(name)?;
+    let workspace = Workspace::new()?;
+    let command = program.compile(&workspace, compiler)?;
+    Ok((workspace, program, command))
+}
+
+#[test]
+fn two_critical_sections_in_either_order() -> Result<()> {
+    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let read = on(&bank, "main.2", "read", "long available = account.balance")?;
+    let deposit = on(&bank, "main.1", "write", "account.balance += amount")?;
+    let write = on(&bank, "main.2", "write", "account.balance = available")?;
+
+    schedule(
+        &workspace,
+        &command,
+        &[read.clone(), deposit.clone(), write.clone()],
+    )?;
+    workspace
+        .unsnarl(&["replay", "schedule.json", "-n", "10"])?
+        .exits(0)?
+        .says(&[
+            "reached all 3 events 10 of 10 times",
+            "the run: failed",
+            "kept as",
+        ])?;
+    let kept = workspace.runs_that("failed")?;
+    let [kept] = kept.as_slice() else {
+        bail!("{kept:?} were kept")
+    };
+    workspace
+        .unsnarl(&["replay", &workspace.run_path(kept), "-n", "10"])?
+        .exits(0)?;
+
+    schedule(&workspace, &command, &[read, write, deposit])?;
+    workspace
+        .unsnarl(&["replay", "schedule.json", "-n", "10"])?
+        .exits(0)?
+        .says(&["reached all 3 events 10 of 10 times", "the run: passed"])?;
+    ensure!(
+        workspace.runs()?.len() == 1,
+        "a passing run was kept without --keep"
+    );
+    Ok(())
+}
+
+#[test]
+fn an_order_that_cannot_be_says_who_holds_whom_back() -> Result<()> {
+    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let read = on(&bank, "main.2", "read", "long available = account.balance")?;
+    let deposit = on(&bank, "main.1", "write", "account.balance += amount")?;
+    // The reader still holds the lock that the deposit needs.
+    let unlock = read.replace(r#""read""#, r#""unlock""#).replace(
+        &line_of(&read)?.to_string(),
+        &(line_of(&read)? + 1).to_string(),
+    );
+    schedule(&workspace, &command, &[read, deposit, unlock])?;
+    workspace
+        .unsnarl(&["replay", "schedule.json"])?
+        .exits(1)?
+        .says(&[
+            "diverged after 1 of 3 events",
+            "main.1 cannot get there before main.2 goes on, which a later event holds back",
+            "main.1 waits for `account.lock`, which main.2 holds",
+            "main.2 is held back before event 2",
+        ])?;
+    Ok(())
+}
+
+fn line_of(event: &str) -> Result<u32> {
+    let event: serde_json::Value = serde_json::from_str(event)?;
+    let line = event.get("line").and_then(serde_json::Value::as_u64);
+    Ok(u32::try_from(line.context("no line")?)?)
+}
+
+#[test]
+fn what_a_thread_never_does() -> Result<()> {
+    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let twice =
+        on(&bank, "main.1", "write", "account.balance += amount")?.replace("}", r#", "nth": 2}"#);
+    schedule(&workspace, &command, &[twice])?;
+    workspace
+        .unsnarl(&["replay", "schedule.json"])?
+        .exits(1)?
+        .says(&["diverged after 0 of 1 events", "main.1 ended without it"])?;
+
+    let nobody = on(&bank, "main.7", "write", "account.balance += amount")?;
+    schedule(&workspace, &command, &[nobody])?;
+    workspace
+        .unsnarl(&["replay", "schedule.json"])?
+        .exits(1)?
+        .says(&["diverged after 0 of 1 events", "main.7 was never created"])?;
+
+    let other = on(&bank, "main.1", "write", "account.balance += amount")?
+        .replace("}", r#", "location": "account.deposits"}"#);
+    schedule(&workspace, &command, &[other])?;
+    workspace
+        .unsnarl(&["replay", "schedule.json"])?
+        .exits(1)?
+        .says(&["it was `account.balance`, not `account.deposits`"])?;
+    Ok(())
+}
+
+#[test]
+fn what_is_no_schedule_of_the_program_is_refused() -> Result<()> {
+    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let refused = |events: &[String], says: &str| -> Result<()> {
+        schedule(&workspace, &command, events)?;
+        workspace
+            .unsnarl(&["replay", "schedule.json"])?
+            .exits(2)?
+            .says(&[says])?;
+        Ok(())
+    };
+    let comment = r#"{"thread": "main", "kind": "read", "file": "bank_account.c", "line": 2}"#;
+    refused(
+        &[comment.to_owned()],
+        "there is no recorded call at bank_account.c:2",
+    )?;
+    let read = on(&bank, "main.2", "read", "long available = account.balance")?;
+    refused(&[read.replace("main.2", "maine")], "`maine` is no thread")?;
+    refused(
+        &[read.replace(r#""read""#, r#""look""#)],
+        "`look` is no kind of event",
+    )?;
+    refused(
+        &[read.replace(r#""line""#, r#""row""#)],
+        "unknown field `row`",
+    )?;
+    workspace.write("schedule.json", r#"{"unsnarl_schedule": 7, "events": []}"#)?;
+    workspace
+        .unsnarl(&["replay", "schedule.json"])?
+        .exits(2)?
+        .says(&["a schedule of version 7"])?;
+    Ok(())
+}
+
+#[test]
+fn a_deadlock_on_purpose() -> Result<()> {
+    let (workspace, program, command) = compiled("lock_order", Compiler::Gcc)?;
+    workspace
+        .record(&["-n", "300", "--until-failing", "1"], &command)?
+        .exits(1)?;
+    let deadlocked = workspace.runs_that("deadlocked")?;
+    let first = deadlocked.first().context("no deadlock")?;
+    let run = read_run(&workspace.path().join(workspace.run_path(first)))?;
+    let locks = events(&run, |event| {
+        event.kind == EventKind::Lock && run.meta.thread(event.thread).name != "main"
+    });
+    let mut proposal = Proposal::of_events(&run, &locks);
+    let built = assemble::Program::open(run.meta.program.as_ref())?;
+    let reached = attempt(&built, &run, &proposal)?;
+    ensure!(reached.ended == Ended::Reached && reached.run.meta.outcome == Outcome::Deadlocked);
+
+    // The thread that took a lock last would take the one that it waits for next.
+    let waits = run
+        .events
+        .iter()
+        .find(|(_, event)| event.kind == EventKind::LockWait);
+    let (wait, _) = waits.context("nobody waits")?;
+    let mut beyond = Proposal::of_events(&run, &[wait]);
+    let Some(wanted) = beyond.events.first_mut() else {
+        bail!("no event")
+    };
+    wanted.kind = EventKind::Lock;
+    proposal.events.append(&mut beyond.events);
+    let verdict = attempt(&built, &run, &proposal)?;
+    let Ended::Deadlocked(divergence) = &verdict.ended else {
+        bail!("{}: {:?}", program.name, verdict.ended)
+    };
+    ensure!(verdict.reached == locks.len() && divergence.entry == locks.len());
+    ensure!(divergence.threads.len() >= 2, "{:?}", divergence.threads);
+    Ok(())
+}
+
+fn events(run: &Run, wanted: impl Fn(&Event) -> bool) -> Vec<EventId> {
+    let rows = run.events.iter().filter(|(_, event)| wanted(event));
+    rows.map(|(id, _)| id).collect()
+}
+
+/// Runs a proposal for the program of a run.
+fn attempt(program: &assemble::Program, run: &Run, proposal: &Proposal) -> Result<Verdict> {
+    let job = Job {
+        command: run.meta.command.iter().map(Into::into).collect(),
+        directory: run.meta.directory.clone().into(),
+        stdin: None,
+        output: Output::Kept,
+        timeout: Duration::from_secs(60),
+        limits: Limits::default(),
+    };
+    Ok(execute_proposal(
+        program,
+        &job,
+        proposal,
+        &AtomicBool::new(false),
+    )?)
+}
+
+/// Whether threads can see the order of this event and others.
+fn is_shared(run: &Run, event: &Event) -> bool {
+    use EventKind as K;
+    let own = matches!(
+        event.kind,
+        K::Begin
+            | K::End
+            | K::Fork
+            | K::Join
+            | K::Alloc
+            | K::Free
+            | K::Branch
+            | K::Yield
+            | K::Blocked
+            | K::Failure
+    );
+    // What no code of the user's led to has no place there.
+    let file = &run.meta.site(event.site).file;
+    // For calls within a library that is not instrumented the run's column is a guess.
+    let place = run.location(event.location);
+    let of_library = place.starts_with("libstdc++") || place.starts_with(".rodata");
+    !own && !of_library
+        && event.flags & flags::OWN_STACK == 0
+        && file.starts_with(&run.meta.directory)
+}
+
+/// The shared events as they mean the same in each run.
+fn shared(run: &Run) -> Vec<String> {
+    let rows = run.events.iter().filter(|(_, event)| is_shared(run, event));
+    rows.map(|(_, event)| {
+        let site = run.meta.site(event.site);
+        format!(
+            "{} {} {}:{} {} {:?}",
+            run.meta.thread(event.thread).name,
+            event.kind.name(),
+            site.line,
+            site.column,
+            run.location(event.location),
+            event.value.map(|value| match value {
+                unsnarl_trace::Value::Bits(bits) => bits.to_string(),
+                unsnarl_trace::Value::Address(place) => run.location(place).to_owned(),
+            })
+        )
+    })
+    .collect()
+}
+
+/// Runs of each outcome that are tried.
+const RUNS_OF_EACH: usize = 1;
+/// Subsequences of each that are tried.
+const SUBSEQUENCES: u64 = 2;
+
+/// Every recorded run's shared events, proposed in their order, are reached, and give the same order;
+/// so are some of them.
+fn recorded_orders_are_reached(name: &str, compiler: Compiler) -> Result<()> {
+    let (workspace, _, command) = compiled(name, compiler)?;
+    let recorded = workspace.record(&["-n", "24"], &command)?;
+    let program = assemble::Program::open(&workspace.path().join(name))?;
+    let mut tried: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in workspace.runs()? {
+        let run = read_run(&workspace.path().join(workspace.run_path(&file)))?;
+        let of_outcome = tried.entry(run.meta.outcome.name()).or_default();
+        *of_outcome += 1;
+        if *of_outcome > RUNS_OF_EACH {
+            continue;
+        }
+        let all = events(&run, |event| is_shared(&run, event));
+        let verdict = attempt(&program, &run, &Proposal::of_events(&run, &all))?;
+        ensure!(
+            verdict.ended == Ended::Reached,
+            "{file}: {:#?}",
+            verdict.ended
+        );
+        let (was, is) = (shared(&run), shared(&verdict.run));
+        let differs = was.iter().zip(&is).position(|(was, is)| was != is);
+        ensure!(
+            differs.is_none() && was.len() == is.len(),
+            "{file}: {} events became {}, differing at {:?}",
+            was.len(),
+            is.len(),
+            differs.map(|at| (was.get(at), is.get(at)))
+        );
+        for seed in 0..SUBSEQUENCES {
+            let some = some_of(&run, &all, seed);
+            let verdict = attempt(&program, &run, &Proposal::of_events(&run, &some))?;
+            ensure!(
+                verdict.ended == Ended::Reached,
+                "{file}, {seed}: {:#?}",
+                verdict.ended
+            );
+        }
+    }
+    ensure!(!tried.is_empty(), "nothing was recorded:\n{recorded}");
+    Ok(())
+}
+
+/// About a third of them, and all after which another thread goes on: what a thread does in between may
+/// depend on how far the others were.
+fn some_of(run: &Run, all: &[EventId], seed: u64) -> Vec<EventId> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut draw = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let thread = |id: EventId| run.events.get(id).map(|event| event.thread);
+    let mut some = Vec::new();
+    for (at, id) in all.iter().enumerate() {
+        let next = all.get(at + 1).and_then(|next| thread(*next));
+        if next != thread(*id) || draw() % 3 == 0 {
+            some.push(*id);
+        }
+    }
+    some
+}
+
+/// All programs, so that one failure does not hide the others.
+fn each(compiler: Compiler) -> Result<()> {
+    let mut wrong = Vec::new();
+    for name in Program::names()? {
+        if let Err(error) = recorded_orders_are_reached(&name, compiler) {
+            wrong.push(format!("{name}: {error:#}"));
+        }
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn recorded_orders_are_reached_gcc() -> Result<()> {
+    each(Compiler::Gcc)
+}
+
+#[test]
+fn recorded_orders_are_reached_clang() -> Result<()> {
+    each(Compiler::Clang)
+}
