@@ -67,12 +67,13 @@ pub struct Record {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
     pub until_failing: Option<u64>,
     /// How schedules are chosen: portfolio, random, random:ONE_IN, pct, pct:DEPTH, exhaustive,
-    /// exhaustive:BOUND, sequential or free
+    /// exhaustive:BOUND, sequential, free or path
     ///
     /// portfolio takes random and pct in turn. random leaves the running thread at every step, or once
     /// in ONE_IN. exhaustive tries every schedule with at most BOUND preemptions [2] that makes a
     /// difference, ends when it has, and goes on where it was interrupted when the same command is given
-    /// again; -n limits it only when given.
+    /// again; -n limits it only when given. path records programs built with `unsnarl cc --path`: only
+    /// branches and synchronization, at nearly full speed (docs/path-mode.md).
     #[arg(long, value_name = "NAME", default_value = "portfolio")]
     pub strategy: Strategy,
     /// Seed of the first run; the same seed gives the same runs [default: a new one]

@@ -21,6 +21,7 @@ use unsnarl_recorder::{
         coverage::Coverage, exhaustive::Progress, record, strategy::Strategy,
     },
     target,
+    wrapper::build::Build,
 };
 use unsnarl_trace::{Chances, Event, EventId, Preemption, Run, ThreadId};
 
@@ -29,7 +30,11 @@ pub fn run(arguments: Record) -> Result<ExitCode> {
     let coverage = arguments.coverage;
     let recording = recording(arguments)?;
     let name = recording.job.command.first().cloned().unwrap_or_default();
-    let target = target::open(&name, &recording.job.directory)?;
+    let target = target::open_built_for(
+        built_for(recording.strategy),
+        &name,
+        &recording.job.directory,
+    )?;
     target
         .warnings
         .iter()
@@ -54,6 +59,14 @@ fn whole_status(summary: &Summary) -> u8 {
     match &summary.search {
         Some(search) if search.failing > 0 => 1,
         _ => status(&summary.tally),
+    }
+}
+
+/// What a strategy needs the program to be built for.
+fn built_for(strategy: Strategy) -> Build {
+    match strategy {
+        Strategy::Path => Build::Path,
+        _ => Build::Exact,
     }
 }
 

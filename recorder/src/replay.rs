@@ -168,6 +168,7 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
     match meta.mode {
         Mode::Controlled => {}
         Mode::Free => return Err(ReplayError::NoSchedule("recorded in free mode")),
+        Mode::Path => return Err(ReplayError::NoSchedule("recorded in path mode")),
         Mode::Imported => return Err(ReplayError::NoSchedule("imported from another tool")),
     }
     let directory = PathBuf::from(&meta.directory);

@@ -2,6 +2,7 @@
 
 use crate::{
     assemble::{Instrumented, Program, ProgramError},
+    wrapper::build::Build,
     wrapper::compiler::{in_path, is_executable},
 };
 use std::{
@@ -46,6 +47,21 @@ pub enum TargetError {
          next: build it with `unsnarl cc` (as in CC=\"unsnarl cc\" make) and without -fsanitize=thread at the link"
     )]
     Libtsan(String),
+    /// Built for path mode, to be recorded otherwise.
+    #[error(
+        "{0} was built for --strategy path: its memory accesses cannot be recorded\n  \
+         next: record it with --strategy path, or build it again with `unsnarl cc` (without --path and {variable}=path)",
+        variable = crate::wrapper::build::VARIABLE
+    )]
+    ForPath(String),
+    /// Not built for path mode, to be recorded in it.
+    #[error(
+        "{0} was not built for --strategy path\n  \
+         next: build it with `unsnarl cc --path` (as in CC=\"unsnarl cc --path\" make, or with {variable}=path in the environment), \
+         or record it with another strategy",
+        variable = crate::wrapper::build::VARIABLE
+    )]
+    NotForPath(String),
     /// Not instrumented.
     #[error(
         "{0} was not built for recording\n  next: build it with `unsnarl cc` (as in CC=\"unsnarl cc\" make), then record again"
@@ -53,8 +69,13 @@ pub enum TargetError {
     NotInstrumented(String),
 }
 
-/// Finds the program that a command names and checks that it can be recorded.
+/// Finds the program that a command names and checks that it can be recorded, by any strategy but `path`.
 pub fn open(name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
+    open_built_for(Build::Exact, name, directory)
+}
+
+/// As [`open`], for a program that is built for certain strategies.
+pub fn open_built_for(build: Build, name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
     let shown = name.to_string_lossy().into_owned();
     let path = find(name, directory)?;
     if is_script(&path) {
@@ -62,7 +83,10 @@ pub fn open(name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
     }
     let program = Program::open(&path)?;
     match program.is_instrumented() {
-        Instrumented::ByUnsnarl => {}
+        Instrumented::ByUnsnarl if build == Build::Exact => {}
+        Instrumented::ForPath if build == Build::Path => {}
+        Instrumented::ByUnsnarl => return Err(TargetError::NotForPath(shown)),
+        Instrumented::ForPath => return Err(TargetError::ForPath(shown)),
         Instrumented::ByLibtsan => return Err(TargetError::Libtsan(shown)),
         Instrumented::No => return Err(TargetError::NotInstrumented(shown)),
     }

@@ -6,7 +6,7 @@ use crate::{
     log,
     next::Next,
     scheduler,
-    state::{Thread, controlled, recording},
+    state::{Thread, controlled, recording_memory},
 };
 use core::sync::atomic::{
     Ordering::{Relaxed, SeqCst},
@@ -43,7 +43,9 @@ pub unsafe fn sample_for(this: &Thread, addr: *const u8, size: u32, pc: u64) -> 
 /// The program reads these bytes next.
 #[inline(always)]
 pub unsafe fn read(addr: *const u8, pc: u64, size: u32, flags: u8) {
-    let Some(this) = recording() else { return };
+    let Some(this) = recording_memory() else {
+        return;
+    };
     let copied = this.copying.take();
     log::resolve(this);
     if controlled() {
@@ -80,7 +82,9 @@ unsafe fn log_one(this: &Thread, addr: *const u8, pc: u64, size: u32, flags: u8)
 /// The program writes these bytes next.
 #[inline(always)]
 pub unsafe fn write(addr: *const u8, pc: u64, size: u32, flags: u8) {
-    let Some(this) = recording() else { return };
+    let Some(this) = recording_memory() else {
+        return;
+    };
     log::resolve(this);
     if controlled() {
         if copies::follows_callback(pc) {
@@ -176,7 +180,9 @@ unsafe extern "C" fn on_read_write<const SIZE: u32>(addr: *const u8, pc: u64) {
 }
 
 unsafe extern "C" fn read_range(addr: *const u8, bytes: usize, pc: u64) {
-    let Some(this) = recording() else { return };
+    let Some(this) = recording_memory() else {
+        return;
+    };
     let copied = this.copying.take();
     log::resolve(this);
     if controlled() && bytes != 0 {
@@ -193,7 +199,9 @@ unsafe extern "C" fn read_range(addr: *const u8, bytes: usize, pc: u64) {
 }
 
 unsafe extern "C" fn write_range(addr: *const u8, bytes: usize, pc: u64) {
-    let Some(this) = recording() else { return };
+    let Some(this) = recording_memory() else {
+        return;
+    };
     log::resolve(this);
     if bytes == 0 {
         return;
@@ -286,7 +294,9 @@ fn for_words(addr: *const u8, bytes: usize, mut each: impl FnMut(*const u8, u32)
 }
 
 unsafe extern "C" fn vptr_update(addr: *const *const u8, value: *const u8, pc: u64) {
-    let Some(this) = recording() else { return };
+    let Some(this) = recording_memory() else {
+        return;
+    };
     log::resolve(this);
     if controlled() {
         let next = Next::access(RecordKind::Write, pc, addr.cast(), 8);

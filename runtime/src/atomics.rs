@@ -7,7 +7,7 @@ use crate::{
     access, choices, log,
     next::Next,
     scheduler,
-    state::{Thread, controlled, recording, this_thread},
+    state::{Thread, controlled, recording_memory, this_thread},
 };
 use core::{
     ffi::c_int,
@@ -22,7 +22,7 @@ use unsnarl_trace::raw::{RecordKind, flag};
 /// The calling thread, ready for an atomic step.
 #[inline(always)]
 fn ready(next: Next, changes: bool) -> Option<&'static Thread> {
-    let this = recording()?;
+    let this = recording_memory()?;
     log::resolve(this);
     if controlled() {
         scheduler::before_access(this, next, changes);
@@ -169,7 +169,7 @@ macro_rules! atomics {
                 order: c_int,
                 pc: u64,
             ) -> Result<$int, $int> {
-                let this = recording();
+                let this = recording_memory();
                 let place = place(atomic, order, pc);
                 if let Some(this) = this {
                     log::resolve(this);

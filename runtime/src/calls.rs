@@ -2,14 +2,16 @@
 
 use crate::{
     frames, log,
-    state::{SHARED, recording},
+    state::{SHARED, recording_memory},
 };
 use unsnarl_trace::raw::RecordKind;
 
 /// `caller` is the return address of the function, `pc` where it called back, `stack` and `frame` its
 /// stack and frame pointers at that moment.
 unsafe extern "C" fn enter(caller: u64, pc: u64, stack: u64, frame: u64) {
-    let Some(this) = recording() else { return };
+    let Some(this) = recording_memory() else {
+        return;
+    };
     log::resolve(this);
     frames::enter(this, caller, stack);
     if SHARED.record_calls.get() {
@@ -19,7 +21,9 @@ unsafe extern "C" fn enter(caller: u64, pc: u64, stack: u64, frame: u64) {
 }
 
 unsafe extern "C" fn leave(pc: u64) {
-    let Some(this) = recording() else { return };
+    let Some(this) = recording_memory() else {
+        return;
+    };
     log::resolve(this);
     frames::leave(this);
     if SHARED.record_calls.get() {

@@ -8,7 +8,7 @@ use crate::{
     failure, log, memory, modules,
     next::Next,
     scheduler,
-    state::{Thread, controlled, recording, unrecorded},
+    state::{Thread, controlled, recording_memory, unrecorded},
 };
 use core::{
     cell::Cell,
@@ -92,7 +92,7 @@ const GONE: usize = 1;
 
 /// The calling thread and where the program allocates: for `new` and `delete` the place noted there.
 fn ready(pc: u64) -> Option<(&'static Thread, u64)> {
-    let this = recording()?;
+    let this = recording_memory()?;
     if modules::is_system(pc) {
         return None;
     }
@@ -291,7 +291,7 @@ unsafe fn move_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) -
 
 /// Notes where the program calls `new` or `delete`, for the `malloc` or `free` inside the library's.
 unsafe extern "C" fn note_site(pc: u64) {
-    if let Some(this) = recording() {
+    if let Some(this) = recording_memory() {
         this.alloc_pc.set(pc);
     }
 }

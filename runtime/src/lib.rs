@@ -41,7 +41,10 @@ mod choices;
 #[cfg(feature = "interpose")]
 mod condition;
 #[cfg(any(feature = "interpose", test))]
-#[cfg_attr(not(feature = "interpose"), allow(dead_code, reason = "its tests need only a part"))]
+#[cfg_attr(
+    not(feature = "interpose"),
+    allow(dead_code, reason = "its tests need only a part")
+)]
 mod copies;
 #[cfg(feature = "interpose")]
 mod entry;
@@ -67,6 +70,8 @@ mod next;
 mod objects;
 #[cfg(feature = "interpose")]
 mod once;
+#[cfg(feature = "interpose")]
+mod path;
 #[cfg(feature = "interpose")]
 mod plan;
 #[cfg(feature = "interpose")]

@@ -1,8 +1,8 @@
 //! Appending to the raw log.
 
 use crate::{
-    access, failure,
-    state::{SHARED, Thread, controlled, header},
+    access, failure, path,
+    state::{Mode, SHARED, Thread, controlled, header},
     watch,
 };
 use core::sync::atomic::{
@@ -22,6 +22,20 @@ pub fn push(
     addr: u64,
     value: u64,
 ) -> *mut Record {
+    let thread = this.number.get();
+    if SHARED.mode.get() == Mode::Path {
+        let kind = kind as u8;
+        let record = Record {
+            kind,
+            flags,
+            thread,
+            size,
+            pc,
+            addr,
+            value,
+        };
+        return path::push(this, record);
+    }
     let header = header();
     let index = if controlled() {
         header.records.load(Relaxed)
@@ -31,7 +45,6 @@ pub fn push(
     if index >= SHARED.records_cap.get() {
         failure::end_now(End::LogFull);
     }
-    let thread = this.number.get();
     // SAFETY: `index` is within the capacity that the recorder mapped; the place is this thread's alone.
     let place = unsafe { SHARED.records.get().add(index as usize) };
     // The kind makes the record valid: it is written last.

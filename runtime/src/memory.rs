@@ -5,11 +5,11 @@
 
 use crate::{
     access,
-    entry::entry,
+    entry::{entry, entry_or_library},
     log, modules,
     next::Next,
     scheduler,
-    state::{Thread, controlled, recording},
+    state::{Thread, controlled, recording_memory},
 };
 use core::{
     arch::asm,
@@ -95,7 +95,7 @@ unsafe fn length_up_to(text: *const u8, most: usize) -> usize {
 /// The calling thread, ready for an operation on memory. No other thread may run while the C++ library
 /// is inside one of its functions: it may hold locks of its own.
 fn ready(changes: bool, pc: u64) -> Option<&'static Thread> {
-    let this = recording()?;
+    let this = recording_memory()?;
     if modules::is_system(pc) {
         return None;
     }
@@ -129,7 +129,7 @@ fn writes(this: Option<&Thread>, to: *const u8, bytes: usize, pc: u64) {
 }
 
 unsafe extern "C" fn on_memcpy(to: *mut u8, from: *const u8, bytes: usize, pc: u64) -> *mut u8 {
-    if recording().is_some_and(|this| this.copying.is_done_by(to, bytes)) {
+    if recording_memory().is_some_and(|this| this.copying.is_done_by(to, bytes)) {
         // SAFETY: the program's own call.
         unsafe { copy(to, from, bytes) };
         return to;
@@ -288,20 +288,23 @@ unsafe extern "C" fn on_strchr(text: *const c_char, byte: c_int, pc: u64) -> *co
     }
 }
 
+entry_or_library! { leave_to_library;
+    memcpy, MEMCPY, "rcx" => on_memcpy;
+    memmove, MEMMOVE, "rcx" => on_memcpy;
+    memset, MEMSET, "rcx" => on_memset;
+    memcmp, MEMCMP, "rcx" => on_memcmp;
+    bcmp, BCMP, "rcx" => on_memcmp;
+    strlen, STRLEN, "rsi" => on_strlen;
+    strcpy, STRCPY, "rdx" => on_strcpy;
+    strncpy, STRNCPY, "rcx" => on_strncpy;
+    strcat, STRCAT, "rdx" => on_strcat;
+    strcmp, STRCMP, "rdx" => on_strcmp;
+    strncmp, STRNCMP, "rcx" => on_strncmp;
+    strdup, STRDUP, "rsi" => on_strdup;
+    strchr, STRCHR, "rdx" => on_strchr;
+}
+
 entry! {
-    memcpy, "rcx" => on_memcpy;
-    memmove, "rcx" => on_memcpy;
-    memset, "rcx" => on_memset;
-    memcmp, "rcx" => on_memcmp;
-    bcmp, "rcx" => on_memcmp;
-    strlen, "rsi" => on_strlen;
-    strcpy, "rdx" => on_strcpy;
-    strncpy, "rcx" => on_strncpy;
-    strcat, "rdx" => on_strcat;
-    strcmp, "rdx" => on_strcmp;
-    strncmp, "rcx" => on_strncmp;
-    strdup, "rsi" => on_strdup;
-    strchr, "rdx" => on_strchr;
     __tsan_memcpy, "rcx" => on_memcpy;
     __tsan_memmove, "rcx" => on_memcpy;
     __tsan_memset, "rcx" => on_memset;

@@ -1,7 +1,7 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    branches, choices, failure, modules, objects,
+    branches, choices, failure, memory, modules, objects, path,
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, set_this_thread, thread},
@@ -18,18 +18,34 @@ use unsnarl_trace::raw::{self, End, RawMode, RawStrategy};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __tsan_init() {
     if SHARED.header.get().is_null() {
-        start();
+        start(|_| true);
     }
 }
 
-fn start() {
-    let Some(header) = map_log() else { return };
+/// Starts the runtime if the recorder asks for path mode: programs that are built for it have no other
+/// constructor of ours.
+pub fn begin_path() {
+    if SHARED.header.get().is_null() {
+        start(|header| header.mode == RawMode::Path as u32);
+    }
+}
+
+fn start(is_served: fn(&raw::Header) -> bool) {
+    let Some(header) = map_log(is_served) else {
+        return;
+    };
     SHARED.header.set(header);
     // SAFETY: the log was checked; the recorder reads it only after the process has ended.
     let header = unsafe { &*header };
     set_up_log(header);
     set_up_strategy(header);
     objects::set_up();
+    let is_path = header.mode == RawMode::Path as u32;
+    if is_path {
+        memory::leave_to_library();
+        path::set_up();
+        SHARED.mode.set(Mode::Path);
+    }
     threads::set_up();
     let controlled = header.mode == RawMode::Controlled as u32;
     header.end.store(End::Running as u32, Relaxed);
@@ -39,6 +55,9 @@ fn start() {
     modules::note();
     if controlled {
         pin_to_one_core();
+    }
+    if is_path {
+        return;
     }
     SHARED.mode.set(if controlled {
         Mode::Controlled
@@ -53,7 +72,7 @@ unsafe extern "C" {
 }
 
 /// Maps the log whose descriptor the environment names, if it is one and nobody has claimed it.
-fn map_log() -> Option<*mut raw::Header> {
+fn map_log(is_served: fn(&raw::Header) -> bool) -> Option<*mut raw::Header> {
     let descriptor = log_descriptor()?;
     // SAFETY: maps a file that the recorder made for this; checked before anything is written.
     unsafe {
@@ -77,7 +96,7 @@ fn map_log() -> Option<*mut raw::Header> {
             return None;
         }
         let header = map.cast::<raw::Header>();
-        if !claim(&*header, bytes) {
+        if !is_served(&*header) || !claim(&*header, bytes) {
             libc::munmap(map, bytes);
             return None;
         }

@@ -3,7 +3,7 @@
 //! Everything is in `Cell`s: in controlled mode only the thread with the turn touches them; in free
 //! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
 
-use crate::{copies::Copying, follow::Own, next::Next};
+use crate::{copies::Copying, follow::Own, next::Next, path::Path};
 use core::{
     arch::{asm, global_asm},
     cell::Cell,
@@ -22,6 +22,8 @@ pub enum Mode {
     Controlled,
     /// Recorded without control.
     Free,
+    /// Only paths and synchronization are recorded, without control.
+    Path,
 }
 
 /// What a thread waits for. A thread that waits is enabled once its wish can be granted.
@@ -115,6 +117,8 @@ pub struct Thread {
     pub rounds: Cell<u32>,
     /// Its row in the log.
     pub row: Cell<*mut raw::Thread>,
+    /// Path mode: where its path goes.
+    pub path: Path,
 }
 
 /// What all threads share. A debugger finds it by its name and switches the mode, the first byte, off while
@@ -270,6 +274,15 @@ pub fn header() -> &'static raw::Header {
 #[inline(always)]
 pub fn controlled() -> bool {
     matches!(SHARED.mode.get(), Mode::Controlled)
+}
+
+/// As [`recording`], for what touches memory: path mode records none of it.
+#[inline(always)]
+pub fn recording_memory() -> Option<&'static Thread> {
+    if matches!(SHARED.mode.get(), Mode::Path) {
+        return None;
+    }
+    recording()
 }
 
 /// The calling thread if what it does now is to be recorded. In controlled mode a thread without the

@@ -3,6 +3,7 @@
 use crate::{
     failure, follow, log,
     next::Next,
+    path,
     real::real,
     scheduler, start,
     state::{
@@ -131,6 +132,7 @@ fn on_this_thread(this: &'static Thread) {
             note_stack(this);
         }
     });
+    path::begin(this);
     log::sync(this, RecordKind::Begin, this.start.get() as u64, 0, 0);
 }
 
@@ -186,6 +188,7 @@ unsafe extern "C" fn at_thread_exit(this: *mut c_void) {
 fn end_thread(this: &Thread) {
     log::resolve(this);
     log::sync(this, RecordKind::End, 0, 0, 0);
+    path::end();
     this.ended.set(true);
     row(this).ended.store(1, Relaxed);
     if controlled() {
@@ -449,6 +452,7 @@ unsafe extern "C-unwind" fn test_cancel(_pc: u64) {
 /// In a forked child: it goes on unrecorded.
 pub fn leave_recording() {
     SHARED.mode.set(Mode::Off);
+    path::end();
     if this_thread().is_some() {
         set_this_thread(core::ptr::null());
     }

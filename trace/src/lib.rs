@@ -21,6 +21,8 @@ pub mod meta;
 #[cfg(feature = "file")]
 pub mod model;
 #[cfg(feature = "file")]
+pub mod path;
+#[cfg(feature = "file")]
 pub mod proposal;
 #[cfg(feature = "file")]
 pub mod read;
@@ -45,6 +47,7 @@ pub use crate::{
     model::{
         Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value, flags,
     },
+    path::{PathRow, PathStep},
     proposal::{Policy, Proposal, ProposalError, Wanted},
     read::{ReadError, read_run, read_run_bytes},
     run::{Events, Run},

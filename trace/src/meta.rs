@@ -2,6 +2,7 @@
 
 use crate::{
     model::{EventId, LocationId, SiteId, StackId, ThreadId},
+    path::PathRow,
     schedule::Schedule,
 };
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,8 @@ pub enum Mode {
     Controlled,
     /// Threads ran freely: exact only for properly locked data.
     Free,
+    /// Threads ran freely and only their paths and their synchronization are known: no accesses.
+    Path,
     /// From another tool.
     Imported,
 }
@@ -178,6 +181,9 @@ pub struct BlockRow {
     pub id: u64,
     /// Where the block begins.
     pub site: SiteId,
+    /// It is the first block of its function: entering it is a call, unless a loop begins the function.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_entry: bool,
 }
 
 /// A source file as it was when the program was recorded.
@@ -236,7 +242,7 @@ pub struct RunMeta {
     pub mode: Mode,
     /// Order and values are exact.
     pub exact: bool,
-    /// `random`, `pct`, `exhaustive`, `replay`, `sequential`, `free` or `imported`.
+    /// `random`, `pct`, `exhaustive`, `replay`, `sequential`, `free`, `path` or `imported`.
     pub strategy: String,
     /// Seed of the strategy.
     pub seed: u64,
@@ -259,6 +265,9 @@ pub struct RunMeta {
     /// Blocks that branches entered; empty when branches were not recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<BlockRow>,
+    /// The threads' paths; empty unless they were recorded in path mode.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathRow>,
     /// Locations that were used as locks.
     pub locks: Vec<LocationId>,
     /// Hash of the order of conflicting events: runs with equal ones differ only in the order of steps

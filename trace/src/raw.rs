@@ -20,6 +20,8 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 pub mod follow;
+pub mod pack;
+pub mod path;
 
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
@@ -46,6 +48,8 @@ pub enum RawMode {
     Controlled = 1,
     /// Threads run freely; the order of the log is the order in which records were reserved.
     Free = 2,
+    /// Threads run freely; only their paths and their synchronization are recorded ([`path`]).
+    Path = 3,
 }
 
 /// How the next thread is chosen in controlled mode.
@@ -208,6 +212,10 @@ pub struct Header {
     pub events: AtomicU64,
     /// Index of the record of the last of them.
     pub last_event: AtomicU64,
+    /// Path mode: byte offset of the first chunk; 0 while there is none.
+    pub chunks_at: AtomicU64,
+    /// Path mode: chunks handed out. May exceed the room when that ran out.
+    pub chunks: AtomicU64,
     /// Child processes that were forked.
     pub forks: AtomicU32,
     /// Exit status, when `end` is [`End::Exited`].

@@ -106,18 +106,41 @@ impl Walk<'_> {
         if let Some(known) = self.blocks.ids.get(&pc) {
             return *known;
         }
-        let id = self
-            .memory
-            .modules
-            .locate(pc.wrapping_sub(1))
-            .map(|at| at.address.wrapping_add(1) ^ label(&at.image.prefix) << 48);
-        if let Some(id) = id {
-            let site = self.user_site(pc).unwrap_or_default();
-            self.blocks.rows.push(BlockRow { id, site });
-        }
+        let row = self.block_row(pc);
+        self.blocks.rows.extend(row);
+        let id = row.map(|row| row.id);
         self.blocks.ids.insert(pc, id);
         id
     }
+
+    /// What is known of a block.
+    pub fn block_row(&mut self, pc: u64) -> Option<BlockRow> {
+        let at = self.memory.modules.locate(pc.wrapping_sub(1))?;
+        let address = at.address.wrapping_add(1);
+        let start = at
+            .image
+            .code_symbol(at.address)
+            .map(|(symbol, _)| symbol.start);
+        Some(BlockRow {
+            id: address ^ label(&at.image.prefix) << 48,
+            site: self.user_site(pc).unwrap_or_default(),
+            is_entry: start.is_some_and(|start| way(&at.image, start, address) == Way::Straight),
+        })
+    }
+}
+
+/// Whether a call of the callback returns to this address.
+pub(super) fn is_caller(image: &Image, address: u64) -> bool {
+    // Directly or by a stub, or through a pointer.
+    [5, 6].into_iter().any(|length| {
+        let start = address.wrapping_sub(length);
+        let Some(code) = image.code_at(start) else {
+            return false;
+        };
+        let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
+        let call = decoder.decode();
+        call.next_ip() == address && call.mnemonic() == Mnemonic::Call && calls_back(image, &call)
+    })
 }
 
 /// Sixteen bits of a file's name; 0 for the program itself.

@@ -22,6 +22,8 @@ use std::{
 pub enum Instrumented {
     /// Built by `unsnarl cc`.
     ByUnsnarl,
+    /// Built by `unsnarl cc --path`.
+    ForPath,
     /// Linked with the compiler's own thread sanitizer.
     ByLibtsan,
     /// Not instrumented.
@@ -316,15 +318,19 @@ fn sections(file: &object::File<'_>) -> Vec<Symbol> {
 
 fn instrumented(file: &object::File<'_>) -> Instrumented {
     let (mut has_runtime, mut calls, mut is_libtsan) = (false, false, false);
+    let mut is_for_path = false;
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
         let name = symbol.name().unwrap_or("");
         has_runtime |= name == "__tsan_func_entry" && symbol.is_definition();
         calls |= name.starts_with("__tsan_");
+        is_for_path |= name == "unsnarl_path_build";
         is_libtsan |= name.starts_with("__sanitizer_") && name != "__sanitizer_cov_trace_pc"
             || name.contains("6__tsan");
     }
     if is_libtsan || calls && needs_libtsan(file) {
         Instrumented::ByLibtsan
+    } else if is_for_path {
+        Instrumented::ForPath
     } else if has_runtime {
         Instrumented::ByUnsnarl
     } else {

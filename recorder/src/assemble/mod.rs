@@ -30,6 +30,7 @@ mod memory;
 mod modules;
 mod names;
 mod origins;
+mod path;
 mod places;
 mod problems;
 mod program;
@@ -109,6 +110,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     let memory = Memory::new(Modules::new(log, program), regions, &threads);
     let mut walk = Walk::new(memory, threads.len());
     walk.run(log);
+    let paths = walk.run_paths(log);
     let thread_rows = threads::rows(&threads, &names, &mut walk);
 
     walk.memory.regions.divide();
@@ -132,6 +134,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
         sources: sources(program, &walk.sites.rows, &mut problems),
         sites: walk.sites.rows,
         blocks: walk.blocks.rows,
+        paths,
         frames: walk.stacks.rows,
         problems,
         ..known_before(log, program, launch)

@@ -1,6 +1,6 @@
 //! The loaded modules of one run: run-time addresses to files and back.
 
-use super::{image::Image, program::Program, raw_log::RawLog, sites::Point};
+use super::{branches, image::Image, program::Program, raw_log::RawLog, sites::Point};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -85,6 +85,27 @@ impl<'a> Modules<'a> {
         let ret = caller.image.next_call(caller.address, &symbol.name)?;
         let bias = near.wrapping_sub(1).wrapping_sub(caller.address);
         Some(ret.wrapping_add(bias))
+    }
+
+    /// The return addresses with this lower half at which the callback of a block returns.
+    pub fn callers(&mut self, lower: u32) -> Vec<u64> {
+        let upper = |address: u64| address & !u64::from(u32::MAX);
+        let extents: Vec<(u64, u64)> = self.list.iter().map(|m| (m.start, m.end)).collect();
+        let mut found = Vec::new();
+        for (start, end) in extents {
+            for base in [upper(start), upper(end)] {
+                let pc = base | u64::from(lower);
+                let fits = start < pc && pc < end && !found.contains(&pc);
+                if fits
+                    && self
+                        .locate(pc - 1)
+                        .is_some_and(|at| branches::is_caller(&at.image, at.address + 1))
+                {
+                    found.push(pc);
+                }
+            }
+        }
+        found
     }
 
     /// What is known of the call that returns to `pc`.

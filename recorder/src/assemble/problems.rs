@@ -11,6 +11,10 @@ pub(super) struct Problems {
     shortened: Vec<SiteId>,
     /// Rows that were left out because the run has too many.
     pub rows_left_out: u64,
+    /// Path mode: blocks whose place in the program is not certain.
+    pub lost_blocks: u64,
+    /// Path mode: steps whose order makes no sense.
+    pub unordered: u64,
 }
 
 impl Problems {
@@ -40,6 +44,18 @@ impl Problems {
             texts.push(format!(
                 "{} parts of range accesses are left out: the run has too many",
                 self.rows_left_out
+            ));
+        }
+        if self.lost_blocks > 0 {
+            texts.push(format!(
+                "the places of {} blocks are not certain: they are in no module that is known, or in two",
+                self.lost_blocks
+            ));
+        }
+        if self.unordered > 0 {
+            texts.push(format!(
+                "the order of {} steps of synchronization makes no sense: the log was spoiled",
+                self.unordered
             ));
         }
         if log.forks() > 0 {

@@ -5,7 +5,9 @@
 
 use std::mem::{offset_of, size_of};
 use unsnarl_trace::raw::{
-    Detail, End, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, Record, Thread, VERSION, WaitsFor,
+    Detail, End, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, Record, Thread, VERSION,
+    WaitsFor,
+    path::{CHUNK_BYTES, CHUNK_HEADER_BYTES, Chunk, ChunkKind, PathStep},
 };
 
 /// Why bytes are not a raw log.
@@ -61,6 +63,50 @@ pub struct LogThread {
     pub wait_object: u64,
     /// Where it waited.
     pub wait_pc: u64,
+}
+
+/// One chunk of path mode.
+pub(super) struct LogChunk<'a> {
+    /// What it holds.
+    pub kind: ChunkKind,
+    /// Number of the thread.
+    pub thread: u32,
+    /// It is the thread's n-th of its kind.
+    pub nth: u32,
+    /// Bytes used, or how often it was packed.
+    pub used: u32,
+    /// What follows its header.
+    pub body: &'a [u8],
+}
+
+impl<'a> LogChunk<'a> {
+    fn read(bytes: &'a [u8]) -> Option<LogChunk<'a>> {
+        let kind = u32_at(bytes, offset_of!(Chunk, kind));
+        let kinds = [ChunkKind::Words, ChunkKind::Packed, ChunkKind::Steps];
+        Some(LogChunk {
+            kind: kinds.into_iter().find(|known| *known as u32 == kind)?,
+            thread: u32_at(bytes, offset_of!(Chunk, thread)),
+            nth: u32_at(bytes, offset_of!(Chunk, nth)),
+            used: u32_at(bytes, offset_of!(Chunk, used)),
+            body: bytes.get(CHUNK_HEADER_BYTES..)?,
+        })
+    }
+
+    /// The words of a chunk of words, up to the last that was written.
+    pub fn words(&self) -> impl Iterator<Item = u32> + 'a {
+        let words = self.body.chunks_exact(4).map(|word| u32_at(word, 0));
+        words.take_while(|word| *word != 0)
+    }
+
+    /// The steps of a chunk of steps.
+    pub fn steps(&self) -> impl Iterator<Item = PathStep> + 'a {
+        let rows = self.body.chunks_exact(size_of::<PathStep>());
+        rows.map(|row| PathStep {
+            order: u64_at(row, offset_of!(PathStep, order)),
+            record: record(row.get(offset_of!(PathStep, record)..).unwrap_or(&[])),
+        })
+        .take_while(|step| step.record.kind != 0)
+    }
 }
 
 /// One row of the log's module table.
@@ -205,17 +251,20 @@ impl<'a> RawLog<'a> {
 
     /// The records in the order of the run; those that were never completed have kind 0.
     pub fn records(&self) -> impl Iterator<Item = Record> + 'a {
-        self.records
-            .chunks_exact(size_of::<Record>())
-            .map(|row| Record {
-                kind: u8_at(row, offset_of!(Record, kind)),
-                flags: u8_at(row, offset_of!(Record, flags)),
-                thread: u16_at(row, offset_of!(Record, thread)),
-                size: u32_at(row, offset_of!(Record, size)),
-                pc: u64_at(row, offset_of!(Record, pc)),
-                addr: u64_at(row, offset_of!(Record, addr)),
-                value: u64_at(row, offset_of!(Record, value)),
-            })
+        self.records.chunks_exact(size_of::<Record>()).map(record)
+    }
+
+    /// The chunks of path mode, in the order in which they were handed out.
+    pub(super) fn chunks(&self) -> impl Iterator<Item = LogChunk<'a>> + 'a {
+        let at = u64_at(self.bytes, offset_of!(Header, chunks_at)) as usize;
+        let count = u64_at(self.bytes, offset_of!(Header, chunks)) as usize;
+        let all = match at {
+            0 => &[],
+            at => self.bytes.get(at..).unwrap_or(&[]),
+        };
+        all.chunks_exact(CHUNK_BYTES)
+            .take(count)
+            .filter_map(LogChunk::read)
     }
 
     /// The thread choices that were made, as far as there was room for them.
@@ -277,6 +326,18 @@ impl<'a> RawLog<'a> {
                     path: String::from_utf8_lossy(path).into(),
                 }
             })
+    }
+}
+
+fn record(row: &[u8]) -> Record {
+    Record {
+        kind: u8_at(row, offset_of!(Record, kind)),
+        flags: u8_at(row, offset_of!(Record, flags)),
+        thread: u16_at(row, offset_of!(Record, thread)),
+        size: u32_at(row, offset_of!(Record, size)),
+        pc: u64_at(row, offset_of!(Record, pc)),
+        addr: u64_at(row, offset_of!(Record, addr)),
+        value: u64_at(row, offset_of!(Record, value)),
     }
 }
 

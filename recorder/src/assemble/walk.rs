@@ -169,7 +169,7 @@ impl<'a> Walk<'a> {
         self.states.get(thread)?.first_function.as_deref()
     }
 
-    fn record(&mut self, record: &Record) {
+    pub fn record(&mut self, record: &Record) {
         let thread = usize::from(record.thread);
         let Some(kind) = RecordKind::from_u8(record.kind).filter(|_| thread < self.calls.len())
         else {

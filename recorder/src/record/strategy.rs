@@ -27,6 +27,8 @@ pub enum Strategy {
     Sequential,
     /// Threads run freely: inexact.
     Free,
+    /// Threads run freely and only their paths and synchronization are recorded.
+    Path,
 }
 
 /// PCT's depth when none is given.
@@ -39,7 +41,7 @@ pub const USUAL_BOUND: u32 = 2;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "`{0}` is no strategy: expected portfolio, random, random:ONE_IN, pct, pct:DEPTH (1 to 32), exhaustive, exhaustive:BOUND, \
-     sequential or free"
+     sequential, free or path"
 )]
 pub struct StrategyError(pub String);
 
@@ -61,6 +63,7 @@ impl FromStr for Strategy {
             ("exhaustive", Some(Ok(bound))) => Ok(Strategy::Exhaustive(bound)),
             ("sequential", None) => Ok(Strategy::Sequential),
             ("free", None) => Ok(Strategy::Free),
+            ("path", None) => Ok(Strategy::Path),
             _ => Err(StrategyError(text.to_owned())),
         }
     }
@@ -76,6 +79,7 @@ impl fmt::Display for Strategy {
             Strategy::Pct(depth) => write!(f, "pct:{depth}"),
             Strategy::Sequential => f.write_str("sequential"),
             Strategy::Free => f.write_str("free"),
+            Strategy::Path => f.write_str("path"),
         }
     }
 }
@@ -135,10 +139,10 @@ impl Default for Attempt {
 impl Attempt {
     /// The mode as the run file has it.
     pub fn run_mode(&self) -> Mode {
-        if self.mode == RawMode::Free {
-            Mode::Free
-        } else {
-            Mode::Controlled
+        match self.mode {
+            RawMode::Free => Mode::Free,
+            RawMode::Path => Mode::Path,
+            RawMode::Controlled | RawMode::Off => Mode::Controlled,
         }
     }
 }
@@ -239,6 +243,12 @@ impl Planner {
                 name: "free",
                 strategy: RawStrategy::Sequential,
                 mode: RawMode::Free,
+                ..random(seed, 1)
+            },
+            (Strategy::Path, _) => Attempt {
+                name: "path",
+                strategy: RawStrategy::Sequential,
+                mode: RawMode::Path,
                 ..random(seed, 1)
             },
         }

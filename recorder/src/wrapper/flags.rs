@@ -9,6 +9,7 @@
 
 use super::{
     arguments::{self, Command, Stage, Word},
+    build::Build,
     compiler::Family,
     linker,
 };
@@ -84,6 +85,38 @@ pub const COMPILE: [Flag; 9] = [
     },
 ];
 
+/// Added instead where code is made for path mode ([`Build::Path`]): no accesses, so optimizations stay
+/// as they are.
+pub const COMPILE_PATH: [Flag; 3] = [
+    Flag {
+        family: None,
+        words: &["-g"],
+        reason: "lines and names come from debug info",
+    },
+    Flag {
+        family: Some(Family::Gcc),
+        words: &["-fsanitize-coverage=trace-pc"],
+        reason: "the blocks that each thread goes through are its path",
+    },
+    Flag {
+        family: Some(Family::Clang),
+        words: &[
+            "-Xclang",
+            "-fsanitize-coverage-type=3",
+            "-Xclang",
+            "-fsanitize-coverage-trace-pc",
+        ],
+        reason: "the same; clang leaves out callbacks that follow from others, which costs no knowledge",
+    },
+];
+
+/// Added where an executable is linked for path mode.
+pub const LINK_PATH: [Flag; 1] = [Flag {
+    family: None,
+    words: &["-Xlinker", "--defsym=unsnarl_path_build=0"],
+    reason: "a mark by which the recorder knows what the program is built for",
+}];
+
 /// Added where an executable is linked, behind the runtime itself and the list of what it exports.
 pub const LINK: [Flag; 1] = [Flag {
     family: None,
@@ -93,7 +126,7 @@ pub const LINK: [Flag; 1] = [Flag {
 
 /// Content of the list of symbols that a program exports to libraries that it loads with `dlopen`.
 /// (What the C library defines too, as `pthread_*` and `malloc`, the linker exports by itself.)
-pub const EXPORTED: &str = "{ __tsan_*; __sanitizer_cov_trace_pc; };\n";
+pub const EXPORTED: &str = "{ __tsan_*; __sanitizer_cov_trace_pc; unsnarl_path_build; };\n";
 
 /// Flags that somebody might miss here, and why they are not added.
 pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 6] = [
@@ -215,6 +248,7 @@ pub const SPECS: &str = "*cc1_options:\n+ -fsanitize=thread \n\n";
 /// The command line that makes the same thing, ready for recording.
 pub fn rewrite(
     family: Family,
+    build: Build,
     given: &[OsString],
     parts: &Parts,
 ) -> Result<Vec<OsString>, Refusal> {
@@ -228,8 +262,13 @@ pub fn rewrite(
         words = linker::without_ban_on_undefined(words);
     }
     if command.compiles {
-        add(&mut words, family, &COMPILE);
-        words.extend(instrument(family, command.stage, parts));
+        match build {
+            Build::Exact => {
+                add(&mut words, family, &COMPILE);
+                words.extend(instrument(family, command.stage, parts));
+            }
+            Build::Path => add(&mut words, family, &COMPILE_PATH),
+        }
     }
     if command.stage == Stage::Link {
         if command.language_forced {
@@ -238,6 +277,9 @@ pub fn rewrite(
         words.push(parts.runtime.clone().into_os_string());
         words.extend(["-Xlinker".into(), with("--dynamic-list=", &parts.exported)]);
         add(&mut words, family, &LINK);
+        if build == Build::Path {
+            add(&mut words, family, &LINK_PATH);
+        }
     }
     Ok(words)
 }
@@ -411,7 +453,7 @@ mod tests {
             specs: "/c/tsan.specs".into(),
             exported: "/c/list".into(),
         };
-        let rewritten = rewrite(family, &words(line), &parts)?;
+        let rewritten = rewrite(family, Build::Exact, &words(line), &parts)?;
         Ok(rewritten
             .iter()
             .map(|word| word.to_string_lossy())

@@ -2,6 +2,7 @@
 //! signals and everything it prints are the compiler's own.
 
 use super::{
+    build::{self, BuildError},
     compiler::{self, Compiler, CompilerError, Language},
     flags::{self, Refusal},
     response,
@@ -20,6 +21,9 @@ pub enum WrapperError {
     /// No usable compiler.
     #[error(transparent)]
     Compiler(#[from] CompilerError),
+    /// It is not clear what to build for.
+    #[error(transparent)]
+    Build(#[from] BuildError),
     /// The command asks for what recording cannot serve.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -40,13 +44,19 @@ pub enum WrapperError {
 const LONGEST: usize = 512 * 1024;
 
 /// Compiles and links. Does not return when the compiler could be started in this process's place.
-pub fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode, WrapperError> {
+pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<ExitCode, WrapperError> {
+    let build = build::take(&mut arguments)?;
     let (compiler, arguments) = match compiler::named_first(language, &arguments)? {
         Some((compiler, rest)) => (compiler, rest.to_vec()),
         None => (compiler::find(language)?, arguments),
     };
     let expanded = response::expand(arguments.iter().cloned());
-    let rewritten = flags::rewrite(compiler.family, &expanded, &runtime_library::parts()?)?;
+    let rewritten = flags::rewrite(
+        compiler.family,
+        build,
+        &expanded,
+        &runtime_library::parts()?,
+    )?;
     // What is passed through keeps its own response files.
     let words = if rewritten == expanded {
         arguments

@@ -1,0 +1,59 @@
+//! What a program is built for.
+
+use std::{env, ffi::OsString};
+
+/// What a program is built for. The two exclude each other: instrumented accesses cost more than a
+/// recording of paths may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Build {
+    /// Every access can be recorded: all strategies but `path`.
+    Exact,
+    /// Only branches and synchronization can: the strategy `path`, at nearly full speed.
+    Path,
+}
+
+/// The environment variable that chooses when the command line doesn't.
+pub const VARIABLE: &str = "UNSNARL_BUILD";
+/// The option that chooses; it stands before all others.
+pub const OPTION: &str = "--path";
+
+/// A value of [`VARIABLE`] that is none.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{VARIABLE} is `{0}`\n  next: set it to `path` or `exact`, or unset it")]
+pub struct BuildError(pub String);
+
+/// What the command line asks for, taken out of it, or else the environment.
+pub fn take(arguments: &mut Vec<OsString>) -> Result<Build, BuildError> {
+    if arguments.first().is_some_and(|first| first == OPTION) {
+        arguments.remove(0);
+        return Ok(Build::Path);
+    }
+    named(&env::var_os(VARIABLE).unwrap_or_default().to_string_lossy())
+}
+
+fn named(value: &str) -> Result<Build, BuildError> {
+    match value {
+        "" | "exact" => Ok(Build::Exact),
+        "path" => Ok(Build::Path),
+        other => Err(BuildError(other.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_option_comes_first() {
+        let mut arguments: Vec<OsString> = ["--path", "-c", "x.c"].map(OsString::from).to_vec();
+        assert_eq!(take(&mut arguments), Ok(Build::Path));
+        assert_eq!(arguments, ["-c", "x.c"]);
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(named("path"), Ok(Build::Path));
+        assert_eq!(named(""), Ok(Build::Exact));
+        assert_eq!(named("paths"), Err(BuildError("paths".into())));
+    }
+}

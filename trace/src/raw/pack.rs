@@ -1,0 +1,173 @@
+//! Packs sequences of words that repeat themselves, as paths through loops do, byte for byte the same
+//! in the runtime and in run files.
+//!
+//! A *unit* is the packed form of up to [`MOST_WORDS`] words: their number, then alternately a number
+//! of literal words with these words, and the length and distance of a repetition. Numbers are in
+//! groups of seven bits, literals as differences from the literal before.
+
+/// Most words of a unit.
+pub const MOST_WORDS: usize = u16::MAX as usize;
+/// Where the last occurrence of two words is looked up, by their hash.
+pub type Table = [u16; 1 << TABLE_BITS];
+
+const TABLE_BITS: u32 = 11;
+/// A repetition costs up to six bytes; shorter ones are not worth it.
+const SHORTEST: usize = 3;
+
+/// Packs at most [`MOST_WORDS`] words; more are not looked at.
+pub fn pack(words: &[u32], table: &mut Table, mut out: impl FnMut(u8)) {
+    let words = words.get(..MOST_WORDS).unwrap_or(words);
+    table.fill(u16::MAX);
+    number(words.len() as u64, &mut out);
+    let (mut at, mut literal, mut before) = (0, 0, 0);
+    while at < words.len() {
+        let (length, distance) = repetition(words, at, table);
+        if length < SHORTEST {
+            at += 1;
+            continue;
+        }
+        literals(words.get(literal..at).unwrap_or(&[]), &mut before, &mut out);
+        number(length as u64, &mut out);
+        number(distance as u64, &mut out);
+        at += length;
+        literal = at;
+    }
+    if literal < words.len() {
+        literals(words.get(literal..).unwrap_or(&[]), &mut before, &mut out);
+    }
+}
+
+/// The longest repetition that the table knows at a place, and the place's entry into the table.
+fn repetition(words: &[u32], at: usize, table: &mut Table) -> (usize, usize) {
+    let (Some(&a), Some(&b)) = (words.get(at), words.get(at + 1)) else {
+        return (0, 0);
+    };
+    let pair = u64::from(a) << 32 | u64::from(b);
+    let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - TABLE_BITS);
+    let Some(entry) = table.get_mut(hash as usize) else {
+        return (0, 0);
+    };
+    let earlier = usize::from(core::mem::replace(entry, at as u16));
+    if earlier >= at {
+        return (0, 0);
+    }
+    let (Some(now), Some(then)) = (words.get(at..), words.get(earlier..)) else {
+        return (0, 0);
+    };
+    let length = now.iter().zip(then).take_while(|(a, b)| a == b).count();
+    (length, at - earlier)
+}
+
+fn literals(words: &[u32], before: &mut u32, out: &mut impl FnMut(u8)) {
+    number(words.len() as u64, out);
+    for word in words {
+        let difference = word.wrapping_sub(*before).cast_signed();
+        let folded = (difference << 1) ^ (difference >> 31);
+        number(u64::from(folded.cast_unsigned()), out);
+        *before = *word;
+    }
+}
+
+fn number(mut number: u64, out: &mut impl FnMut(u8)) {
+    while number >= 0x80 {
+        out(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out(number as u8);
+}
+
+/// The next unit of `bytes`: its words are handed to `word`. `None` when there is no whole unit.
+#[cfg(feature = "file")]
+pub fn unpack(bytes: &mut &[u8], words: &mut Vec<u32>) -> Option<()> {
+    let first = words.len();
+    let count = usize::try_from(read(bytes)?)
+        .ok()
+        .filter(|count| *count <= MOST_WORDS)?;
+    let mut before = 0u32;
+    while words.len() - first < count {
+        let left = count - (words.len() - first);
+        let literals = usize::try_from(read(bytes)?).ok().filter(|n| *n <= left)?;
+        for _ in 0..literals {
+            let folded = u32::try_from(read(bytes)?).ok()?;
+            let difference = (folded >> 1) ^ (folded & 1).wrapping_neg();
+            before = before.wrapping_add(difference);
+            words.push(before);
+        }
+        if literals == left {
+            break;
+        }
+        let length = usize::try_from(read(bytes)?)
+            .ok()
+            .filter(|n| *n <= left - literals)?;
+        let distance = usize::try_from(read(bytes)?).ok()?;
+        let start = words
+            .len()
+            .checked_sub(distance)
+            .filter(|start| *start >= first && distance > 0)?;
+        for i in start..start + length {
+            words.push(*words.get(i)?);
+        }
+    }
+    Some(())
+}
+
+#[cfg(feature = "file")]
+fn read(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(all(test, feature = "file"))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packed(words: &[u32]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        pack(words, &mut [0; 1 << TABLE_BITS], |byte| bytes.push(byte));
+        bytes
+    }
+
+    #[test]
+    fn a_loop_takes_a_few_bytes() {
+        let words: Vec<u32> = [7, 9, 8, 9].into_iter().cycle().take(16_000).collect();
+        let bytes = packed(&words);
+        assert!(bytes.len() < 24, "{} bytes", bytes.len());
+    }
+
+    #[test]
+    fn broken_bytes_are_no_unit() {
+        for bytes in [&[][..], &[5], &[3, 0, 3, 1], &[3, 1, 2, 2, 2], &[0xff; 12]] {
+            assert_eq!(unpack(&mut &*bytes, &mut Vec::new()), None, "{bytes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_unpacked(
+            parts in prop::collection::vec((prop::collection::vec(any::<u32>(), 1..5), 1..40usize), 0..30)
+        ) {
+            let words: Vec<u32> =
+                parts.iter().flat_map(|(part, times)| part.repeat(*times)).collect();
+            let bytes = [packed(&words), vec![42]].concat();
+            let (mut rest, mut found) = (&*bytes, Vec::new());
+            prop_assert!(unpack(&mut rest, &mut found).is_some());
+            prop_assert_eq!((rest, found), (&[42u8][..], words));
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut words = Vec::new();
+            unpack(&mut &*bytes, &mut words);
+            prop_assert!(words.len() <= 2 * MOST_WORDS);
+        }
+    }
+}
