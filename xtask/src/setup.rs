@@ -60,7 +60,7 @@ enum How {
     Wheels,
 }
 
-const NEEDS: [Need; 11] = [
+const NEEDS: [Need; 12] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -81,6 +81,13 @@ const NEEDS: [Need; 11] = [
         scope: Scope::Tests,
         how: How::Apt(&["make"]),
         is_there: || succeeds(command("make", &["--version"])),
+    },
+    Need {
+        what: "gdb with Python",
+        why: "debugs recorded runs",
+        scope: Scope::Tests,
+        how: How::Apt(&["gdb"]),
+        is_there: || succeeds(command("gdb", &["-nx", "-batch", "-ex", "python 6 * 7"])),
     },
     Need {
         what: "autoconf",

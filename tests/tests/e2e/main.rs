@@ -3,6 +3,7 @@
 mod bad_input;
 mod branches;
 mod build_systems;
+mod debugger;
 mod determinism;
 mod editor;
 mod exactness;
