@@ -120,7 +120,7 @@ pub const LINK_PATH: [Flag; 1] = [Flag {
 /// Added where an executable is linked, behind the runtime itself and the list of what it exports.
 pub const LINK: [Flag; 1] = [Flag {
     family: None,
-    words: &["-lpthread", "-ldl"],
+    words: &["-lpthread", "-ldl", "-lc"],
     reason: "the runtime calls the real functions; with a C library older than 2.34 they are in these libraries",
 }];
 
