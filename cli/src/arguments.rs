@@ -116,6 +116,9 @@ pub struct Record {
     /// For each way to fail, also make the run with the fewest preemptions that fails so
     #[arg(long)]
     pub minimize: bool,
+    /// Let every run choose at every step, also where no run has seen threads meet
+    #[arg(long)]
+    pub no_filter: bool,
     /// Print which places that share data met in which order, over all runs
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub coverage: Option<CoverageFormat>,

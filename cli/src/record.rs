@@ -109,6 +109,7 @@ fn recording(arguments: Record) -> Result<Recording> {
         goal,
         keep_passing: arguments.keep_passing,
         minimize: arguments.minimize,
+        filter: !arguments.no_filter,
         out: arguments.out,
     })
 }

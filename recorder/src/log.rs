@@ -14,7 +14,7 @@ use std::{
 use unsnarl_trace::Chances;
 use unsnarl_trace::raw::{
     Detail, Directive, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode,
-    RawStrategy, Record, Thread, VERSION,
+    RawStrategy, Record, Thread, VERSION, quiet_slot,
 };
 
 /// What the runtime is told before the program starts.
@@ -36,6 +36,8 @@ pub struct Config {
     pub prefix: Vec<u16>,
     /// Choices given by where their thread stands, sorted; the strategy makes the others.
     pub plan: Vec<Directive>,
+    /// Places where threads are not chosen: program counters, counted from where the program is loaded.
+    pub quiet: Vec<u32>,
     /// The choices other than threads that the run has.
     pub chances: Chances,
     /// Note what is known about each choice.
@@ -61,6 +63,7 @@ impl Default for Config {
             switch_one_in: 1,
             prefix: Vec::new(),
             plan: Vec::new(),
+            quiet: Vec::new(),
             chances: Chances::default(),
             details: false,
             follow: Vec::new(),
@@ -110,6 +113,7 @@ struct Layout {
     replay: u64,
     follow: u64,
     plan: u64,
+    quiet: u64,
     decisions: u64,
     details: u64,
     records: u64,
@@ -124,7 +128,8 @@ impl Layout {
         let replay = threads + page((MAX_THREADS * size_of::<Thread>()) as u64);
         let follow = replay + page(2 * config.prefix.len() as u64);
         let plan = follow + page(config.follow.len() as u64);
-        let decisions = plan + page((config.plan.len() * size_of::<Directive>()) as u64);
+        let quiet = plan + page((config.plan.len() * size_of::<Directive>()) as u64);
+        let decisions = quiet + page(4 * quiet_len(config));
         let details = decisions + page(2 * decisions_cap(config));
         let records = details + page(details_cap(config) * size_of::<Detail>() as u64);
         let end = records
@@ -140,6 +145,7 @@ impl Layout {
             replay,
             follow,
             plan,
+            quiet,
             decisions,
             details,
             records,
@@ -163,6 +169,25 @@ fn details_cap(config: &Config) -> u64 {
     } else {
         0
     }
+}
+
+/// Length of the table of places that are passed over: half of it stays empty.
+fn quiet_len(config: &Config) -> u64 {
+    2 * config.quiet.len() as u64
+}
+
+/// The table as it lies in memory.
+fn quiet_table(config: &Config) -> Vec<u8> {
+    let len = quiet_len(config);
+    let mut table = vec![0u32; len as usize];
+    for &place in config.quiet.iter().filter(|place| **place != 0) {
+        let mut slots = (0..len).map(|next| (quiet_slot(place, len) + next) % len);
+        let free = slots.find(|slot| table.get(*slot as usize) == Some(&0));
+        if let Some(slot) = free.and_then(|slot| table.get_mut(slot as usize)) {
+            *slot = place;
+        }
+    }
+    table.into_iter().flat_map(u32::to_ne_bytes).collect()
 }
 
 /// A directive as it lies in memory.
@@ -240,6 +265,8 @@ impl Log {
             (offset_of!(Header, replay_len), config.prefix.len() as u64),
             (offset_of!(Header, plan_at), layout.plan),
             (offset_of!(Header, plan_len), config.plan.len() as u64),
+            (offset_of!(Header, quiet_at), layout.quiet),
+            (offset_of!(Header, quiet_len), quiet_len(config)),
             (offset_of!(Header, decisions_at), layout.decisions),
             (offset_of!(Header, decisions_cap), decisions_cap(config)),
             (offset_of!(Header, details_at), layout.details),
@@ -257,6 +284,8 @@ impl Log {
         self.put(layout.follow as usize, &config.follow);
         let plan: Vec<u8> = config.plan.iter().flat_map(bytes_of).collect();
         self.put(layout.plan as usize, &plan);
+        let quiet = quiet_table(config);
+        self.put(layout.quiet as usize, &quiet);
         words
             .iter()
             .for_each(|(at, word)| self.put(*at, &word.to_ne_bytes()));

@@ -77,6 +77,8 @@ mod plan;
 #[cfg(feature = "interpose")]
 mod process;
 #[cfg(feature = "interpose")]
+mod quiet;
+#[cfg(feature = "interpose")]
 mod real;
 #[cfg(feature = "interpose")]
 mod rwlock;

@@ -63,6 +63,13 @@ static EXTENTS: Extents = Extents {
     cpp: [const { Extent::empty() }; 2],
 };
 
+/// A program counter counted from where the program lies; `None` in libraries.
+#[inline(always)]
+pub fn place_in_program(pc: u64) -> Option<u32> {
+    let inside = EXTENTS.program.holds(pc as usize);
+    inside.then(|| (pc as usize - EXTENTS.program.start.get()) as u32)
+}
+
 /// Whether `pc` is in the C library, the loader or the unwinder.
 #[inline(always)]
 pub fn is_system(pc: u64) -> bool {

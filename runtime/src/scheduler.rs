@@ -7,6 +7,7 @@ use crate::{
     next::Next,
     objects,
     plan::next_planned,
+    quiet::is_quiet,
     state::{SHARED, Thread, Wait, header, live_threads, thread},
 };
 use core::sync::atomic::{
@@ -111,9 +112,14 @@ fn pass(this: &Thread, next: Next, yields: bool) {
 }
 
 fn choose_and_switch(this: &Thread, yields: bool) {
+    let yields = yields || has_run_too_long();
+    if !yields && is_quiet(this.next.get()) && !choices::follows() {
+        // Noted like every choice, so that the schedule means the same without the list.
+        let stays = this.number.get();
+        return choices::note(stays, ChoiceKind::Thread, yields, enabled_threads);
+    }
     SHARED.steps.set(SHARED.steps.get() + 1);
     header().steps.store(SHARED.steps.get(), Relaxed);
-    let yields = yields || has_run_too_long();
     let Some(next) = next_thread(this, yields) else {
         return;
     };

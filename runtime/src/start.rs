@@ -1,7 +1,7 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    branches, choices, failure, memory, modules, objects, path,
+    branches, choices, failure, memory, modules, objects, path, quiet,
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, set_this_thread, thread},
@@ -149,6 +149,7 @@ fn set_up_log(header: &raw::Header) {
         .plan
         .set((base + header.plan_at as usize) as *const raw::Directive);
     SHARED.plan_len.set(header.plan_len);
+    quiet::set_up(header);
     SHARED.clock.set(header.start_time);
     SHARED.spin_limit.set(header.spin_limit);
     SHARED.max_steps.set(header.max_steps);

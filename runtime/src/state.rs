@@ -139,6 +139,9 @@ pub struct Shared {
     pub chances: Cell<u32>,
     pub plan: Cell<*const raw::Directive>,
     pub plan_len: Cell<u64>,
+    /// The table of places that are passed over.
+    pub quiet: Cell<*const u32>,
+    pub quiet_len: Cell<u64>,
     pub strategy: Cell<raw::RawStrategy>,
     pub threads: Cell<*const Thread>,
     pub thread_count: AtomicU32,
@@ -185,6 +188,8 @@ pub static SHARED: Shared = Shared {
     chances: Cell::new(0),
     plan: Cell::new(core::ptr::null()),
     plan_len: Cell::new(0),
+    quiet: Cell::new(core::ptr::null()),
+    quiet_len: Cell::new(0),
     strategy: Cell::new(raw::RawStrategy::Sequential),
     threads: Cell::new(core::ptr::null()),
     thread_count: AtomicU32::new(0),

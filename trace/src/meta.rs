@@ -270,6 +270,10 @@ pub struct RunMeta {
     pub paths: Vec<PathRow>,
     /// Locations that were used as locks.
     pub locks: Vec<LocationId>,
+    /// Places in the program where threads were not chosen, because no run before had seen them meet
+    /// another thread's; 0 when none was passed over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub quiet_places: u32,
     /// Hash of the order of conflicting events: runs with equal ones differ only in the order of steps
     /// that have nothing to do with each other. Empty when not known.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -286,6 +290,10 @@ pub struct RunMeta {
     pub sources: Vec<SourceRow>,
     /// What a reader should know: gaps, inexact parts, things that could not be recorded.
     pub problems: Vec<String>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl RunMeta {

@@ -171,6 +171,10 @@ pub struct Header {
     pub plan_at: u64,
     /// Number of them.
     pub plan_len: u64,
+    /// Byte offset of the table of places that are passed over ([`quiet_slot`]).
+    pub quiet_at: u64,
+    /// Its length in `u32`s; 0 when nothing is passed over.
+    pub quiet_len: u64,
     /// Byte offset of the choices made.
     pub decisions_at: u64,
     /// Room for that many choices.
@@ -272,6 +276,13 @@ impl ChoiceKind {
             .get(usize::from(n))
             .copied()
     }
+}
+
+/// Where the search for a place begins in the table of places that are passed over: program counters,
+/// counted from where the program was loaded, each in the first free slot from here on. The slots that
+/// are left hold 0; `len` is not 0.
+pub fn quiet_slot(place: u32, len: u64) -> u64 {
+    (u64::from(place).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % len
 }
 
 /// What is known about one choice, when [`Header::note_details`] asks for it.

@@ -5,6 +5,7 @@ mod conflicts;
 pub mod coverage;
 mod details;
 pub mod exhaustive;
+mod filter;
 mod goal;
 pub mod minimize;
 pub mod order;
@@ -18,6 +19,7 @@ use crate::{
 use classes::Classes;
 use coverage::Coverage;
 use exhaustive::Progress;
+use filter::Filter;
 use minimize::Way;
 use order::order_hash;
 use rustc_hash::FxHashMap;
@@ -32,7 +34,7 @@ use std::{
     time::Duration,
 };
 use strategy::{Attempt, Planner, Strategy};
-use unsnarl_trace::{Chances, Outcome, Run, RunFolder, StoreError};
+use unsnarl_trace::{Chances, Outcome, Run, RunFolder, StoreError, raw::RawStrategy};
 
 pub use details::Details;
 pub use goal::{Ended, Goal, USUAL_CAP};
@@ -69,6 +71,8 @@ pub struct Recording {
     pub goal: Goal,
     /// Passing runs that are kept at most. Those that are not kept count all the same.
     pub keep_passing: u64,
+    /// Let some of the runs pass over accesses that have never met another thread's.
+    pub filter: bool,
     /// For each way to fail, make the run with the fewest preemptions that fails so.
     pub minimize: bool,
     /// Folder for the runs.
@@ -249,6 +253,7 @@ struct Campaign<'a> {
     recording: &'a Recording,
     folder: RunFolder,
     classes: Classes,
+    filter: Filter,
     /// The simplest failing run of each way to fail.
     simplest: FxHashMap<Way, (PathBuf, Run)>,
     summary: Summary,
@@ -260,6 +265,7 @@ impl<'a> Campaign<'a> {
             recording,
             folder: RunFolder::new(&recording.out),
             classes: Classes::default(),
+            filter: Filter::default(),
             simplest: FxHashMap::default(),
             summary: Summary {
                 tally: Tally::default(),
@@ -288,7 +294,8 @@ impl<'a> Campaign<'a> {
             let Some(attempt) = planner.next_attempt() else {
                 return Ok(Ended::Exhausted);
             };
-            let executed = match execute(&recording.job, program, &attempt, stop) {
+            let attempt = self.filtered(attempt);
+            let executed = match execute_with_log(&recording.job, program, &attempt, stop) {
                 // A stray write of this schedule says nothing about the next one.
                 Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
                     self.summary.tally.count(Outcome::CutShort);
@@ -298,6 +305,11 @@ impl<'a> Campaign<'a> {
                 }
                 other => other?,
             };
+            let (executed, log) = executed;
+            if recording.filter {
+                let quiet = !attempt.quiet.is_empty();
+                self.filter.add(&RawLog::new(log.bytes())?, quiet);
+            }
             if executed.finished.stopped || stop.load(Ordering::Relaxed) {
                 return Ok(Ended::Stopped);
             }
@@ -305,12 +317,16 @@ impl<'a> Campaign<'a> {
                 refuse_empty(&executed.run, &executed.finished)?;
             }
             let repeats = planner.repeats();
-            planner.observe(&executed)?;
+            // Runs that pass places over say nothing about the length of the others.
+            if attempt.quiet.is_empty() {
+                planner.observe(&executed)?;
+            }
             if repeats {
                 continue;
             }
             let mut run = executed.run;
             run.meta.order = order_hash(&run);
+            run.meta.quiet_places = attempt.quiet.len() as u32;
             self.summary.coverage.add(&run);
             let file = self.keep(&run)?;
             watcher(&Observed {
@@ -322,6 +338,24 @@ impl<'a> Campaign<'a> {
             {
                 self.note_simplest(file, run);
             }
+        }
+    }
+
+    /// The attempt, with the places that it passes over if it is its turn to.
+    fn filtered(&self, attempt: Attempt) -> Attempt {
+        let draws = matches!(attempt.strategy, RawStrategy::Random | RawStrategy::Pct);
+        let quiet = match self.recording.filter && draws && attempt.prefix.is_empty() {
+            true => self.filter.next(),
+            false => Vec::new(),
+        };
+        let steps = self
+            .filter
+            .steps()
+            .filter(|_| !quiet.is_empty() && attempt.depth > 0);
+        Attempt {
+            expected_steps: steps.unwrap_or(attempt.expected_steps),
+            quiet,
+            ..attempt
         }
     }
 
@@ -437,6 +471,7 @@ pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
         switch_one_in: attempt.switch_one_in,
         prefix: attempt.prefix.clone(),
         plan: attempt.plan.clone(),
+        quiet: attempt.quiet.clone(),
         chances: attempt.chances,
         details: attempt.details,
         follow: attempt.follow.clone(),

@@ -105,6 +105,8 @@ pub struct Attempt {
     pub prefix: Vec<u16>,
     /// Choices given by where their thread stands, sorted; the strategy makes the others.
     pub plan: Vec<Directive>,
+    /// Places where threads are not chosen ([`unsnarl_trace::raw::quiet_slot`]).
+    pub quiet: Vec<u32>,
     /// The choices other than threads that the run has.
     pub chances: Chances,
     /// Ask for what is known about each choice.
@@ -128,6 +130,7 @@ impl Default for Attempt {
             switch_one_in: 1,
             prefix: Vec::new(),
             plan: Vec::new(),
+            quiet: Vec::new(),
             chances: Chances::default(),
             details: false,
             follow: Vec::new(),

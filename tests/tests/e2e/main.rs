@@ -7,6 +7,7 @@ mod debugger;
 mod determinism;
 mod editor;
 mod exactness;
+mod filter;
 mod minimize;
 mod pages;
 mod primitives;
