@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
-use unsnarl_e2e::{Compiler, Workspace, compile, project};
+use unsnarl_e2e::{Compiler, Workspace, program::compile, project};
 use unsnarl_trace::{Run, read_run};
 
 const RUNS: &str = "200";
