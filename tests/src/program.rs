@@ -53,6 +53,8 @@ pub struct Program {
     pub source: PathBuf,
     /// What its explanation has to be.
     pub expectation: Expectation,
+    /// Options that `record` needs for it: the words behind `// record with: `.
+    options: Vec<String>,
 }
 
 impl Program {
@@ -71,6 +73,7 @@ impl Program {
             name: name.to_owned(),
             source,
             expectation,
+            options: options(&text),
         })
     }
 
@@ -85,6 +88,11 @@ impl Program {
         }
         names.sort();
         Ok(names)
+    }
+
+    /// Options that `record` needs for it.
+    pub fn recording(&self) -> Vec<&str> {
+        self.options.iter().map(String::as_str).collect()
     }
 
     /// Written in C++.
@@ -105,6 +113,16 @@ impl Program {
         compile(workspace, Path::new(name), &self.name, compiler)?;
         Ok(format!("./{}", self.name))
     }
+}
+
+/// The words behind `// record with: `.
+fn options(source: &str) -> Vec<String> {
+    let lines = source.lines();
+    let lines = lines.filter_map(|line| line.strip_prefix("// record with: "));
+    lines
+        .flat_map(str::split_whitespace)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Compiles a source file for recording.

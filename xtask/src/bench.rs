@@ -15,6 +15,8 @@ pub enum Section {
     Trace,
     /// Per program: runs to the first failure, runs per second, replays, rank of the explanation
     Programs,
+    /// Hits per 1,000 runs and strategy for every program, rates, sizes, replays; then the overhead
+    Recorder,
     /// Recording beside the plain program and beside gcc's own thread sanitizer
     Overhead,
     /// Millions of accesses: what programs note of them beside what their run files say
@@ -38,6 +40,7 @@ fn measure(section: Section) -> Result<()> {
     let mut command = match section {
         Section::Trace => example("bench_trace"),
         Section::Programs => end_to_end("programs"),
+        Section::Recorder => end_to_end("recorder"),
         Section::Overhead => end_to_end("overhead"),
         Section::Exactness => end_to_end("exactness"),
         Section::Latency => end_to_end("latency"),

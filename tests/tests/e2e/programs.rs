@@ -38,13 +38,18 @@ macro_rules! programs {
 
 programs! {
     is_explained {
-        bank_account binlog_header bounded_queue c11_atomics chunk_buffer
-        circular_list cpp_cache cpp_listeners idle_workers lock_order log_buffer
-        lost_counter lost_wakeup message_pane proc_info proc_sweep property_cache
+        bank_account binlog_header block_pool bounded_queue c11_atomics chunk_buffer
+        circular_list connection_slots cpp_cache cpp_listeners cpp_weak_session epoch_config
+        idle_workers lock_order log_buffer lost_counter lost_stop lost_wakeup message_pane
+        one_barrier optimistic_retry price_table proc_info proc_sweep property_cache
         publication queue_pointer resume_file running_average string_buffer string_table
-        table_and_log text_frame use_before_init wrong_access_order
+        table_and_log text_frame timer_teardown unlocked_signal use_before_init
+        window_geometry wrong_access_order
     }
-    is_not_blamed { correct_atomics correct_bank correct_cpp correct_queue }
+    is_not_blamed {
+        correct_atomics correct_bank correct_cpp correct_list correct_once correct_phases
+        correct_queue correct_seqlock correct_upgrade
+    }
     is_called_sequential { sequential_sum sequential_threads }
 }
 
@@ -52,7 +57,14 @@ programs! {
 fn is_explained(name: &str, compiler: Compiler) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler)?;
     let recorded = workspace
-        .record(&["-n", RUNS, "--until-failing", "3"], &command)?
+        .record(
+            &[
+                &["-n", RUNS, "--until-failing", "3"],
+                &program.recording()[..],
+            ]
+            .concat(),
+            &command,
+        )?
         .exits(1)?;
     let passed = workspace.runs_that("passed")?.len();
     ensure!(
@@ -81,9 +93,12 @@ fn is_explained(name: &str, compiler: Compiler) -> Result<()> {
 
 /// Never fails, and nothing is explained.
 fn is_not_blamed(name: &str, compiler: Compiler) -> Result<()> {
-    let (workspace, _, command) = compiled(name, compiler)?;
+    let (workspace, program, command) = compiled(name, compiler)?;
     workspace
-        .record(&["-n", CORRECT_RUNS], &command)?
+        .record(
+            &[&["-n", CORRECT_RUNS], &program.recording()[..]].concat(),
+            &command,
+        )?
         .exits(0)?;
     let (finished, explanations) = workspace.explain()?;
     let finished = finished.exits(0)?;

@@ -4,11 +4,13 @@
 //! ```text
 //! bench programs [NAME...]   how soon each bug is found, replayed and explained
 //! bench overhead             recording beside the compiler's own thread sanitizer
+//! bench recorder [NAME...]   hits per 1,000 runs and strategy, rates, sizes, replays; then overhead
 //! bench exactness            what programs note of their own accesses beside what their run files say
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
 mod exactness;
+mod hits;
 mod latency;
 mod overhead;
 mod programs;
@@ -20,11 +22,15 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.split_first() {
         Some((what, names)) if what == "programs" => programs::run(names),
+        Some((what, names)) if what == "recorder" => {
+            hits::run(names)?;
+            overhead::run()
+        }
         Some((what, [])) if what == "overhead" => overhead::run(),
         Some((what, [])) if what == "exactness" => exactness::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `overhead`, `exactness` or `latency`, not `{}`",
+            "expected `programs`, `recorder`, `overhead`, `exactness` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

@@ -1,4 +1,4 @@
-//! What recording costs, beside the thread sanitizer that comes with gcc.
+//! What recording costs, beside the thread sanitizers that come with gcc and clang.
 //!
 //! All variants of a program are built from the same source by the same compiler at -O1 and take turns
 //! in one loop, so that whatever else the machine does hits all of them. The figures are the times of
@@ -14,13 +14,13 @@ use std::{
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
-use unsnarl_e2e::Workspace;
+use unsnarl_e2e::{Compiler, Finished, Workspace};
 use unsnarl_recorder::{
     assemble::{Exit, RawLog},
     launch::{Output, Request, launch},
     log::{Config, Log},
 };
-use unsnarl_trace::raw::{RawMode, RawStrategy};
+use unsnarl_trace::raw::{RawMode, RawStrategy, Record};
 
 /// Programs under `tests/bench`.
 const PROGRAMS: [(&str, &str); 3] = [
@@ -38,13 +38,16 @@ struct Times {
     tsan: Vec<Duration>,
     sequential: Vec<Duration>,
     free: Vec<Duration>,
+    records: u64,
     events: u64,
+    file: u64,
 }
 
 /// Measures the three programs.
 pub fn run() -> Result<()> {
     let mut table = Table::new(&[
         "program",
+        "compiler",
         "native ms",
         "libtsan ms",
         "unsnarl, sequential ms",
@@ -54,18 +57,26 @@ pub fn run() -> Result<()> {
         "free x",
         "events",
         "ns/event, sequential",
+        "bytes/event, log",
+        "bytes/event, run file",
     ]);
     for (name, what) in PROGRAMS {
-        eprintln!("{name} ...");
-        let times = measure(name).with_context(|| name.to_owned())?;
-        table.row(row(&format!("{name}: {what}"), &times));
+        for compiler in [Compiler::Gcc, Compiler::Clang] {
+            let Some(command) = compiler.command(false) else {
+                eprintln!("{name}: {compiler:?} is missing, so it is left out");
+                continue;
+            };
+            eprintln!("{name}, {command} ...");
+            let times = measure(name, command).with_context(|| name.to_owned())?;
+            table.row(row([&format!("{name}: {what}"), command], &times));
+        }
     }
     println!("{table}");
-    println!("gcc -O1; shortest of {ROUNDS} rounds, the variants taking turns; x: times native.");
+    println!("-O1; shortest of {ROUNDS} rounds, the variants taking turns; x: times native.");
     Ok(())
 }
 
-fn row(name: &str, times: &Times) -> Vec<String> {
+fn row(names: [&str; 2], times: &Times) -> Vec<String> {
     let best = |all: &[Duration]| {
         all.iter()
             .min()
@@ -78,7 +89,7 @@ fn row(name: &str, times: &Times) -> Vec<String> {
         best(&times.sequential),
         best(&times.free),
     ];
-    let mut cells = vec![name.to_owned()];
+    let mut cells = names.map(str::to_owned).to_vec();
     cells.extend(all.map(|time| format!("{time:.1}")));
     cells.extend(
         all.iter()
@@ -87,11 +98,14 @@ fn row(name: &str, times: &Times) -> Vec<String> {
     );
     cells.push(times.events.to_string());
     let recorded = (best(&times.sequential) - native) * 1e6;
-    cells.push(format!("{:.0}", recorded / times.events as f64));
+    let events = times.events as f64;
+    cells.push(format!("{:.0}", recorded / events));
+    let log = times.records * size_of::<Record>() as u64;
+    cells.extend([log, times.file].map(|bytes| format!("{:.1}", bytes as f64 / events)));
     cells
 }
 
-fn measure(name: &str) -> Result<Times> {
+fn measure(name: &str, compiler: &str) -> Result<Times> {
     let workspace = Workspace::new()?;
     let source = unsnarl_e2e::project()
         .join("tests/bench")
@@ -100,29 +114,43 @@ fn measure(name: &str) -> Result<Times> {
     let source = source.to_string_lossy();
     let common = ["-g", "-O1", &source, "-pthread", "-o"];
     workspace
-        .run("gcc", &[&common[..], &["native"]].concat())?
+        .run(compiler, &[&common[..], &["native"]].concat())?
         .exits(0)?;
     workspace
         .run(
-            "gcc",
+            compiler,
             &[&["-fsanitize=thread"], &common[..], &["tsan"]].concat(),
         )?
         .exits(0)?;
-    workspace
-        .unsnarl(&[&["cc"], &common[..], &["recorded"]].concat())?
-        .exits(0)?;
+    let mut wrapper = workspace.unsnarl_command(&[&["cc"], &common[..], &["recorded"]].concat())?;
+    wrapper.env("UNSNARL_CC", compiler);
+    Finished::of(wrapper)?.exits(0)?;
 
     let mut times = Times::default();
     let recorded = workspace.path().join("recorded");
     for _ in 0..ROUNDS {
         times.native.push(plain(&workspace.path().join("native"))?);
         times.tsan.push(plain(&workspace.path().join("tsan"))?);
-        let (time, events) = under(&recorded, RawMode::Controlled)?;
+        let (time, records) = under(&recorded, RawMode::Controlled)?;
         times.sequential.push(time);
-        times.events = events;
+        times.records = records;
         times.free.push(under(&recorded, RawMode::Free)?.0);
     }
+    (times.events, times.file) = stored(&workspace)?;
     Ok(times)
+}
+
+/// Events and bytes of the run file of one recorded run.
+fn stored(workspace: &Workspace) -> Result<(u64, u64)> {
+    let words = ["record", "-n", "1", "--strategy", "sequential"];
+    workspace
+        .unsnarl(&[&words[..], &["--", "./recorded"]].concat())?
+        .exits(0)?;
+    let runs = workspace.runs()?;
+    let name = runs.first().context("no run was kept")?;
+    let path = workspace.path().join(workspace.run_path(name));
+    let events = unsnarl_trace::read_run(&path)?.events.len() as u64;
+    Ok((events, std::fs::metadata(&path)?.len()))
 }
 
 fn plain(program: &Path) -> Result<Duration> {
@@ -136,7 +164,7 @@ fn plain(program: &Path) -> Result<Duration> {
     Ok(time)
 }
 
-/// One recorded run: its time and its events.
+/// One recorded run: its time and the records in its log.
 fn under(program: &Path, mode: RawMode) -> Result<(Duration, u64)> {
     let config = Config {
         mode,

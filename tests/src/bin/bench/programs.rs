@@ -49,21 +49,27 @@ fn measure(program: &Program) -> Result<Vec<String>> {
     let command = program.compile(&workspace, Compiler::Gcc)?;
     Ok(vec![
         format!("`{}`", program.name),
-        runs_to_failure(&workspace, &command, "random")?,
-        runs_to_failure(&workspace, &command, "pct")?,
-        rate(&workspace, &command, "random")?,
-        rate(&workspace, &command, "pct")?,
-        replay(&workspace, &command)?,
+        runs_to_failure(&workspace, program, &command, "random")?,
+        runs_to_failure(&workspace, program, &command, "pct")?,
+        rate(&workspace, program, &command, "random")?,
+        rate(&workspace, program, &command, "pct")?,
+        replay(&workspace, program, &command)?,
         rank(&workspace, program)?,
     ])
 }
 
 /// Median and maximum over the campaigns; those that found nothing count as more than all others.
-fn runs_to_failure(workspace: &Workspace, command: &str, strategy: &str) -> Result<String> {
+fn runs_to_failure(
+    workspace: &Workspace,
+    program: &Program,
+    command: &str,
+    strategy: &str,
+) -> Result<String> {
     let mut needed = Vec::new();
     for campaign in 1..=SEEDS {
         needed.push(first_failure(
             workspace,
+            program,
             command,
             strategy,
             campaign * APART,
@@ -86,7 +92,13 @@ fn runs_to_failure(workspace: &Workspace, command: &str, strategy: &str) -> Resu
 
 /// The number of the first failing run of a campaign, from 1. The n-th run has the n-th seed, which
 /// stands in the name of its file.
-fn first_failure(workspace: &Workspace, command: &str, strategy: &str, seed: u64) -> Result<u64> {
+fn first_failure(
+    workspace: &Workspace,
+    program: &Program,
+    command: &str,
+    strategy: &str,
+    seed: u64,
+) -> Result<u64> {
     let (cap, first) = (CAP.to_string(), seed.to_string());
     let out = format!("{strategy}-{seed}");
     let words = [
@@ -103,9 +115,8 @@ fn first_failure(workspace: &Workspace, command: &str, strategy: &str, seed: u64
         "0",
         "--out",
         &out,
-        "--",
-        command,
     ];
+    let words = [&words[..], &program.recording(), &["--", command]].concat();
     let finished = workspace.unsnarl(&words)?;
     ensure!(matches!(finished.status, Some(0 | 1)), "{finished}");
     let failing = workspace
@@ -120,7 +131,7 @@ fn seed_of(name: &str) -> Option<u64> {
     name.rsplit('-').nth(1)?.parse().ok()
 }
 
-fn rate(workspace: &Workspace, command: &str, strategy: &str) -> Result<String> {
+fn rate(workspace: &Workspace, program: &Program, command: &str, strategy: &str) -> Result<String> {
     let runs = RATE_RUNS.to_string();
     let out = format!("rate-{strategy}");
     let words = [
@@ -135,9 +146,8 @@ fn rate(workspace: &Workspace, command: &str, strategy: &str) -> Result<String> 
         "0",
         "--out",
         &out,
-        "--",
-        command,
     ];
+    let words = [&words[..], &program.recording(), &["--", command]].concat();
     let begin = Instant::now();
     workspace.unsnarl(&words)?;
     Ok(format!(
@@ -147,7 +157,7 @@ fn rate(workspace: &Workspace, command: &str, strategy: &str) -> Result<String> 
 }
 
 /// Whether 100 replays of the first failing run all repeat it.
-fn replay(workspace: &Workspace, command: &str) -> Result<String> {
+fn replay(workspace: &Workspace, program: &Program, command: &str) -> Result<String> {
     let words = [
         "record",
         "-n",
@@ -156,9 +166,8 @@ fn replay(workspace: &Workspace, command: &str) -> Result<String> {
         "3",
         "--seed",
         "1",
-        "--",
-        command,
     ];
+    let words = [&words[..], &program.recording(), &["--", command]].concat();
     workspace.unsnarl(&words)?.exits(1)?;
     let runs = workspace.runs()?;
     let failing = runs
