@@ -14,4 +14,5 @@ mod primitives;
 mod programs;
 mod proposals;
 mod real_programs;
+mod replays;
 mod unusual;
