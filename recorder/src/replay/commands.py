@@ -171,7 +171,7 @@ class Session:
         self.name_threads()
         self.check()
         print(self.text(self.position()))
-        print(gdb.execute("frame", to_string=True), end="")
+        print(gdb.execute("with print address off -- frame", to_string=True), end="")
 
     def name_threads(self):
         about = self.about["thread"]

@@ -4,6 +4,7 @@ mod bad_input;
 mod branches;
 mod build_systems;
 mod debugger;
+mod debugging_page;
 mod determinism;
 mod editor;
 mod exactness;

@@ -1,0 +1,82 @@
+//! The session in `docs/debugging.md` is what gdb says.
+
+use anyhow::{Context, Result, ensure};
+use std::{fs, ops::Range, path::PathBuf};
+use unsnarl_e2e::{Compiler, Program, Workspace, project};
+
+/// Asks the test to write the session into the page instead of comparing it.
+const UPDATE: &str = "UPDATE_EXPECT";
+
+fn page() -> PathBuf {
+    project().join("docs/debugging.md")
+}
+
+/// Where the block of this kind stands in the text.
+fn block(text: &str, kind: &str) -> Result<Range<usize>> {
+    let fence = format!("```{kind}\n");
+    let start = text
+        .find(&fence)
+        .with_context(|| format!("no block {kind}"))?
+        + fence.len();
+    let rest = text.get(start..).unwrap_or_default();
+    let length = rest.find("```").context("the block has no end")?;
+    Ok(start..start + length)
+}
+
+#[test]
+fn the_session_is_true() -> Result<()> {
+    let text = fs::read_to_string(page())?;
+    let (commands, shown) = (block(&text, "gdb")?, block(&text, "text")?);
+    let workspace = Workspace::new()?;
+    let program = Program::open("bank_account")?.compile(&workspace, Compiler::Gcc)?;
+    workspace
+        .record(&["-n", "2000", "--until-failing", "2"], &program)?
+        .exits(1)?;
+    let runs = workspace.runs_that("failed")?;
+    let run = workspace.run_path(runs.first().context("it did not fail")?);
+    workspace.write("session.gdb", text.get(commands).unwrap_or_default())?;
+    let words = [
+        "replay",
+        &run,
+        "--gdb",
+        "--",
+        "-nx",
+        "-batch",
+        "-x",
+        "session.gdb",
+    ];
+    let said = workspace.unsnarl(&words)?.exits(0)?.stdout;
+    let said = what_is_ours(&said);
+    if std::env::var_os(UPDATE).is_some() {
+        let mut text = text;
+        text.replace_range(shown, &said);
+        return Ok(fs::write(page(), text)?);
+    }
+    let shown = text.get(shown).unwrap_or_default();
+    ensure!(
+        shown == said,
+        "{} shows\n{shown}\nbut gdb says\n{said}\n(UPDATE_EXPECT=1 writes it)",
+        page().display()
+    );
+    Ok(())
+}
+
+/// Without the lines in which gdb says where in the C library the program was ended.
+fn what_is_ours(said: &str) -> String {
+    let is_ours = |line: &&str| !line.is_empty() && !line.contains("pthread_kill");
+    let lines = said.lines().filter(is_ours);
+    lines
+        .map(|line| format!("{}\n", without_hash(line)))
+        .collect()
+}
+
+/// The name of the run ends in the hash of its content, which holds the folder.
+fn without_hash(line: &str) -> String {
+    match line.split_once(": assertion") {
+        Some((name, rest)) if name.starts_with("failed-") => {
+            let name = name.rsplit_once('-').map_or(name, |(name, _)| name);
+            format!("{name}-...: assertion{rest}")
+        }
+        _ => line.trim_end().to_owned(),
+    }
+}
