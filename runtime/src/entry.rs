@@ -2,17 +2,24 @@
 //! Rust function as one more argument.
 
 /// Defines `name` as: put the return address into `register` (the argument after the last), go to `target`.
+///
+/// The symbols are weak: a program that defines one of them itself, as its own `malloc` or `strlcpy`,
+/// keeps its own.
 macro_rules! entry {
     ($($name:ident, $register:literal => $target:path;)*) => {$(
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                concat!("mov ", $register, ", qword ptr [rsp]"),
-                "jmp {target}",
-                target = sym $target,
-            )
-        }
+        core::arch::global_asm!(
+            concat!(".pushsection .text.", stringify!($name), ",\"ax\",@progbits"),
+            concat!(".weak ", stringify!($name)),
+            concat!(".type ", stringify!($name), ",@function"),
+            concat!(stringify!($name), ":"),
+            ".cfi_startproc",
+            concat!("mov ", $register, ", qword ptr [rsp]"),
+            "jmp {target}",
+            ".cfi_endproc",
+            concat!(".size ", stringify!($name), ",.-", stringify!($name)),
+            ".popsection",
+            target = sym $target,
+        );
     )*};
 }
 pub(crate) use entry;
@@ -24,21 +31,25 @@ macro_rules! entry_or_library {
         $(
             static $slot: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
 
-            #[unsafe(naked)]
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    "mov r11, qword ptr [rip + {slot}]",
-                    "test r11, r11",
-                    "jz 2f",
-                    "jmp r11",
-                    "2:",
-                    concat!("mov ", $register, ", qword ptr [rsp]"),
-                    "jmp {target}",
-                    slot = sym $slot,
-                    target = sym $target,
-                )
-            }
+            core::arch::global_asm!(
+                concat!(".pushsection .text.", stringify!($name), ",\"ax\",@progbits"),
+                concat!(".weak ", stringify!($name)),
+                concat!(".type ", stringify!($name), ",@function"),
+                concat!(stringify!($name), ":"),
+                ".cfi_startproc",
+                "mov r11, qword ptr [rip + {slot}]",
+                "test r11, r11",
+                "jz 2f",
+                "jmp r11",
+                "2:",
+                concat!("mov ", $register, ", qword ptr [rsp]"),
+                "jmp {target}",
+                ".cfi_endproc",
+                concat!(".size ", stringify!($name), ",.-", stringify!($name)),
+                ".popsection",
+                slot = sym $slot,
+                target = sym $target,
+            );
         )*
 
         /// From now on the library's functions do the work and nothing is recorded.
@@ -73,11 +84,11 @@ macro_rules! passing {
             crate::real::find(&SLOT, NAME, None)
         }
 
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        #[allow(non_snake_case, reason = "the names are those of the library")]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
+        core::arch::global_asm!(
+                concat!(".pushsection .text.", stringify!($name), ",\"ax\",@progbits"),
+                concat!(".weak ", stringify!($name)),
+                concat!(".type ", stringify!($name), ",@function"),
+                concat!(stringify!($name), ":"),
                 "push rdi",
                 "push rsi",
                 "push rdx",
@@ -97,10 +108,62 @@ macro_rules! passing {
                 "pop rsi",
                 "pop rdi",
                 "jmp r11",
+                concat!(".size ", stringify!($name), ",.-", stringify!($name)),
+                ".popsection",
                 note = sym $note,
                 find = sym $finder,
-            )
-        }
+        );
     )*};
 }
 pub(crate) use passing;
+
+/// Defines variadic functions: puts the arguments behind the `fixed` named ones into a `va_list` and
+/// hands `target` the named ones, a pointer to the list, and the return address.
+macro_rules! variadic {
+    ($($name:ident, $fixed:literal, $list:literal, $pc:literal => $target:path;)*) => {$(
+        core::arch::global_asm!(
+            concat!(".pushsection .text.", stringify!($name), ",\"ax\",@progbits"),
+            concat!(".weak ", stringify!($name)),
+            concat!(".type ", stringify!($name), ",@function"),
+            concat!(stringify!($name), ":"),
+            ".cfi_startproc",
+            "push rbp",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset rbp, -16",
+            "mov rbp, rsp",
+            ".cfi_def_cfa_register rbp",
+            // Below the frame pointer: the list (24 bytes, and 8 to keep 16 aligned), the registers.
+            "sub rsp, 208",
+            "mov qword ptr [rsp], rdi",
+            "mov qword ptr [rsp + 8], rsi",
+            "mov qword ptr [rsp + 16], rdx",
+            "mov qword ptr [rsp + 24], rcx",
+            "mov qword ptr [rsp + 32], r8",
+            "mov qword ptr [rsp + 40], r9",
+            "movaps xmmword ptr [rsp + 48], xmm0",
+            "movaps xmmword ptr [rsp + 64], xmm1",
+            "movaps xmmword ptr [rsp + 80], xmm2",
+            "movaps xmmword ptr [rsp + 96], xmm3",
+            "movaps xmmword ptr [rsp + 112], xmm4",
+            "movaps xmmword ptr [rsp + 128], xmm5",
+            "movaps xmmword ptr [rsp + 144], xmm6",
+            "movaps xmmword ptr [rsp + 160], xmm7",
+            concat!("mov dword ptr [rsp + 176], ", $fixed, " * 8"),
+            "mov dword ptr [rsp + 180], 48",
+            "lea rax, [rbp + 16]",
+            "mov qword ptr [rsp + 184], rax",
+            "mov qword ptr [rsp + 192], rsp",
+            concat!("lea ", $list, ", [rsp + 176]"),
+            concat!("mov ", $pc, ", qword ptr [rbp + 8]"),
+            "call {target}",
+            "leave",
+            ".cfi_def_cfa rsp, 8",
+            "ret",
+            ".cfi_endproc",
+            concat!(".size ", stringify!($name), ",.-", stringify!($name)),
+            ".popsection",
+            target = sym $target,
+        );
+    )*};
+}
+pub(crate) use variadic;

@@ -53,6 +53,8 @@ mod failure;
 #[cfg(feature = "interpose")]
 mod follow;
 #[cfg(feature = "interpose")]
+mod format;
+#[cfg(feature = "interpose")]
 mod frames;
 #[cfg(feature = "interpose")]
 mod heap;
@@ -90,6 +92,8 @@ mod semaphore;
 mod start;
 #[cfg(feature = "interpose")]
 mod state;
+#[cfg(feature = "interpose")]
+mod strings;
 #[cfg(feature = "interpose")]
 mod threads;
 #[cfg(feature = "interpose")]

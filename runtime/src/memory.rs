@@ -1,5 +1,5 @@
-//! Memory and string functions of the C library, and clang's `__tsan_mem*`: the bytes that they touch
-//! are accesses of the program.
+//! Functions of the C library that work on memory (`mem*`), and clang's `__tsan_mem*`: the bytes that
+//! they touch are accesses of the program. The functions on strings stand in `strings`.
 //!
 //! They are written with string instructions: a loop here could be compiled into a call of itself.
 
@@ -8,12 +8,17 @@ use crate::{
     entry::{entry, entry_or_library},
     log, modules,
     next::Next,
+    real::real,
     scheduler,
     state::{Thread, controlled, recording_memory},
 };
 use core::{
     arch::asm,
-    ffi::{c_char, c_int},
+    ffi::c_int,
+    sync::atomic::{
+        Ordering::{Relaxed, SeqCst},
+        compiler_fence,
+    },
 };
 
 /// Copies forwards.
@@ -68,7 +73,7 @@ pub unsafe fn fill(to: *mut u8, byte: c_int, bytes: usize) {
 /// # Safety
 /// As `strlen`.
 #[inline(always)]
-unsafe fn length(text: *const u8) -> usize {
+pub unsafe fn length(text: *const u8) -> usize {
     let rest: usize;
     // SAFETY: the caller's: the scan stops at the NUL.
     unsafe {
@@ -83,7 +88,7 @@ unsafe fn length(text: *const u8) -> usize {
 /// # Safety
 /// As `strnlen`.
 #[inline(always)]
-unsafe fn length_up_to(text: *const u8, most: usize) -> usize {
+pub unsafe fn length_up_to(text: *const u8, most: usize) -> usize {
     let mut bytes = 0;
     // SAFETY: the caller's; volatile so that this stays a loop.
     while bytes < most && unsafe { text.add(bytes).read_volatile() } != 0 {
@@ -94,7 +99,7 @@ unsafe fn length_up_to(text: *const u8, most: usize) -> usize {
 
 /// The calling thread, ready for an operation on memory. No other thread may run while the C++ library
 /// is inside one of its functions: it may hold locks of its own.
-fn ready(changes: bool, pc: u64) -> Option<&'static Thread> {
+pub fn ready(changes: bool, pc: u64) -> Option<&'static Thread> {
     let this = recording_memory()?;
     if modules::is_system(pc) {
         return None;
@@ -114,7 +119,7 @@ fn ready(changes: bool, pc: u64) -> Option<&'static Thread> {
 ///
 /// # Safety
 /// The program is about to read them.
-unsafe fn reads(this: Option<&Thread>, from: *const u8, bytes: usize, pc: u64) {
+pub unsafe fn reads(this: Option<&Thread>, from: *const u8, bytes: usize, pc: u64) {
     if let (Some(this), 1..) = (this, bytes) {
         // SAFETY: the caller's.
         unsafe { access::log_read(this, from, bytes, pc) };
@@ -122,7 +127,7 @@ unsafe fn reads(this: Option<&Thread>, from: *const u8, bytes: usize, pc: u64) {
 }
 
 /// Logs that `bytes` are written; the values are filled in once they have been.
-fn writes(this: Option<&Thread>, to: *const u8, bytes: usize, pc: u64) {
+pub fn writes(this: Option<&Thread>, to: *const u8, bytes: usize, pc: u64) {
     if let (Some(this), 1..) = (this, bytes) {
         access::log_write(this, to, bytes, pc);
     }
@@ -164,127 +169,182 @@ unsafe extern "C" fn on_memcmp(a: *const u8, b: *const u8, bytes: usize, pc: u64
         if same == bytes {
             0
         } else {
-            c_int::from(*a.add(same)) - c_int::from(*b.add(same))
+            c_int::from(a.add(same).read_volatile()) - c_int::from(b.add(same).read_volatile())
         }
     }
 }
 
-unsafe extern "C" fn on_strlen(text: *const u8, pc: u64) -> usize {
-    let this = ready(false, pc);
-    // SAFETY: the program's own call.
-    unsafe {
-        let bytes = length(text);
-        reads(this, text, bytes + 1, pc);
-        bytes
-    }
+/// Runs a function of the library that looks at the program's memory; a fault in it is the program's.
+pub fn on_behalf<T>(this: Option<&Thread>, pc: u64, call: impl FnOnce() -> T) -> T {
+    let Some(this) = this else { return call() };
+    this.access_pc.store(pc, Relaxed);
+    compiler_fence(SeqCst);
+    let result = call();
+    compiler_fence(SeqCst);
+    this.access_pc.store(0, Relaxed);
+    result
 }
 
-unsafe extern "C" fn on_strcpy(to: *mut u8, from: *const u8, pc: u64) -> *mut u8 {
-    let this = ready(true, pc);
-    // SAFETY: the program's own call.
-    unsafe {
-        let bytes = length(from) + 1;
-        reads(this, from, bytes, pc);
-        writes(this, to, bytes, pc);
-        copy_up(to, from, bytes);
-    }
-    to
-}
-
-unsafe extern "C" fn on_strncpy(to: *mut u8, from: *const u8, most: usize, pc: u64) -> *mut u8 {
-    let this = ready(true, pc);
-    // SAFETY: the program's own call.
-    unsafe {
-        let bytes = length_up_to(from, most);
-        reads(this, from, (bytes + 1).min(most), pc);
-        writes(this, to, most, pc);
-        copy_up(to, from, bytes);
-        fill(to.add(bytes), 0, most - bytes);
-    }
-    to
-}
-
-unsafe extern "C" fn on_strcat(to: *mut u8, from: *const u8, pc: u64) -> *mut u8 {
-    let this = ready(true, pc);
-    // SAFETY: the program's own call.
-    unsafe {
-        let (at, bytes) = (length(to), length(from) + 1);
-        reads(this, to, at + 1, pc);
-        reads(this, from, bytes, pc);
-        writes(this, to.add(at), bytes, pc);
-        copy_up(to.add(at), from, bytes);
-    }
-    to
-}
-
-/// Compares up to the first difference or NUL, at most `most` bytes.
+/// Logs the reads of a search from `from` on: up to what was found, or `all` bytes.
 ///
 /// # Safety
-/// As `strncmp`.
-unsafe fn compare(a: *const u8, b: *const u8, most: usize, pc: u64) -> c_int {
-    let this = ready(false, pc);
-    let mut at = 0;
+/// The library has just read them.
+pub unsafe fn searched(
+    this: Option<&Thread>,
+    from: *const u8,
+    found: *const u8,
+    all: usize,
+    pc: u64,
+) {
+    let bytes = match found.is_null() {
+        true => all,
+        false => found as usize - from as usize + 1,
+    };
     // SAFETY: the caller's.
-    unsafe {
-        while at < most {
-            let (x, y) = (a.add(at).read_volatile(), b.add(at).read_volatile());
-            at += 1;
-            if x != y || x == 0 {
-                reads(this, a, at, pc);
-                reads(this, b, at, pc);
-                return c_int::from(x) - c_int::from(y);
-            }
-        }
-        reads(this, a, at, pc);
-        reads(this, b, at, pc);
+    unsafe { reads(this, from, bytes, pc) };
+}
+
+/// Ends the program as the library does when a checked function would write past its destination.
+pub fn check_room(wanted: usize, room: usize) {
+    if wanted > room {
+        let fail = real!("__chk_fail", fn() -> c_int);
+        // SAFETY: ends the program.
+        unsafe { fail() };
     }
-    0
 }
 
-unsafe extern "C" fn on_strcmp(a: *const u8, b: *const u8, pc: u64) -> c_int {
+unsafe extern "C-unwind" fn on_memcpy_checked(
+    to: *mut u8,
+    from: *const u8,
+    bytes: usize,
+    room: usize,
+    pc: u64,
+) -> *mut u8 {
+    check_room(bytes, room);
     // SAFETY: the program's own call.
-    unsafe { compare(a, b, usize::MAX, pc) }
+    unsafe { on_memcpy(to, from, bytes, pc) }
 }
 
-unsafe extern "C" fn on_strncmp(a: *const u8, b: *const u8, most: usize, pc: u64) -> c_int {
+unsafe extern "C-unwind" fn on_memset_checked(
+    to: *mut u8,
+    byte: c_int,
+    bytes: usize,
+    room: usize,
+    pc: u64,
+) -> *mut u8 {
+    check_room(bytes, room);
     // SAFETY: the program's own call.
-    unsafe { compare(a, b, most, pc) }
+    unsafe { on_memset(to, byte, bytes, pc) }
 }
 
-unsafe extern "C-unwind" fn on_strdup(text: *const u8, pc: u64) -> *mut u8 {
+unsafe extern "C-unwind" fn on_mempcpy_checked(
+    to: *mut u8,
+    from: *const u8,
+    bytes: usize,
+    room: usize,
+    pc: u64,
+) -> *mut u8 {
+    check_room(bytes, room);
+    // SAFETY: the program's own call.
+    unsafe { on_mempcpy(to, from, bytes, pc) }
+}
+
+unsafe extern "C" fn on_mempcpy(to: *mut u8, from: *const u8, bytes: usize, pc: u64) -> *mut u8 {
+    // SAFETY: the program's own call.
+    unsafe { on_memcpy(to, from, bytes, pc).add(bytes) }
+}
+
+unsafe extern "C" fn on_bcopy(from: *const u8, to: *mut u8, bytes: usize, pc: u64) {
+    // SAFETY: the program's own call.
+    unsafe { on_memcpy(to, from, bytes, pc) };
+}
+
+unsafe extern "C" fn on_bzero(to: *mut u8, bytes: usize, pc: u64) {
+    // SAFETY: the program's own call.
+    unsafe { on_memset(to, 0, bytes, pc) };
+}
+
+unsafe extern "C" fn on_memchr(from: *const u8, byte: c_int, bytes: usize, pc: u64) -> *const u8 {
+    let this = ready(false, pc);
+    let find = real!("memchr", fn(*const u8, c_int, usize) -> *const u8);
+    // SAFETY: the program's own call.
+    unsafe {
+        let found = on_behalf(this, pc, || find(from, byte, bytes));
+        searched(this, from, found, bytes, pc);
+        found
+    }
+}
+
+unsafe extern "C" fn on_rawmemchr(from: *const u8, byte: c_int, pc: u64) -> *const u8 {
+    let this = ready(false, pc);
+    let find = real!("rawmemchr", fn(*const u8, c_int) -> *const u8);
+    // SAFETY: the program's own call.
+    unsafe {
+        let found = on_behalf(this, pc, || find(from, byte));
+        searched(this, from, found, 0, pc);
+        found
+    }
+}
+
+unsafe extern "C" fn on_memrchr(from: *const u8, byte: c_int, bytes: usize, pc: u64) -> *const u8 {
+    let this = ready(false, pc);
+    let find = real!("memrchr", fn(*const u8, c_int, usize) -> *const u8);
+    // SAFETY: the program's own call.
+    unsafe {
+        let found = on_behalf(this, pc, || find(from, byte, bytes));
+        let first = if found.is_null() { from } else { found };
+        reads(this, first, from as usize + bytes - first as usize, pc);
+        found
+    }
+}
+
+unsafe extern "C" fn on_memmem(
+    from: *const u8,
+    bytes: usize,
+    part: *const u8,
+    part_bytes: usize,
+    pc: u64,
+) -> *const u8 {
+    let this = ready(false, pc);
+    let find = real!(
+        "memmem",
+        fn(*const u8, usize, *const u8, usize) -> *const u8
+    );
+    // SAFETY: the program's own call.
+    unsafe {
+        let found = on_behalf(this, pc, || find(from, bytes, part, part_bytes));
+        reads(this, part, part_bytes, pc);
+        let end = found.wrapping_add(part_bytes.max(1) - 1);
+        let end = if found.is_null() { found } else { end };
+        searched(this, from, end, bytes, pc);
+        found
+    }
+}
+
+unsafe extern "C" fn on_memccpy(
+    to: *mut u8,
+    from: *const u8,
+    byte: c_int,
+    bytes: usize,
+    pc: u64,
+) -> *mut u8 {
     let this = ready(true, pc);
     // SAFETY: the program's own call.
     unsafe {
-        let bytes = length(text) + 1;
-        reads(this, text, bytes, pc);
-        let new = crate::heap::allocate(bytes, pc).cast::<u8>();
-        if !new.is_null() {
-            writes(this, new, bytes, pc);
-            copy_up(new, text, bytes);
+        let before = on_behalf(this, pc, || {
+            (0..bytes)
+                .take_while(|&i| from.add(i).read_volatile() != byte as u8)
+                .count()
+        });
+        let copied = (before + 1).min(bytes);
+        reads(this, from, copied, pc);
+        writes(this, to, copied, pc);
+        copy_up(to, from, copied);
+        if before < bytes {
+            to.add(copied)
+        } else {
+            core::ptr::null_mut()
         }
-        new
-    }
-}
-
-/// Where `byte` first stands, the NUL included.
-unsafe extern "C" fn on_strchr(text: *const c_char, byte: c_int, pc: u64) -> *const c_char {
-    let this = ready(false, pc);
-    let text = text.cast::<u8>();
-    let mut at = 0;
-    // SAFETY: the program's own call.
-    unsafe {
-        let found = loop {
-            let here = text.add(at).read_volatile();
-            if here == byte as u8 {
-                break text.add(at);
-            }
-            if here == 0 {
-                break core::ptr::null();
-            }
-            at += 1;
-        };
-        reads(this, text, at + 1, pc);
-        found.cast()
     }
 }
 
@@ -294,17 +354,23 @@ entry_or_library! { leave_to_library;
     memset, MEMSET, "rcx" => on_memset;
     memcmp, MEMCMP, "rcx" => on_memcmp;
     bcmp, BCMP, "rcx" => on_memcmp;
-    strlen, STRLEN, "rsi" => on_strlen;
-    strcpy, STRCPY, "rdx" => on_strcpy;
-    strncpy, STRNCPY, "rcx" => on_strncpy;
-    strcat, STRCAT, "rdx" => on_strcat;
-    strcmp, STRCMP, "rdx" => on_strcmp;
-    strncmp, STRNCMP, "rcx" => on_strncmp;
-    strdup, STRDUP, "rsi" => on_strdup;
-    strchr, STRCHR, "rdx" => on_strchr;
 }
 
 entry! {
+    mempcpy, "rcx" => on_mempcpy;
+    __mempcpy, "rcx" => on_mempcpy;
+    memccpy, "r8" => on_memccpy;
+    memchr, "rcx" => on_memchr;
+    memrchr, "rcx" => on_memrchr;
+    rawmemchr, "rdx" => on_rawmemchr;
+    memmem, "r8" => on_memmem;
+    bcopy, "rcx" => on_bcopy;
+    bzero, "rdx" => on_bzero;
+    explicit_bzero, "rdx" => on_bzero;
+    __memcpy_chk, "r8" => on_memcpy_checked;
+    __memmove_chk, "r8" => on_memcpy_checked;
+    __mempcpy_chk, "r8" => on_mempcpy_checked;
+    __memset_chk, "r8" => on_memset_checked;
     __tsan_memcpy, "rcx" => on_memcpy;
     __tsan_memmove, "rcx" => on_memcpy;
     __tsan_memset, "rcx" => on_memset;

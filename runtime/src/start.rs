@@ -5,7 +5,7 @@ use crate::{
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, set_this_thread, thread},
-    threads,
+    strings, threads,
 };
 use core::{
     ffi::{c_char, c_int, c_void},
@@ -43,6 +43,7 @@ fn start(is_served: fn(&raw::Header) -> bool) {
     let is_path = header.mode == RawMode::Path as u32;
     if is_path {
         memory::leave_to_library();
+        strings::leave_to_library();
         path::set_up();
         SHARED.mode.set(Mode::Path);
     }

@@ -9,6 +9,7 @@ mod determinism;
 mod editor;
 mod exactness;
 mod filter;
+mod library;
 mod minimize;
 mod pages;
 mod primitives;

@@ -1,0 +1,116 @@
+//! What functions of the C library read and write is recorded: each line of a program says what its call
+//! does, and the run file must say the same.
+
+use anyhow::{Context, Result, ensure};
+use std::{collections::BTreeMap, fs, path::Path};
+use unsnarl_e2e::{Compiler, Workspace, consistent, program::compile_with};
+use unsnarl_trace::{Run, model::flags, read_run};
+
+const SOURCE: &str = "library.c";
+
+/// What a line reads and writes: `R text 3` for every byte.
+type Bytes = BTreeMap<u32, Vec<String>>;
+
+fn expected(text: &str) -> Result<Bytes> {
+    let mut all = Bytes::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let Some((_, comment)) = line.split_once("; // ") else {
+            continue;
+        };
+        let mut bytes = Vec::new();
+        for part in comment.split(", ").filter(|part| !part.trim().is_empty()) {
+            let words: Vec<&str> = part.split(' ').collect();
+            let [how, variable, first, count] = words[..] else {
+                anyhow::bail!("line {number} has `{part}`");
+            };
+            let first: usize = first.parse()?;
+            let end = first + count.parse::<usize>()?;
+            bytes.extend((first..end).map(|at| format!("{how} {variable} {at}")));
+        }
+        bytes.sort();
+        bytes.dedup();
+        all.insert(number, bytes);
+    }
+    Ok(all)
+}
+
+fn recorded(run: &Run) -> Result<Bytes> {
+    let mut all = Bytes::new();
+    for (_, event) in run
+        .events
+        .iter()
+        .filter(|(_, event)| event.kind.is_access())
+    {
+        let name = run.location(event.location);
+        let (variable, start) = match name.split_once(['[', '+']) {
+            Some((variable, rest)) => (variable, rest.trim_end_matches(']').parse().unwrap_or(0)),
+            None => (name, 0),
+        };
+        if !["text", "copy", "place", "numbers"].contains(&variable) {
+            continue;
+        }
+        ensure!(
+            event.flags & flags::UNFINISHED == 0 && event.value.is_some(),
+            "{event:?}"
+        );
+        let start = if variable == "numbers" {
+            8 * start
+        } else {
+            start
+        };
+        let how = if event.kind.writes() { "W" } else { "R" };
+        let site = run
+            .meta
+            .sites
+            .get(event.site.index())
+            .context("an event has no site")?;
+        let bytes = all.entry(site.line).or_default();
+        let end = start + event.size as usize;
+        bytes.extend((start..end).map(|at| format!("{how} {variable} {at}")));
+    }
+    for bytes in all.values_mut() {
+        bytes.sort();
+        bytes.dedup();
+    }
+    Ok(all)
+}
+
+fn check(compiler: Compiler, options: &[&str]) -> Result<()> {
+    let workspace = Workspace::new()?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+    let text = fs::read_to_string(folder.join(SOURCE))?;
+    workspace.write(SOURCE, &text)?;
+    compile_with(&workspace, Path::new(SOURCE), "library", compiler, options)?;
+    workspace.record(&["-n", "1"], "./library")?.exits(0)?;
+    let runs = workspace.runs()?;
+    let run = runs.first().context("no run was kept")?;
+    let run = read_run(&workspace.path().join(workspace.run_path(run)))?;
+    let recorded = recorded(&run)?;
+    let mut wrong = Vec::new();
+    for (line, expected) in expected(&text)? {
+        let found = recorded.get(&line).cloned().unwrap_or_default();
+        if found != expected {
+            let source = text.lines().nth(line as usize - 1).unwrap_or("").trim();
+            wrong.push(format!("{source}\n  recorded: {}", found.join(", ")));
+        }
+    }
+    ensure!(
+        wrong.is_empty(),
+        "{compiler:?} {options:?}:\n{}",
+        wrong.join("\n")
+    );
+    let reads = consistent::check(&run, |_| false)?;
+    ensure!(reads.agree > 100, "{reads:?}");
+    Ok(())
+}
+
+#[test]
+fn gcc() -> Result<()> {
+    check(Compiler::Gcc, &["-O0"])?;
+    check(Compiler::Gcc, &["-O2"])
+}
+
+#[test]
+fn clang() -> Result<()> {
+    check(Compiler::Clang, &["-O0"])
+}
