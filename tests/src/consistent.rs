@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use std::collections::HashMap;
-use unsnarl_trace::{Event, LocationId, Run, Value, model::flags};
+use unsnarl_trace::{Event, EventKind, LocationId, Run, Value, model::flags};
 
 /// What became of a run's reads.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -33,6 +33,11 @@ pub fn check(run: &Run, is_excepted: impl Fn(&str) -> bool) -> Result<Reads> {
     let mut reads = Reads::default();
     let mut known: HashMap<LocationId, (u32, Value)> = HashMap::new();
     for (id, event) in run.events.iter() {
+        if event.kind == EventKind::Free {
+            // The runtime fills what was freed with a pattern.
+            let block = run.location(event.location);
+            known.retain(|location, _| !run.location(*location).starts_with(block));
+        }
         if !event.kind.is_access() {
             continue;
         }
