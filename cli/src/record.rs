@@ -101,6 +101,7 @@ fn recording(arguments: Record) -> Result<Recording> {
             limits: Limits {
                 events: arguments.max_events,
                 steps: arguments.max_steps,
+                ..Limits::default()
             },
         },
         strategy: arguments.strategy,

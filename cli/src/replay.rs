@@ -85,6 +85,7 @@ fn find(named: &Path) -> Result<PathBuf> {
 
 fn report(replayed: &Replayed, times: u64) {
     let outcome = replayed.outcome.name();
+    replayed.notes.iter().for_each(|note| message::note(note));
     if let Some(difference) = &replayed.difference {
         anstream::println!(
             "run {} of {times} left the recorded one at event {}:",

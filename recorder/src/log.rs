@@ -11,11 +11,11 @@ use std::{
     mem::offset_of,
     os::fd::{AsFd, BorrowedFd},
 };
-use unsnarl_trace::Chances;
 use unsnarl_trace::raw::{
     Detail, Directive, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode,
     RawStrategy, Record, Thread, VERSION, quiet_slot,
 };
+use unsnarl_trace::{Chances, input::RunInput};
 
 /// What the runtime is told before the program starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,6 +48,10 @@ pub struct Config {
     pub branches: bool,
     /// A debugger watches: it is told of events.
     pub is_debugged: bool,
+    /// What the program's random numbers are drawn from.
+    pub input_seed: u64,
+    /// Input of a recorded run, to give back.
+    pub input: RunInput,
     /// What a run may use.
     pub limits: Limits,
 }
@@ -69,6 +73,8 @@ impl Default for Config {
             follow: Vec::new(),
             branches: false,
             is_debugged: false,
+            input_seed: 0,
+            input: RunInput::default(),
             limits: Limits::default(),
         }
     }
@@ -81,6 +87,8 @@ pub struct Limits {
     pub events: u64,
     /// Steps after which the run counts as endless.
     pub steps: u64,
+    /// Bytes of input that are kept.
+    pub input: u64,
 }
 
 impl Default for Limits {
@@ -88,6 +96,7 @@ impl Default for Limits {
         Limits {
             events: 8 << 20,
             steps: 32 << 20,
+            input: 4 << 20,
         }
     }
 }
@@ -117,6 +126,8 @@ struct Layout {
     decisions: u64,
     details: u64,
     records: u64,
+    given: u64,
+    input: u64,
     end: u64,
 }
 
@@ -132,13 +143,15 @@ impl Layout {
         let decisions = quiet + page(4 * quiet_len(config));
         let details = decisions + page(2 * decisions_cap(config));
         let records = details + page(details_cap(config) * size_of::<Detail>() as u64);
-        let end = records
+        let given = records
             + page(
                 config
                     .limits
                     .events
                     .saturating_mul(size_of::<Record>() as u64),
             );
+        let input = given + page(config.input.bytes.0.len() as u64);
+        let end = input + page(config.limits.input);
         Layout {
             modules,
             threads,
@@ -149,6 +162,8 @@ impl Layout {
             decisions,
             details,
             records,
+            given,
+            input,
             end,
         }
     }
@@ -273,6 +288,18 @@ impl Log {
             (offset_of!(Header, records_at), layout.records),
             (offset_of!(Header, records_cap), config.limits.events),
             (offset_of!(Header, follow_at), follow_at),
+            (offset_of!(Header, input_at), layout.input),
+            (offset_of!(Header, input_cap), config.limits.input),
+            (offset_of!(Header, given_at), layout.given),
+            (
+                offset_of!(Header, given_len),
+                config.input.bytes.0.len() as u64,
+            ),
+            (
+                offset_of!(Header, given_all),
+                u64::from(config.input.lost == 0),
+            ),
+            (offset_of!(Header, input_seed), config.input_seed),
             (offset_of!(Header, magic), MAGIC),
         ];
         let schedule: Vec<u8> = config
@@ -286,6 +313,7 @@ impl Log {
         self.put(layout.plan as usize, &plan);
         let quiet = quiet_table(config);
         self.put(layout.quiet as usize, &quiet);
+        self.put(layout.given as usize, &config.input.bytes.0);
         words
             .iter()
             .for_each(|(at, word)| self.put(*at, &word.to_ne_bytes()));

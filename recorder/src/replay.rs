@@ -40,6 +40,8 @@ pub struct Replayed {
     pub same: u64,
     /// Where the first of the others left it; replaying ended there.
     pub difference: Option<Difference>,
+    /// What the last run has to say that the recorded one has not, such as other input.
+    pub notes: Vec<String>,
     /// The user stopped it.
     pub stopped: bool,
     /// The outcome that the recorded run had.
@@ -114,6 +116,7 @@ pub fn replay(
     let mut replayed = Replayed {
         same: 0,
         difference: None,
+        notes: Vec::new(),
         stopped: false,
         outcome: recorded.meta.outcome,
         with_branches: None,
@@ -124,6 +127,8 @@ pub fn replay(
             replayed.stopped = true;
             break;
         }
+        let is_new = |note: &&String| !recorded.meta.problems.contains(note);
+        replayed.notes = run.meta.problems.iter().filter(is_new).cloned().collect();
         replayed.difference = compare(recorded, &run);
         if replayed.difference.is_some() {
             break;
@@ -160,6 +165,7 @@ fn attempt(recorded: &Run) -> Attempt {
         chances: recorded.meta.chances,
         ..Attempt::default()
     }
+    .with_input_of(&recorded.meta)
 }
 
 /// Checks that this is what was recorded.

@@ -5,414 +5,551 @@
 
 use crate::{
     access,
+    descriptors::{self, Source},
     entry::entry,
+    input::{self, Answer, Parts, exchange, part},
     mutex::ready,
     next::Next,
+    outside, random,
     real::real,
     scheduler,
-    state::{SHARED, Thread, Wait, controlled, live_threads, thread, unrecorded},
-    threads,
+    state::{SHARED, Thread, Wait, controlled, unrecorded},
+    sys, threads,
 };
 use core::ffi::{c_int, c_short, c_void};
-use libc::{POLLIN, POLLOUT, pollfd};
-use unsnarl_trace::raw::RecordKind;
+use libc::{POLLIN, POLLOUT, iovec, off_t, pollfd};
+use unsnarl_trace::raw::Call;
 
-/// Most descriptors of one call that are waited for by the scheduler; beyond, the call keeps the turn.
+/// Descriptors that are waited for in one system call.
 const MOST: usize = 64;
-/// Longest real wait before virtual time goes on, in milliseconds.
-const PATIENCE: u64 = 20;
-const MILLISECOND: u64 = 1_000_000;
+/// A pipe that is ready takes this many bytes without waiting.
+const PIPE_PART: usize = 4096;
 
-/// The kernel's answer without waiting.
-fn poll_now(descriptors: &mut [pollfd], milliseconds: c_int) -> c_int {
-    // SAFETY: a valid array of this length; the system call itself, so that nothing is interposed.
-    unsafe {
-        let place = descriptors.as_mut_ptr();
-        libc::syscall(libc::SYS_poll, place, descriptors.len(), milliseconds) as c_int
+const NONE: pollfd = pollfd {
+    fd: -1,
+    events: 0,
+    revents: 0,
+};
+
+/// An array for `poll`.
+pub struct Pollfds {
+    places: [pollfd; MOST],
+    used: usize,
+}
+
+impl Pollfds {
+    /// None.
+    pub fn new() -> Pollfds {
+        Pollfds {
+            places: [NONE; MOST],
+            used: 0,
+        }
+    }
+
+    /// Adds one; false when there is no room.
+    pub fn add(&mut self, fd: c_int, events: c_short) -> bool {
+        let Some(place) = self.places.get_mut(self.used) else {
+            return false;
+        };
+        *place = pollfd {
+            fd,
+            events,
+            revents: 0,
+        };
+        self.used += 1;
+        true
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Those that are there.
+    pub fn get(&self) -> &[pollfd] {
+        self.places.get(..self.used).unwrap_or(&[])
+    }
+
+    /// Asks the kernel, and waits at most so long. An interruption by a signal counts as an answer.
+    pub fn poll(&mut self, milliseconds: c_int) -> c_int {
+        sys::poll(
+            self.places.get_mut(..self.used).unwrap_or(&mut []),
+            milliseconds,
+        )
     }
 }
 
 /// Whether a call on this descriptor would not wait. Errors count as ready: the call then says so.
 pub fn is_ready(descriptor: c_int, events: c_short) -> bool {
-    poll_now(
-        &mut [pollfd {
-            fd: descriptor,
-            events,
-            revents: 0,
-        }],
-        0,
-    ) != 0
-}
-
-/// Whether `poll` on these would not wait.
-pub fn any_ready(descriptors: usize, count: usize) -> bool {
-    // SAFETY: the array of a thread that is inside `poll`, so it is still there.
-    let wanted = unsafe { core::slice::from_raw_parts(descriptors as *const pollfd, count) };
-    wanted
-        .iter()
-        .any(|one| one.fd >= 0 && is_ready(one.fd, one.events))
-}
-
-/// Nobody can go on: waits for the outside world, if some thread does. Returns whether one does.
-/// `until` is the virtual time at which something else happens, 0 when nothing will.
-pub fn wait_for_outside(until: u64) -> bool {
-    let mut waited = [pollfd {
-        fd: -1,
-        events: 0,
+    let wanted = pollfd {
+        fd: descriptor,
+        events,
         revents: 0,
-    }; MOST];
-    let mut places = waited.iter_mut();
-    let mut add = |fd: c_int, events: c_short| {
-        if let Some(place) = places.next() {
-            *place = pollfd {
-                fd,
-                events,
-                revents: 0,
-            };
-        }
     };
-    for &number in live_threads() {
-        match thread(number).wait.get() {
-            Wait::Input(fd) => add(fd, POLLIN),
-            Wait::Output(fd) => add(fd, POLLOUT),
-            Wait::Poll { descriptors, count } => {
-                // SAFETY: the array of a thread that is inside `poll`.
-                let wanted =
-                    unsafe { core::slice::from_raw_parts(descriptors as *const pollfd, count) };
-                wanted.iter().for_each(|one| add(one.fd, one.events));
-            }
-            _ => {}
-        }
-    }
-    let used = MOST - places.len();
-    let Some(waited) = waited.get_mut(..used).filter(|waited| !waited.is_empty()) else {
-        return false;
-    };
-    let left = until.saturating_sub(SHARED.clock.get()) / MILLISECOND;
-    let patience = if until == 0 {
-        -1
-    } else {
-        left.min(PATIENCE) as c_int
-    };
-    let answered = poll_now(waited, patience);
-    until == 0 || answered > 0
+    sys::poll(&mut [wanted], 0) != 0
 }
 
 fn waits_in_kernel(descriptor: c_int) -> bool {
+    let arguments = [descriptor as usize, libc::F_GETFL as usize, 0, 0, 0, 0];
     // SAFETY: asks for the flags of a descriptor, valid or not.
-    let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
-    flags >= 0 && flags & libc::O_NONBLOCK == 0
+    let flags = unsafe { sys::call(libc::SYS_fcntl, arguments) };
+    flags >= 0 && flags as c_int & libc::O_NONBLOCK == 0
 }
 
-/// Before a call on `descriptor`: lets others run, and goes on once the call would not wait.
-fn until_ready(this: &Thread, descriptor: c_int, events: c_short, next: Next) {
-    scheduler::decide(this, next);
-    threads::act_on_cancel(this);
-    if !waits_in_kernel(descriptor) {
-        return;
+/// How the wait before a call ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    /// The call will not wait.
+    Go,
+    /// It would, but a replay has its answer.
+    Given,
+    /// The socket's own time limit is over.
+    TimedOut,
+}
+
+impl Before {
+    /// The answer of the call: made, or why it is not.
+    pub fn then(self, call: impl FnOnce() -> Answer) -> Answer {
+        match self {
+            Before::Go => call(),
+            Before::Given | Before::TimedOut => Answer::error(libc::EAGAIN),
+        }
     }
-    let wish = match events {
-        POLLIN => Wait::Input(descriptor),
-        _ => Wait::Output(descriptor),
-    };
-    while !is_ready(descriptor, events) {
-        scheduler::block(this, next, wish, 0);
+}
+
+/// Before a call on `descriptor`: lets others run, and goes on once the call would not wait. One
+/// decision, however long it takes: what comes from outside comes at another time in a replay.
+pub fn until_ready(this: &Thread, descriptor: c_int, events: c_short, next: Next) -> Before {
+    let receives = events == POLLIN;
+    let source = descriptors::source(descriptor);
+    if matches!(source, Source::File | Source::Random) || !waits_in_kernel(descriptor) {
+        scheduler::decide(this, next);
         threads::act_on_cancel(this);
+        return Before::Go;
+    }
+    let wish = match receives {
+        true => Wait::Input(descriptor),
+        false => Wait::Output(descriptor),
+    };
+    let limit = descriptors::patience_of_socket(descriptor, receives).unwrap_or(0);
+    let deadline = match limit {
+        0 => 0,
+        limit => SHARED.clock.get().saturating_add(limit),
+    };
+    this.forced.set(false);
+    let in_time = scheduler::block(this, next, wish, deadline);
+    threads::act_on_cancel(this);
+    if this.forced.replace(false) {
+        return Before::Given;
+    }
+    if in_time {
+        Before::Go
+    } else {
+        Before::TimedOut
     }
 }
 
-/// A call that fills `buffer` from a descriptor.
-fn input(descriptor: c_int, buffer: *mut u8, pc: u64, call: impl FnOnce() -> isize) -> isize {
-    let Some(this) = ready(pc) else { return call() };
-    if controlled() {
-        until_ready(this, descriptor, POLLIN, Next::range(true, pc, buffer, 0));
+/// Logs that the parts were written, as far as `bytes` reach.
+pub fn log_filled(this: &Thread, parts: Parts, bytes: usize, pc: u64) {
+    for (to, count) in parts.up_to(bytes) {
+        access::log_written(this, to, count, pc);
     }
-    let read = unrecorded(this, call);
-    if read > 0 && !buffer.is_null() {
-        access::log_written(this, buffer, read as usize, pc);
+}
+
+/// Logs that the parts are read, as far as `bytes` reach.
+pub fn log_sent(this: &Thread, parts: Parts, bytes: usize, pc: u64) {
+    for (from, count) in parts.up_to(bytes) {
+        // SAFETY: the program hands these bytes to the kernel, which reads them next.
+        unsafe { access::log_read(this, from, count, pc) };
     }
+}
+
+/// A call that fills the parts from a descriptor.
+pub fn receive(fd: c_int, parts: Parts, pc: u64, call: impl FnOnce() -> isize) -> isize {
+    let Some(this) = ready(pc) else {
+        return call();
+    };
+    let first = parts.up_to(usize::MAX).next();
+    let (place, room) = first.unwrap_or((core::ptr::null_mut(), 0));
+    let read = match controlled() {
+        true => {
+            let before = until_ready(this, fd, POLLIN, Next::range(true, pc, place, room));
+            let make = || before.then(|| Answer::of_count(fill(this, fd, parts, call)));
+            exchange(
+                this,
+                Call::Read,
+                parts,
+                pc,
+                || outside::is_foreign(fd),
+                make,
+            )
+            .result as isize
+        }
+        false => unrecorded(this, call),
+    };
+    log_filled(this, parts, usize::try_from(read).unwrap_or(0), pc);
     read
 }
 
-/// A call that sends `buffer` to a descriptor.
-fn output(
-    descriptor: c_int,
-    buffer: *const u8,
+/// Makes the call, unless random numbers are wanted.
+fn fill(this: &Thread, fd: c_int, parts: Parts, call: impl FnOnce() -> isize) -> isize {
+    if descriptors::source(fd) != Source::Random {
+        return unrecorded(this, call);
+    }
+    let each = parts.up_to(isize::MAX as usize);
+    each.map(|(to, bytes)| {
+        random::fill(to, bytes);
+        bytes as isize
+    })
+    .sum()
+}
+
+/// A call that sends the parts to a descriptor. `call` is told what to send, in pieces that the
+/// descriptor takes without waiting, and sends all of a piece or says how much.
+pub fn transmit(
+    fd: c_int,
+    parts: Parts,
     bytes: usize,
     pc: u64,
-    call: impl FnOnce() -> isize,
+    call: impl Fn() -> isize,
+    piece: impl Fn(*mut u8, usize) -> isize,
 ) -> isize {
-    let Some(this) = ready(pc) else { return call() };
-    if controlled() {
-        let next = Next::range(false, pc, buffer, bytes);
-        until_ready(this, descriptor, POLLOUT, next);
+    let Some(this) = ready(pc) else {
+        return call();
+    };
+    log_sent(this, parts, bytes, pc);
+    if !controlled() {
+        return unrecorded(this, &call);
     }
-    if bytes > 0 && !buffer.is_null() {
-        // SAFETY: the program hands these bytes to the kernel, which reads them next.
-        unsafe { access::log_read(this, buffer, bytes, pc) };
+    let (place, _) = parts
+        .up_to(bytes)
+        .next()
+        .unwrap_or((core::ptr::null_mut(), 0));
+    let next = Next::range(false, pc, place, bytes);
+    let whole = bytes as isize;
+    if !waits_in_kernel(fd) || !takes_pieces(fd, bytes) {
+        let before = until_ready(this, fd, POLLOUT, next);
+        return output(this, fd, whole, pc, || {
+            before.then(|| Answer::of_count(unrecorded(this, &call)).without_bytes())
+        });
     }
-    unrecorded(this, call)
+    send_in_pieces(this, fd, parts, bytes, next, piece)
+}
+
+/// The result of an output comes from outside only where not all of it was done; a replay takes all
+/// of it as done that was when the run was recorded, though nobody may be there any more.
+pub fn output(
+    this: &Thread,
+    fd: c_int,
+    whole: isize,
+    pc: u64,
+    make: impl FnOnce() -> Answer,
+) -> isize {
+    let given = input::next(this);
+    let answer = make();
+    let result = answer.result as isize;
+    let all = input::whole(whole as i64);
+    let answer = match given {
+        Some(entry) => input::give_back(this, entry, answer, Parts::NONE, pc),
+        None if result == whole || !outside::is_foreign(fd) => answer,
+        None if input::is_complete() => {
+            input::note_difference(this, None, answer, Parts::NONE, pc);
+            all
+        }
+        None => answer,
+    };
+    if answer.result as isize != whole && (given.is_some() || outside::is_foreign(fd)) {
+        input::note(this, Call::Write, answer, Parts::NONE);
+    }
+    answer.with_errno().result as isize
+}
+
+/// A call with this many bytes could wait in the middle.
+fn takes_pieces(fd: c_int, bytes: usize) -> bool {
+    bytes > PIPE_PART
+        && descriptors::source(fd) == Source::Inside
+        && (descriptors::is_pipe(fd) || descriptors::is_stream(fd))
+}
+
+fn send_in_pieces(
+    this: &Thread,
+    fd: c_int,
+    parts: Parts,
+    bytes: usize,
+    next: Next,
+    piece: impl Fn(*mut u8, usize) -> isize,
+) -> isize {
+    let mut sent = 0;
+    for (from, count) in parts.up_to(bytes) {
+        let mut at = 0;
+        while at < count {
+            let wanted = (count - at).min(PIPE_PART);
+            let before = until_ready(this, fd, POLLOUT, next);
+            // SAFETY: within the part.
+            let place = unsafe { from.add(at) };
+            let done = output(this, fd, wanted as isize, next.pc, || {
+                before.then(|| {
+                    Answer::of_count(unrecorded(this, || piece(place, wanted))).without_bytes()
+                })
+            });
+            if done <= 0 {
+                return if sent > 0 { sent } else { done };
+            }
+            at += done as usize;
+            sent += done;
+        }
+    }
+    sent
 }
 
 unsafe extern "C-unwind" fn on_read(fd: c_int, to: *mut u8, bytes: usize, pc: u64) -> isize {
     let library = real!("read", fn(c_int, *mut u8, usize) -> isize);
+    let room = part(to, bytes);
     // SAFETY: the program's own call.
-    input(fd, to, pc, || unsafe { library(fd, to, bytes) })
+    receive(fd, Parts::new(&room, 1), pc, || unsafe {
+        library(fd, to, bytes)
+    })
 }
 
-unsafe extern "C-unwind" fn on_write(fd: c_int, from: *const u8, bytes: usize, pc: u64) -> isize {
-    let library = real!("write", fn(c_int, *const u8, usize) -> isize);
-    // SAFETY: the program's own call.
-    output(fd, from, bytes, pc, || unsafe { library(fd, from, bytes) })
-}
-
-unsafe extern "C-unwind" fn on_recv(
+unsafe extern "C-unwind" fn on_pread(
     fd: c_int,
     to: *mut u8,
     bytes: usize,
-    flags: c_int,
+    at: off_t,
     pc: u64,
 ) -> isize {
-    let library = real!("recv", fn(c_int, *mut u8, usize, c_int) -> isize);
+    let library = real!("pread", fn(c_int, *mut u8, usize, off_t) -> isize);
+    let room = part(to, bytes);
     // SAFETY: the program's own call.
-    input(fd, to, pc, || unsafe { library(fd, to, bytes, flags) })
+    receive(fd, Parts::new(&room, 1), pc, || unsafe {
+        library(fd, to, bytes, at)
+    })
 }
 
-unsafe extern "C-unwind" fn on_send(
+unsafe extern "C-unwind" fn on_readv(
     fd: c_int,
-    from: *const u8,
+    parts: *const iovec,
+    count: c_int,
+    pc: u64,
+) -> isize {
+    let library = real!("readv", fn(c_int, *const iovec, c_int) -> isize);
+    let all = Parts::new(parts, count.max(0) as usize);
+    // SAFETY: the program's own call.
+    receive(fd, all, pc, || unsafe { library(fd, parts, count) })
+}
+
+unsafe extern "C-unwind" fn on_preadv(
+    fd: c_int,
+    parts: *const iovec,
+    count: c_int,
+    at: off_t,
+    pc: u64,
+) -> isize {
+    let library = real!("preadv", fn(c_int, *const iovec, c_int, off_t) -> isize);
+    let all = Parts::new(parts, count.max(0) as usize);
+    // SAFETY: the program's own call.
+    receive(fd, all, pc, || unsafe { library(fd, parts, count, at) })
+}
+
+/// A buffer that is too small ends the program, as the library would.
+pub fn check(bytes: usize, room: usize) {
+    if bytes > room {
+        let fail = real!("__chk_fail", fn() -> c_int);
+        // SAFETY: does not return.
+        unsafe { fail() };
+    }
+}
+
+unsafe extern "C-unwind" fn on_read_chk(
+    fd: c_int,
+    to: *mut u8,
     bytes: usize,
-    flags: c_int,
+    room: usize,
     pc: u64,
 ) -> isize {
-    let library = real!("send", fn(c_int, *const u8, usize, c_int) -> isize);
+    check(bytes, room);
     // SAFETY: the program's own call.
-    output(fd, from, bytes, pc, || unsafe {
-        library(fd, from, bytes, flags)
-    })
+    unsafe { on_read(fd, to, bytes, pc) }
 }
 
-unsafe extern "C-unwind" fn on_recvmsg(
+unsafe extern "C-unwind" fn on_pread_chk(
     fd: c_int,
-    message: *mut libc::msghdr,
-    flags: c_int,
+    to: *mut u8,
+    bytes: usize,
+    at: off_t,
+    room: usize,
     pc: u64,
 ) -> isize {
-    let library = real!("recvmsg", fn(c_int, *mut libc::msghdr, c_int) -> isize);
+    check(bytes, room);
     // SAFETY: the program's own call.
-    input(fd, core::ptr::null_mut(), pc, || unsafe {
-        library(fd, message, flags)
-    })
+    unsafe { on_pread(fd, to, bytes, at, pc) }
 }
 
-unsafe extern "C-unwind" fn on_sendmsg(
+fn write_piece(fd: c_int, from: *mut u8, bytes: usize) -> isize {
+    // Whoever was there when the run was recorded may be gone: no signal for that.
+    if input::replays() && descriptors::is_socket(fd) {
+        let library = real!("send", fn(c_int, *const u8, usize, c_int) -> isize);
+        // SAFETY: a part of what the program writes.
+        return unsafe { library(fd, from, bytes, libc::MSG_NOSIGNAL) };
+    }
+    let library = real!("write", fn(c_int, *const u8, usize) -> isize);
+    // SAFETY: a part of what the program writes.
+    unsafe { library(fd, from, bytes) }
+}
+
+unsafe extern "C-unwind" fn on_write(fd: c_int, from: *mut u8, bytes: usize, pc: u64) -> isize {
+    let room = part(from, bytes);
+    let piece = |from, bytes| write_piece(fd, from, bytes);
+    let call = || write_piece(fd, from, bytes);
+    transmit(fd, Parts::new(&room, 1), bytes, pc, call, piece)
+}
+
+unsafe extern "C-unwind" fn on_pwrite(
     fd: c_int,
-    message: *const libc::msghdr,
-    flags: c_int,
+    from: *mut u8,
+    bytes: usize,
+    at: off_t,
     pc: u64,
 ) -> isize {
-    let library = real!("sendmsg", fn(c_int, *const libc::msghdr, c_int) -> isize);
-    // SAFETY: the program's own call.
-    output(fd, core::ptr::null(), 0, pc, || unsafe {
-        library(fd, message, flags)
-    })
+    let library = real!("pwrite", fn(c_int, *const u8, usize, off_t) -> isize);
+    let room = part(from, bytes);
+    // SAFETY: the program's own call. Pipes and sockets refuse it, so there are no pieces.
+    let call = || unsafe { library(fd, from, bytes, at) };
+    transmit(fd, Parts::new(&room, 1), bytes, pc, call, |_, _| call())
 }
 
-unsafe extern "C-unwind" fn on_accept(
+/// Bytes of all parts.
+fn total(parts: Parts) -> usize {
+    parts
+        .up_to(isize::MAX as usize)
+        .map(|(_, bytes)| bytes)
+        .sum()
+}
+
+unsafe extern "C-unwind" fn on_writev(
     fd: c_int,
-    address: *mut c_void,
-    length: *mut u32,
-    pc: u64,
-) -> c_int {
-    let library = real!("accept", fn(c_int, *mut c_void, *mut u32) -> c_int);
-    // SAFETY: the program's own call.
-    let call = || unsafe { library(fd, address, length) } as isize;
-    input(fd, core::ptr::null_mut(), pc, call) as c_int
-}
-
-unsafe extern "C-unwind" fn on_accept4(
-    fd: c_int,
-    address: *mut c_void,
-    length: *mut u32,
-    flags: c_int,
-    pc: u64,
-) -> c_int {
-    let library = real!("accept4", fn(c_int, *mut c_void, *mut u32, c_int) -> c_int);
-    // SAFETY: the program's own call.
-    let call = || unsafe { library(fd, address, length, flags) } as isize;
-    input(fd, core::ptr::null_mut(), pc, call) as c_int
-}
-
-/// The virtual time `milliseconds` from now; 0, never, when negative.
-fn time_after(milliseconds: i64) -> u64 {
-    match u64::try_from(milliseconds) {
-        Ok(span) => SHARED
-            .clock
-            .get()
-            .saturating_add(span.saturating_mul(MILLISECOND)),
-        Err(_) => 0,
-    }
-}
-
-/// Asks without waiting until there is an answer or the time is over; in between others run.
-fn ask_until(
-    this: &Thread,
-    wish: Wait,
-    milliseconds: i64,
-    pc: u64,
-    ask: impl Fn() -> c_int,
-) -> c_int {
-    scheduler::count_idle(this, Next::NOTHING);
-    let deadline = time_after(milliseconds);
-    loop {
-        let answer = unrecorded(this, &ask);
-        if answer != 0 || milliseconds == 0 {
-            return answer;
-        }
-        let in_time = scheduler::block(this, Next::of(RecordKind::Yield, pc, 0), wish, deadline);
-        threads::act_on_cancel(this);
-        if !in_time {
-            return unrecorded(this, &ask);
-        }
-    }
-}
-
-unsafe extern "C-unwind" fn on_poll(
-    descriptors: *mut pollfd,
-    count: usize,
-    milliseconds: c_int,
-    pc: u64,
-) -> c_int {
-    let library = real!("poll", fn(*mut pollfd, usize, c_int) -> c_int);
-    match ready(pc) {
-        Some(this) if controlled() && count <= MOST => {
-            let wish = Wait::Poll {
-                descriptors: descriptors as usize,
-                count,
-            };
-            // SAFETY: the program's own call, without the wait.
-            ask_until(this, wish, i64::from(milliseconds), pc, || unsafe {
-                library(descriptors, count, 0)
-            })
-        }
-        // SAFETY: the program's own call.
-        _ => unsafe { library(descriptors, count, milliseconds) },
-    }
-}
-
-unsafe extern "C-unwind" fn on_epoll_wait(
-    epoll: c_int,
-    events: *mut c_void,
-    most: c_int,
-    milliseconds: c_int,
-    pc: u64,
-) -> c_int {
-    let library = real!("epoll_wait", fn(c_int, *mut c_void, c_int, c_int) -> c_int);
-    match ready(pc) {
-        Some(this) if controlled() => {
-            // SAFETY: the program's own call, without the wait.
-            ask_until(
-                this,
-                Wait::Input(epoll),
-                i64::from(milliseconds),
-                pc,
-                || unsafe { library(epoll, events, most, 0) },
-            )
-        }
-        // SAFETY: the program's own call.
-        _ => unsafe { library(epoll, events, most, milliseconds) },
-    }
-}
-
-/// `select` waits as `poll` does: the descriptors of its sets, as an array.
-///
-/// # Safety
-/// The sets are null or valid.
-unsafe fn as_array(
+    parts: *const iovec,
     count: c_int,
-    read: *const libc::fd_set,
-    write: *const libc::fd_set,
-    array: &mut [pollfd; MOST],
-) -> Option<usize> {
-    let mut used = 0;
-    for fd in 0..count {
-        // SAFETY: the caller's; `fd` is below the count that the program gave.
-        let (input, output) = unsafe {
-            (
-                !read.is_null() && libc::FD_ISSET(fd, read),
-                !write.is_null() && libc::FD_ISSET(fd, write),
-            )
-        };
-        if input || output {
-            let events = if input { POLLIN } else { 0 } | if output { POLLOUT } else { 0 };
-            *array.get_mut(used)? = pollfd {
-                fd,
-                events,
-                revents: 0,
-            };
-            used += 1;
-        }
-    }
-    Some(used)
+    pc: u64,
+) -> isize {
+    let library = real!("writev", fn(c_int, *const iovec, c_int) -> isize);
+    let all = Parts::new(parts, count.max(0) as usize);
+    // SAFETY: the program's own call.
+    let call = || unsafe { library(fd, parts, count) };
+    let piece = |from, bytes| write_piece(fd, from, bytes);
+    transmit(fd, all, total(all), pc, call, piece)
 }
 
-unsafe extern "C-unwind" fn on_select(
+unsafe extern "C-unwind" fn on_pwritev(
+    fd: c_int,
+    parts: *const iovec,
     count: c_int,
-    read: *mut libc::fd_set,
-    write: *mut libc::fd_set,
-    except: *mut libc::fd_set,
-    timeout: *mut libc::timeval,
+    at: off_t,
+    pc: u64,
+) -> isize {
+    let library = real!("pwritev", fn(c_int, *const iovec, c_int, off_t) -> isize);
+    let all = Parts::new(parts, count.max(0) as usize);
+    // SAFETY: the program's own call. Pipes and sockets refuse it, so there are no pieces.
+    let call = || unsafe { library(fd, parts, count, at) };
+    transmit(fd, all, total(all), pc, call, |_, _| call())
+}
+
+unsafe extern "C-unwind" fn on_pipe(ends: *mut c_int, pc: u64) -> c_int {
+    let library = real!("pipe", fn(*mut c_int) -> c_int);
+    // SAFETY: the program's own call.
+    note_pair(ends, pc, || unsafe { library(ends) })
+}
+
+unsafe extern "C-unwind" fn on_pipe2(ends: *mut c_int, flags: c_int, pc: u64) -> c_int {
+    let library = real!("pipe2", fn(*mut c_int, c_int) -> c_int);
+    // SAFETY: the program's own call.
+    note_pair(ends, pc, || unsafe { library(ends, flags) })
+}
+
+unsafe extern "C-unwind" fn on_socketpair(
+    domain: c_int,
+    kind: c_int,
+    protocol: c_int,
+    ends: *mut c_int,
     pc: u64,
 ) -> c_int {
-    type Set = *mut libc::fd_set;
-    let library = real!(
-        "select",
-        fn(c_int, Set, Set, Set, *mut libc::timeval) -> c_int
-    );
-    let mut array = [pollfd {
-        fd: -1,
-        events: 0,
-        revents: 0,
-    }; MOST];
-    // SAFETY: the program's own sets.
-    let used = unsafe { as_array(count, read, write, &mut array) };
+    let library = real!("socketpair", fn(c_int, c_int, c_int, *mut c_int) -> c_int);
     // SAFETY: the program's own call.
-    let (Some(this), true, Some(used)) = (ready(pc), controlled(), used) else {
-        return unsafe { library(count, read, write, except, timeout) };
-    };
-    // SAFETY: the program's own argument.
-    let milliseconds = unsafe { timeout.as_ref() }.map_or(-1, |timeout| {
-        timeout
-            .tv_sec
-            .saturating_mul(1000)
-            .saturating_add(timeout.tv_usec / 1000)
-    });
-    let wish = Wait::Poll {
-        descriptors: array.as_ptr() as usize,
-        count: used,
-    };
-    let is_any_ready = || c_int::from(any_ready(array.as_ptr() as usize, used));
-    ask_until(this, wish, milliseconds, pc, is_any_ready);
-    let mut now = libc::timeval {
-        tv_sec: 0,
-        tv_usec: 0,
-    };
-    // SAFETY: the program's own call, without the wait.
-    unrecorded(this, || unsafe {
-        library(count, read, write, except, &mut now)
+    note_pair(ends, pc, || unsafe {
+        library(domain, kind, protocol, ends)
+    })
+}
+
+/// A call that makes two connected descriptors.
+fn note_pair(ends: *mut c_int, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(this) = ready(pc) else { return call() };
+    let status = unrecorded(this, call);
+    if status == 0 {
+        for i in 0..2 {
+            // SAFETY: the call has filled both places.
+            descriptors::note_own(unsafe { *ends.add(i) });
+        }
+        access::log_written(this, ends.cast(), 8, pc);
+    }
+    status
+}
+
+unsafe extern "C-unwind" fn on_eventfd_read(fd: c_int, value: *mut u64, pc: u64) -> c_int {
+    // SAFETY: the program's own call.
+    let read = unsafe { on_read(fd, value.cast(), 8, pc) };
+    if read == 8 { 0 } else { -1 }
+}
+
+unsafe extern "C-unwind" fn on_eventfd_write(fd: c_int, value: u64, pc: u64) -> c_int {
+    let mut value = value;
+    // SAFETY: a valid place.
+    let written = unsafe { on_write(fd, (&raw mut value).cast(), 8, pc) };
+    if written == 8 { 0 } else { -1 }
+}
+
+unsafe extern "C-unwind" fn on_sendfile(
+    to: c_int,
+    from: c_int,
+    at: *mut c_void,
+    bytes: usize,
+    pc: u64,
+) -> isize {
+    let library = real!("sendfile", fn(c_int, c_int, *mut c_void, usize) -> isize);
+    // SAFETY: the program's own call.
+    let call = || unsafe { library(to, from, at, bytes) };
+    let Some(this) = ready(pc) else { return call() };
+    if !controlled() {
+        return unrecorded(this, call);
+    }
+    let before = until_ready(this, to, POLLOUT, Next::NOTHING);
+    output(this, to, bytes as isize, pc, || {
+        before.then(|| {
+            Answer::of_count(outside::without_turn(this, Next::NOTHING, call)).without_bytes()
+        })
     })
 }
 
 entry! {
     read, "rcx" => on_read;
+    __read_chk, "r8" => on_read_chk;
+    pread, "r8" => on_pread;
+    pread64, "r8" => on_pread;
+    __pread_chk, "r9" => on_pread_chk;
+    __pread64_chk, "r9" => on_pread_chk;
+    readv, "rcx" => on_readv;
+    preadv, "r8" => on_preadv;
+    preadv64, "r8" => on_preadv;
     write, "rcx" => on_write;
-    recv, "r8" => on_recv;
-    send, "r8" => on_send;
-    recvmsg, "rcx" => on_recvmsg;
-    sendmsg, "rcx" => on_sendmsg;
-    accept, "rcx" => on_accept;
-    accept4, "r8" => on_accept4;
-    poll, "rcx" => on_poll;
-    epoll_wait, "r8" => on_epoll_wait;
-    select, "r9" => on_select;
+    pwrite, "r8" => on_pwrite;
+    pwrite64, "r8" => on_pwrite;
+    writev, "rcx" => on_writev;
+    pwritev, "r8" => on_pwritev;
+    pwritev64, "r8" => on_pwritev;
+    pipe, "rsi" => on_pipe;
+    pipe2, "rdx" => on_pipe2;
+    socketpair, "r8" => on_socketpair;
+    eventfd_read, "rdx" => on_eventfd_read;
+    eventfd_write, "rdx" => on_eventfd_write;
+    sendfile, "r8" => on_sendfile;
+    sendfile64, "r8" => on_sendfile;
 }

@@ -68,7 +68,31 @@ macro_rules! entry_or_library {
 }
 pub(crate) use entry_or_library;
 
-/// Defines functions that tell `note` where they are called and go on to the library's, with all
+/// As [`entry`], for functions of six arguments: the return address is the seventh, on the stack.
+macro_rules! entry_on_stack {
+    ($($name:ident => $target:path;)*) => {$(
+        core::arch::global_asm!(
+            concat!(".pushsection .text.", stringify!($name), ",\"ax\",@progbits"),
+            concat!(".weak ", stringify!($name)),
+            concat!(".type ", stringify!($name), ",@function"),
+            concat!(stringify!($name), ":"),
+            ".cfi_startproc",
+            "push qword ptr [rsp]",
+            ".cfi_adjust_cfa_offset 8",
+            "call {target}",
+            "add rsp, 8",
+            ".cfi_adjust_cfa_offset -8",
+            "ret",
+            ".cfi_endproc",
+            concat!(".size ", stringify!($name), ",.-", stringify!($name)),
+            ".popsection",
+            target = sym $target,
+        );
+    )*};
+}
+pub(crate) use entry_on_stack;
+
+/// Defines functions that tell `note` where they are called and with what first argument, and go on to the library's, with all
 /// arguments as they were: variadic functions, and such as exceptions pass. No frame of ours is left on
 /// the stack. `finder` is a name for the function that looks the library's up.
 macro_rules! passing {
@@ -96,6 +120,7 @@ macro_rules! passing {
                 "push r8",
                 "push r9",
                 "push rax",
+                "mov rsi, rdi",
                 "mov rdi, qword ptr [rsp + 56]",
                 "call {note}",
                 "call {find}",

@@ -242,6 +242,12 @@ unsafe extern "C" fn on_free(block: *mut c_void, pc: u64) {
     }
 }
 
+/// `realloc`, for other functions that grow a block of the program's.
+pub fn reallocate(block: *mut c_void, bytes: usize, pc: u64) -> *mut c_void {
+    // SAFETY: the program handed the block over.
+    unsafe { on_realloc(block, bytes, pc) }
+}
+
 unsafe extern "C" fn on_realloc(block: *mut c_void, bytes: usize, pc: u64) -> *mut c_void {
     let Some((this, pc)) = ready(pc) else {
         // SAFETY: the program's own call.

@@ -37,6 +37,8 @@ mod c11;
 #[cfg(feature = "interpose")]
 mod calls;
 #[cfg(feature = "interpose")]
+mod children;
+#[cfg(feature = "interpose")]
 mod choices;
 #[cfg(feature = "interpose")]
 mod condition;
@@ -47,9 +49,13 @@ mod condition;
 )]
 mod copies;
 #[cfg(feature = "interpose")]
+mod descriptors;
+#[cfg(feature = "interpose")]
 mod entry;
 #[cfg(feature = "interpose")]
 mod failure;
+#[cfg(feature = "interpose")]
+mod files;
 #[cfg(feature = "interpose")]
 mod follow;
 #[cfg(feature = "interpose")]
@@ -58,6 +64,10 @@ mod format;
 mod frames;
 #[cfg(feature = "interpose")]
 mod heap;
+#[cfg(feature = "interpose")]
+mod identity;
+#[cfg(feature = "interpose")]
+mod input;
 #[cfg(feature = "interpose")]
 mod log;
 #[cfg(feature = "interpose")]
@@ -72,14 +82,18 @@ mod next;
 mod objects;
 #[cfg(feature = "interpose")]
 mod once;
+mod outside;
 #[cfg(feature = "interpose")]
 mod path;
 #[cfg(feature = "interpose")]
 mod plan;
 #[cfg(feature = "interpose")]
+mod polling;
+#[cfg(feature = "interpose")]
 mod process;
 #[cfg(feature = "interpose")]
 mod quiet;
+mod random;
 #[cfg(feature = "interpose")]
 mod real;
 #[cfg(feature = "interpose")]
@@ -89,11 +103,17 @@ mod scheduler;
 #[cfg(feature = "interpose")]
 mod semaphore;
 #[cfg(feature = "interpose")]
+mod sockets;
+#[cfg(feature = "interpose")]
 mod start;
 #[cfg(feature = "interpose")]
 mod state;
 #[cfg(feature = "interpose")]
+mod streams;
+#[cfg(feature = "interpose")]
 mod strings;
+#[cfg(feature = "interpose")]
+mod sys;
 #[cfg(feature = "interpose")]
 mod threads;
 #[cfg(feature = "interpose")]

@@ -1,14 +1,12 @@
-//! Ends and copies of the process: `_exit`, `fork`, `exec`.
+//! Ends of the process: `_exit`, `exec`.
 
 use crate::{
     entry::{entry, passing},
     failure,
     mutex::ready,
-    real::real,
-    state::{Mode, SHARED, header},
-    threads,
+    state::{Mode, SHARED},
 };
-use core::{ffi::c_int, sync::atomic::Ordering::Relaxed};
+use core::ffi::c_int;
 use unsnarl_trace::raw::End;
 
 unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
@@ -18,24 +16,6 @@ unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
     loop {
         core::hint::spin_loop();
     }
-}
-
-unsafe extern "C-unwind" fn on_fork(pc: u64) -> c_int {
-    let library = real!("fork", fn() -> c_int);
-    let recorded = ready(pc).is_some();
-    // SAFETY: the program's own call.
-    let child = unsafe { library() };
-    if SHARED.mode.get() == Mode::Off {
-        return child;
-    }
-    match child {
-        0 => threads::leave_recording(),
-        _ if child > 0 && recorded => {
-            header().forks.fetch_add(1, Relaxed);
-        }
-        _ => {}
-    }
-    child
 }
 
 /// Before an `exec`: when it works, the log ends here; when not, the program goes on and a later end
@@ -61,5 +41,4 @@ passing! { note_exec;
 entry! {
     _exit, "rsi" => exit_now;
     _Exit, "rsi" => exit_now;
-    fork, "rdi" => on_fork;
 }

@@ -1,14 +1,16 @@
 //! Who runs next: decisions, the strategies that make them, and handing over the turn.
 
 use crate::{
-    blocking,
+    children,
     choices::{self, Candidates, random},
-    failure, follow, log,
+    failure, files, follow, log,
     next::Next,
-    objects,
+    objects, outside,
     plan::next_planned,
+    polling,
     quiet::is_quiet,
-    state::{SHARED, Thread, Wait, header, live_threads, thread},
+    state::{SHARED, Thread, Wait, header, live_threads, thread, unrecorded},
+    sys,
 };
 use core::sync::atomic::{
     AtomicU32,
@@ -113,17 +115,23 @@ fn pass(this: &Thread, next: Next, yields: bool) {
 
 fn choose_and_switch(this: &Thread, yields: bool) {
     let yields = yields || has_run_too_long();
-    if !yields && is_quiet(this.next.get()) && !choices::follows() {
+    let waits = this.wait.get() != Wait::Nothing;
+    if !yields && !waits && is_quiet(this.next.get()) && !choices::follows() {
         // Noted like every choice, so that the schedule means the same without the list.
         let stays = this.number.get();
         return choices::note(stays, ChoiceKind::Thread, yields, enabled_threads);
     }
     SHARED.steps.set(SHARED.steps.get() + 1);
     header().steps.store(SHARED.steps.get(), Relaxed);
-    let Some(next) = next_thread(this, yields) else {
+    // What the compiler makes of moving a structure may be a call of the `memcpy` that is recorded.
+    let chosen = unrecorded(this, || {
+        let next = next_thread(this, yields)?;
+        choices::note(next, ChoiceKind::Thread, yields, enabled_threads);
+        Some(next)
+    });
+    let Some(next) = chosen else {
         return;
     };
-    choices::note(next, ChoiceKind::Thread, yields, enabled_threads);
     if next != this.number.get() {
         SHARED.stretch.set(0);
         hand_over(this, next);
@@ -178,7 +186,8 @@ fn followed() -> Option<u16> {
         return None;
     }
     let choice = choices::next_followed();
-    let can = can_run(choice);
+    let is_known = u32::from(choice) < SHARED.thread_count.load(Relaxed);
+    let can = is_known && can_follow(thread(choice)) || can_run(choice);
     if !can {
         choices::diverged();
     }
@@ -202,6 +211,11 @@ fn can_run(choice: u16) -> bool {
             return false;
         }
     }
+}
+
+/// Whether the thread that a schedule names can go on, once what it waited for has been waited for.
+fn can_follow(chosen: &'static Thread) -> bool {
+    enabled(chosen) || chosen.live.get() && outside::help(chosen) && enabled(chosen)
 }
 
 /// The threads that could go on.
@@ -236,9 +250,15 @@ fn grantable(other: &Thread, wait: Wait) -> bool {
         Wait::Join(number) => thread(number).ended.get(),
         Wait::Semaphore(semaphore) => objects::at(semaphore).value.get() > 0,
         Wait::Once(once) => objects::at(once).owner.get() == 0,
-        Wait::Input(descriptor) => blocking::is_ready(descriptor, libc::POLLIN),
-        Wait::Output(descriptor) => blocking::is_ready(descriptor, libc::POLLOUT),
-        Wait::Poll { descriptors, count } => blocking::any_ready(descriptors, count),
+        Wait::Input(descriptor) => outside::is_granted(other, descriptor, libc::POLLIN),
+        Wait::Output(descriptor) => outside::is_granted(other, descriptor, libc::POLLOUT),
+        Wait::Poll { descriptors, count } => {
+            other.forced.get() || polling::any_ready(descriptors, count)
+        }
+        Wait::Outside => outside::is_back(other),
+        Wait::Child { kind, id } => other.forced.get() || children::has_news(kind, id),
+        Wait::FileLock(attempt) => files::try_again(attempt),
+        Wait::Futex(_) => false,
     };
     granted || cancelled(other, wait)
 }
@@ -254,6 +274,7 @@ fn cancelled(other: &Thread, wait: Wait) -> bool {
             grantable(other, Wait::Lock(mutex))
         }
         Wait::Join(_) | Wait::Semaphore(_) | Wait::Input(_) | Wait::Output(_) => true,
+        Wait::Poll { .. } | Wait::Child { .. } | Wait::FileLock(_) => true,
         _ => false,
     }
 }
@@ -287,7 +308,7 @@ pub fn advance_clock() -> bool {
         .iter()
         .map(|&number| thread(number).deadline.get());
     let next = deadlines.filter(|&deadline| deadline != 0).min();
-    if blocking::wait_for_outside(next.unwrap_or(0)) {
+    if outside::wait_for_outside(next.unwrap_or(0)) {
         return true;
     }
     match next {
@@ -385,42 +406,77 @@ pub fn draw_change_points() {
 
 fn hand_over(this: &Thread, next: u16) {
     log::resolve(this);
-    let switches = &header().switches;
-    switches.store(switches.load(Relaxed) + 1, Relaxed);
     let ended = this.ended.get();
-    SHARED.current.set(next);
-    wake(&thread(next).turn);
+    pass_turn(next);
     if !ended {
         wait_for_turn(this);
     }
 }
 
+fn pass_turn(next: u16) {
+    let switches = &header().switches;
+    switches.store(switches.load(Relaxed) + 1, Relaxed);
+    SHARED.current.set(next);
+    wake(&thread(next).turn);
+}
+
 /// Blocks until some thread hands over to this one.
 pub fn wait_for_turn(this: &Thread) {
     while this.turn.swap(0, AcqRel) == 0 {
-        // SAFETY: the futex word lives for ever.
-        unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                &raw const this.turn,
-                libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-                0,
-                core::ptr::null::<libc::timespec>(),
-            );
-        }
+        sys::futex_wait(&this.turn);
     }
     core::sync::atomic::fence(Acquire);
 }
 
 fn wake(turn: &AtomicU32) {
     turn.store(1, Release);
-    // SAFETY: the futex word lives for ever.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            turn,
-            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-            1,
-        );
+    sys::futex_wake(turn);
+}
+
+/// Gives the turn to somebody else while `this` is in the kernel. False when nobody else can go on:
+/// then `this` keeps the turn.
+pub fn leave(this: &Thread) -> bool {
+    unrecorded(this, || leave_now(this))
+}
+
+fn leave_now(this: &Thread) -> bool {
+    let number = this.number.get();
+    let next = match choices::follows() {
+        true => Some(choices::next_followed()),
+        false => another(this),
+    };
+    let next = next.filter(|&next| next != number);
+    let next = next.filter(|&next| {
+        let can = u32::from(next) < SHARED.thread_count.load(Relaxed) && can_follow(thread(next));
+        if !can {
+            choices::diverged();
+        }
+        can
+    });
+    let chosen = next.unwrap_or(number);
+    choices::note(chosen, ChoiceKind::Thread, true, enabled_threads);
+    if next.is_some() {
+        SHARED.stretch.set(0);
+        pass_turn(chosen);
+    }
+    next.is_some()
+}
+
+/// A thread other than `this`, which cannot go on now; `None` when there is nobody.
+fn another(this: &Thread) -> Option<u16> {
+    loop {
+        let next = match SHARED.strategy.get() {
+            RawStrategy::Random => random_choice(this, true),
+            RawStrategy::Pct => highest_priority(this, true),
+            RawStrategy::Sequential => stay_or_next(this, true),
+        };
+        if next.is_some() {
+            return next;
+        }
+        let deadlines = live_threads()
+            .iter()
+            .map(|&other| thread(other).deadline.get());
+        let next = deadlines.filter(|&deadline| deadline != 0).min()?;
+        SHARED.clock.set(SHARED.clock.get().max(next));
     }
 }

@@ -161,6 +161,7 @@ fn set_up_log(header: &raw::Header) {
 }
 
 fn set_up_strategy(header: &raw::Header) {
+    SHARED.entropy.set(header.input_seed);
     let strategy = [RawStrategy::Random, RawStrategy::Pct]
         .into_iter()
         .find(|strategy| *strategy as u32 == header.strategy)

@@ -49,6 +49,17 @@ pub enum Wait {
         descriptors: usize,
         count: usize,
     },
+    /// The return of a call that was made without the turn.
+    Outside,
+    /// The end of a child process, as `waitid` names it.
+    Child {
+        kind: u32,
+        id: i32,
+    },
+    /// A lock of a file: a `files::Attempt` on the thread's stack.
+    FileLock(usize),
+    /// A wake-up through the word at this address.
+    Futex(usize),
 }
 
 impl Wait {
@@ -64,6 +75,9 @@ impl Wait {
             Wait::Barrier(object) => (raw::WaitsFor::Barrier, object),
             Wait::Once(object) => (raw::WaitsFor::Once, object),
             Wait::Input(_) | Wait::Output(_) | Wait::Poll { .. } => (raw::WaitsFor::Io, 0),
+            Wait::Outside | Wait::FileLock(_) => (raw::WaitsFor::Io, 0),
+            Wait::Child { .. } => (raw::WaitsFor::Process, 0),
+            Wait::Futex(word) => (raw::WaitsFor::Futex, word),
         }
     }
 }
@@ -119,6 +133,14 @@ pub struct Thread {
     pub row: Cell<*mut raw::Thread>,
     /// Path mode: where its path goes.
     pub path: Path,
+    /// Calls that may have brought something in from outside.
+    pub inputs: Cell<u32>,
+    /// Where its next recorded input is searched from, in a replay.
+    pub given: Cell<usize>,
+    /// A replay has the answer that the thread waits for.
+    pub forced: Cell<bool>,
+    /// 1 when a call that was made without the turn has returned.
+    pub done: AtomicU32,
 }
 
 /// What all threads share. A debugger finds it by its name and switches the mode, the first byte, off while
@@ -169,6 +191,10 @@ pub struct Shared {
     /// PCT: what the last thread that yielded was lowered to.
     pub lowest: Cell<i64>,
     pub exit_key: Cell<libc::pthread_key_t>,
+    /// Child processes that were made.
+    pub children: Cell<u32>,
+    /// What the next random number is drawn from.
+    pub entropy: Cell<u64>,
 }
 
 // SAFETY: see the module's text: the turn is the lock.
@@ -210,6 +236,8 @@ pub static SHARED: Shared = Shared {
     change_count: Cell::new(0),
     lowest: Cell::new(0),
     exit_key: Cell::new(0),
+    children: Cell::new(0),
+    entropy: Cell::new(0),
 };
 
 // One thread-local word: `#[thread_local]` is not to be had without std, and a library call would be

@@ -17,6 +17,8 @@ pub mod raw;
 #[cfg(feature = "file")]
 pub mod folder;
 #[cfg(feature = "file")]
+pub mod input;
+#[cfg(feature = "file")]
 pub mod meta;
 #[cfg(feature = "file")]
 pub mod model;

@@ -1,6 +1,7 @@
 //! What a run file says about the run as a whole: JSON under the key `unsnarl.run` of the schema.
 
 use crate::{
+    input::RunInput,
     model::{EventId, LocationId, SiteId, StackId, ThreadId},
     path::PathRow,
     schedule::Schedule,
@@ -284,6 +285,9 @@ pub struct RunMeta {
     /// Choices other than threads that the schedule holds.
     #[serde(skip_serializing_if = "Chances::is_none")]
     pub chances: Chances,
+    /// What came from outside.
+    #[serde(skip_serializing_if = "RunInput::is_empty")]
+    pub input: RunInput,
     /// Choices that make the run repeat.
     pub schedule: Schedule,
     /// Source files that sites are in.

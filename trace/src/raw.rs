@@ -13,6 +13,8 @@
 //! decisions_at     decisions_cap u16   the choices that were made
 //! follow_at                            a proposed schedule, if there is one ([`follow`])
 //! records_at       records_cap         Records, in the order of the run
+//! input_at         input_cap           Inputs, each with its bytes: what came from outside
+//! given_at         given_len           Inputs to give back, written by the recorder
 //! ```
 //!
 //! All integers are in the machine's byte order: the log never leaves the machine that made it.
@@ -191,6 +193,18 @@ pub struct Header {
     pub is_debugged: u32,
     /// The debugger writes here from which event on (by number, from 0) it wants to stop.
     pub stop_at: AtomicU64,
+    /// Byte offset of the [`Input`]s.
+    pub input_at: u64,
+    /// Room for them in bytes; 0 when input is not recorded.
+    pub input_cap: u64,
+    /// Byte offset of the [`Input`]s of a recorded run, to give back.
+    pub given_at: u64,
+    /// Bytes that they take.
+    pub given_len: u64,
+    /// Nonzero: they are all that the recorded run had.
+    pub given_all: u64,
+    /// What the program's random numbers are drawn from.
+    pub input_seed: u64,
 
     /// Process that claimed the log; 0 while nobody did.
     pub pid: AtomicU32,
@@ -222,6 +236,8 @@ pub struct Header {
     pub chunks: AtomicU64,
     /// Child processes that were forked.
     pub forks: AtomicU32,
+    /// Nonzero: the program asked to go on in the background, and went on in the foreground.
+    pub detached: AtomicU32,
     /// Exit status, when `end` is [`End::Exited`].
     pub exit_code: AtomicU32,
     /// Signal number, when `end` is [`End::Signal`] or [`End::Abort`].
@@ -238,6 +254,103 @@ pub struct Header {
     pub message_len: AtomicU32,
     /// Text, parts separated by NUL; what they are depends on `end`.
     pub message: [u8; 1024],
+    /// Bytes of [`Input`]s written.
+    pub input_used: AtomicU64,
+    /// Inputs that there was no room for.
+    pub input_lost: AtomicU64,
+    /// Inputs of this run that were others than the ones given back in their place.
+    pub input_differs: AtomicU32,
+    /// The program used the random numbers that are drawn from `input_seed`.
+    pub drew_random: AtomicU32,
+    /// The first input that was another.
+    pub difference: Difference,
+}
+
+/// Where input was another than the recorded one, and what it was.
+#[repr(C)]
+pub struct Difference {
+    /// Program counter of the call.
+    pub pc: u64,
+    /// Offset of the recorded [`Input`] from `given_at`; the largest number where the call had done
+    /// all of what it was asked for.
+    pub recorded: u64,
+    /// What the call returned this time.
+    pub result: i64,
+    /// `errno`, where it failed.
+    pub error: u32,
+    /// Number of the thread.
+    pub thread: u32,
+    /// Bytes that came, of which `bytes` holds the first.
+    pub length: u64,
+    /// The beginning of what came.
+    pub bytes: [u8; 64],
+}
+
+/// Something that came from outside the process: the result of a call, and `length` bytes that follow
+/// in the log, filled up to a multiple of eight.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Input {
+    /// What the call returned.
+    pub result: i64,
+    /// Virtual time when it returned.
+    pub clock: u64,
+    /// The thread's n-th call of those that may bring something in, from 1.
+    pub nth: u32,
+    /// Bytes that follow.
+    pub length: u32,
+    /// `errno`, where it failed.
+    pub error: u32,
+    /// Number of the thread.
+    pub thread: u16,
+    /// A [`Call`].
+    pub call: u16,
+}
+
+/// What kind of call brought something in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Call {
+    /// `read`, `recv` and their relatives; the bytes are what was read.
+    Read = 1,
+    /// `write`, `send` and their relatives, where they did not do all of it.
+    Write = 2,
+    /// `accept`; the result is a descriptor.
+    Accept = 3,
+    /// `connect`.
+    Connect = 4,
+    /// `open` and `fopen`; the result is a descriptor.
+    Open = 5,
+    /// `poll`, `select`, `epoll_wait`; the bytes are what is ready.
+    Poll = 6,
+    /// The number of a process or thread.
+    Process = 7,
+    /// `waitpid` and its relatives; the bytes are the status.
+    Wait = 8,
+    /// A variable of the environment; the bytes are name and value.
+    Environment = 9,
+    /// Any other; the bytes are what it filled in.
+    Other = 10,
+}
+
+impl Call {
+    /// The variant with this number.
+    pub fn from_u16(n: u16) -> Option<Call> {
+        use Call::*;
+        const ALL: [Call; 10] = [
+            Read,
+            Write,
+            Accept,
+            Connect,
+            Open,
+            Poll,
+            Process,
+            Wait,
+            Environment,
+            Other,
+        ];
+        ALL.into_iter().find(|call| *call as u16 == n)
+    }
 }
 
 /// Choices other than threads: what the outside may do to a call although nothing in the program says so.
@@ -367,14 +480,21 @@ pub enum WaitsFor {
     Time = 8,
     /// Input or output on a file descriptor.
     Io = 9,
+    /// The end of a child process.
+    Process = 10,
+    /// A signal.
+    Signal = 11,
+    /// A wake-up of `futex`, called by the program itself.
+    Futex = 12,
 }
 
 impl WaitsFor {
     /// The variant with this number.
     pub fn from_u32(n: u32) -> Option<WaitsFor> {
         use WaitsFor::*;
-        const ALL: [WaitsFor; 10] = [
+        const ALL: [WaitsFor; 13] = [
             Nothing, Lock, SharedLock, Condition, Join, Semaphore, Barrier, Once, Time, Io,
+            Process, Signal, Futex,
         ];
         ALL.get(n as usize).copied()
     }
@@ -598,6 +718,7 @@ impl RecordKind {
 const _: () = {
     assert!(size_of::<Header>() <= HEADER_BYTES);
     assert!(size_of::<Record>() == 32);
+    assert!(size_of::<Input>() == 32);
     assert!(size_of::<Module>() == 256);
     assert!(size_of::<Detail>() == 32);
     assert!(size_of::<Directive>() == 16);

@@ -25,6 +25,7 @@ mod globals;
 mod heap;
 mod image;
 mod imports;
+mod input;
 mod kinds;
 mod memory;
 mod modules;
@@ -126,6 +127,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
         .map(|failure| failure::place(failure, log, program, &mut walk, &mut rows));
     let mut problems: Vec<String> = ending.problem.into_iter().collect();
     problems.extend(lost(log, program, &walk));
+    problems.extend(input::problems(log, program));
     let meta = RunMeta {
         outcome: ending.outcome,
         failure,
@@ -175,6 +177,7 @@ fn known_before(log: &RawLog<'_>, program: &Program, launch: &Launch) -> RunMeta
         expected_steps: launch.expected_steps,
         steps: log.steps(),
         chances: launch.chances,
+        input: input::of_run(log),
         schedule: Schedule {
             choices: log.choices().collect(),
         },

@@ -218,8 +218,28 @@ impl<'a> RawLog<'a> {
         fail_pc: u64_at -> u64;
         /// Address that could not be accessed.
         fail_addr: u64_at -> u64;
+        /// What the program's random numbers are drawn from.
+        input_seed: u64_at -> u64;
+        /// The program drew some.
+        drew_random: u32_at -> u32;
+        /// Inputs that there was no room for.
+        input_lost: u64_at -> u64;
+        /// Inputs that were others than the ones given back in their place.
+        input_differs: u32_at -> u32;
+        /// The program asked to go on in the background.
+        detached: u32_at -> u32;
         /// Line of the assertion.
         fail_line: u32_at -> u32;
+    }
+
+    /// The integer at this offset.
+    pub(super) fn u64(&self, at: usize) -> u64 {
+        u64_at(self.bytes, at)
+    }
+
+    /// A part of the log; empty when it does not lie within it.
+    pub(super) fn part(&self, at: u64, bytes: u64) -> &'a [u8] {
+        slice(self.bytes, at, bytes, 1).unwrap_or(&[])
     }
 
     /// How the run ended; an unknown number counts as killed from outside.

@@ -233,6 +233,9 @@ impl Told<'_> {
             Some(WaitsFor::Once) => "the end of an initialization".to_owned(),
             Some(WaitsFor::Time) => "a time".to_owned(),
             Some(WaitsFor::Io) => "input or output".to_owned(),
+            Some(WaitsFor::Process) => "the end of a child process".to_owned(),
+            Some(WaitsFor::Signal) => "a signal of the system".to_owned(),
+            Some(WaitsFor::Futex) => "a wake-up".to_owned(),
             Some(WaitsFor::Nothing) | None => "something".to_owned(),
         }
     }

@@ -476,6 +476,8 @@ pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
         details: attempt.details,
         follow: attempt.follow.clone(),
         branches: attempt.branches,
+        input_seed: attempt.input_seed(),
+        input: attempt.input.clone().unwrap_or_default(),
         is_debugged: false,
         limits: job.limits,
     }

@@ -7,7 +7,8 @@ use super::{
 use crate::assemble::Program;
 use std::{collections::VecDeque, fmt, str::FromStr};
 use unsnarl_trace::{
-    Chances, Mode,
+    Chances, Mode, RunMeta,
+    input::RunInput,
     raw::{Directive, RawMode, RawStrategy},
 };
 
@@ -115,6 +116,8 @@ pub struct Attempt {
     pub follow: Vec<u8>,
     /// Record the branches that are taken.
     pub branches: bool,
+    /// Input of a recorded run, to give back; `None` to take it as it comes.
+    pub input: Option<RunInput>,
 }
 
 /// Each thread runs until it waits.
@@ -135,11 +138,28 @@ impl Default for Attempt {
             details: false,
             follow: Vec::new(),
             branches: false,
+            input: None,
         }
     }
 }
 
 impl Attempt {
+    /// The same with the input that a recorded run had.
+    pub fn with_input_of(self, recorded: &RunMeta) -> Attempt {
+        let mut input = recorded.input.clone();
+        input.seed = input.seed.or(Some(recorded.seed));
+        Attempt {
+            input: Some(input),
+            ..self
+        }
+    }
+
+    /// What the program's random numbers are drawn from.
+    pub fn input_seed(&self) -> u64 {
+        let given = self.input.as_ref().and_then(|input| input.seed);
+        given.unwrap_or(self.seed)
+    }
+
     /// The mode as the run file has it.
     pub fn run_mode(&self) -> Mode {
         match self.mode {

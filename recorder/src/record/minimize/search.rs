@@ -76,7 +76,8 @@ impl<'a> Search<'a> {
                 chances: failing.meta.chances,
                 details: true,
                 ..Attempt::default()
-            },
+            }
+            .with_input_of(&failing.meta),
             way: Way::of(failing),
             stop,
             tried: 0,

@@ -1,0 +1,198 @@
+//! Waiting for the world outside: when nobody in this process can go on, when a replayed choice needs
+//! something that has not come yet, and while a thread is in a call that cannot be asked beforehand.
+
+use crate::{
+    blocking::{Pollfds, is_ready},
+    descriptors::{self, Source},
+    input, log,
+    next::Next,
+    polling, scheduler,
+    state::{SHARED, Thread, Wait, live_threads, thread, unrecorded},
+    sys,
+};
+use core::{
+    ffi::{c_int, c_short},
+    sync::atomic::Ordering::{Acquire, Release},
+};
+use libc::{POLLIN, POLLOUT};
+
+const MILLISECOND: u64 = 1_000_000;
+/// Longest real wait before virtual time goes on, in milliseconds.
+const PATIENCE: u64 = 20;
+/// How long something may be on its way within this process: the network of the machine itself.
+const ON_ITS_WAY: u64 = 200;
+/// How long a replay waits for something that came when it was recorded.
+const REPLAY_PATIENCE: u64 = 3_000;
+
+/// What the waiting threads wait for.
+struct Waits {
+    descriptors: Pollfds,
+    /// Somebody outside could end one of the waits.
+    outside: bool,
+    /// Something is waited for that `poll` does not tell about.
+    unseen: bool,
+    /// A thread whose wait has a recorded answer.
+    given: Option<&'static Thread>,
+}
+
+impl Waits {
+    fn of(threads: impl Iterator<Item = &'static Thread>) -> Waits {
+        let mut waits = Waits {
+            descriptors: Pollfds::new(),
+            outside: false,
+            unseen: false,
+            given: None,
+        };
+        threads.for_each(|thread| waits.add(thread));
+        waits
+    }
+
+    fn add(&mut self, thread: &'static Thread) {
+        match thread.wait.get() {
+            Wait::Input(fd) => self.add_descriptor(fd, POLLIN),
+            Wait::Output(fd) => self.add_descriptor(fd, POLLOUT),
+            Wait::Poll { descriptors, count } => {
+                // SAFETY: the array of a thread that is inside `poll`.
+                let wanted = unsafe { polling::array(descriptors, count) };
+                let wanted = wanted.iter().filter(|one| one.fd >= 0);
+                wanted.for_each(|one| self.add_descriptor(one.fd, one.events));
+            }
+            Wait::Outside | Wait::Child { .. } | Wait::FileLock(_) => {
+                self.unseen = true;
+                self.outside = true;
+            }
+            _ => return,
+        }
+        if input::is_given(thread) {
+            self.given = Some(thread);
+        }
+    }
+
+    fn add_descriptor(&mut self, fd: c_int, events: c_short) {
+        self.outside |= polling::may_be_fed_from_outside(fd);
+        self.unseen |= !self.descriptors.add(fd, events);
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.unseen && self.descriptors.is_empty()
+    }
+
+    /// Waits for real, at most so long; whether something came.
+    fn wait(&mut self, patience: Option<u64>) -> bool {
+        let anybody = || {
+            live_threads()
+                .iter()
+                .any(|&n| scheduler::enabled(thread(n)))
+        };
+        if !self.unseen {
+            let milliseconds = patience.map_or(-1, |patience| patience as c_int);
+            return self.descriptors.poll(milliseconds) != 0;
+        }
+        for _ in 0..patience.unwrap_or(u64::MAX) {
+            if anybody() {
+                return true;
+            }
+            self.descriptors.poll(1);
+        }
+        anybody()
+    }
+}
+
+fn waiting() -> impl Iterator<Item = &'static Thread> {
+    live_threads().iter().map(|&number| thread(number))
+}
+
+/// Nobody can go on: waits for the outside world, if some thread does. Returns whether one can go on
+/// now. `until` is the virtual time at which something else happens, 0 when nothing will.
+pub fn wait_for_outside(until: u64) -> bool {
+    let mut waits = Waits::of(waiting());
+    if waits.is_empty() {
+        return false;
+    }
+    let left = until.saturating_sub(SHARED.clock.get()) / MILLISECOND;
+    let patience = match (until, waits.outside, waits.given) {
+        (_, _, Some(_)) => Some(PATIENCE),
+        (0, true, None) => None,
+        (0, false, None) => Some(ON_ITS_WAY),
+        (_, true, None) => Some(left.min(PATIENCE)),
+        (_, false, None) => Some(1),
+    };
+    if waits.wait(patience) {
+        return true;
+    }
+    if let Some(thread) = waits.given {
+        thread.forced.set(true);
+    }
+    waits.given.is_some()
+}
+
+/// A replayed choice names a thread that still waits: does what made it go on when it was recorded.
+/// False when nothing can.
+pub fn help(chosen: &'static Thread) -> bool {
+    let mut waits = Waits::of(core::iter::once(chosen));
+    if !waits.is_empty() && waits.outside {
+        let given = waits.given.is_some();
+        let patience = if given { PATIENCE } else { REPLAY_PATIENCE };
+        if waits.wait_for(chosen, patience) {
+            return true;
+        }
+        chosen.forced.set(given);
+        if given {
+            return true;
+        }
+    }
+    let deadline = chosen.deadline.get();
+    SHARED.clock.set(SHARED.clock.get().max(deadline));
+    deadline != 0
+}
+
+impl Waits {
+    fn wait_for(&mut self, chosen: &Thread, patience: u64) -> bool {
+        for _ in 0..patience {
+            if scheduler::enabled(chosen) {
+                return true;
+            }
+            match self.unseen {
+                true => sys::sleep(MILLISECOND as u32),
+                false => {
+                    self.descriptors.poll(1);
+                }
+            }
+        }
+        scheduler::enabled(chosen)
+    }
+}
+
+/// Makes a call that may wait in the kernel and cannot be asked whether it would. Others run
+/// meanwhile, so the call must touch nothing that they touch but by their own fault.
+pub fn without_turn<T>(this: &Thread, next: Next, call: impl FnOnce() -> T) -> T {
+    log::resolve(this);
+    scheduler::decide(this, next);
+    this.wait.set(Wait::Outside);
+    this.wait_pc.set(next.pc);
+    this.done.store(0, Release);
+    this.next.set(next);
+    let left = scheduler::leave(this);
+    let result = unrecorded(this, call);
+    this.done.store(1, Release);
+    if left {
+        scheduler::wait_for_turn(this);
+    }
+    this.wait.set(Wait::Nothing);
+    result
+}
+
+/// Whether a thread that is outside has come back.
+pub fn is_back(thread: &Thread) -> bool {
+    thread.done.load(Acquire) != 0
+}
+
+/// Whether a wait for this descriptor could go on.
+pub fn is_granted(other: &Thread, fd: c_int, events: c_short) -> bool {
+    other.forced.get() || is_ready(fd, events)
+}
+
+/// Whether what is read from it is part of what the process itself does.
+pub fn is_foreign(fd: c_int) -> bool {
+    matches!(descriptors::source(fd), Source::File | Source::Outside)
+}

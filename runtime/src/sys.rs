@@ -1,0 +1,80 @@
+//! System calls as they are: the C library's wrappers would change the program's `errno`.
+
+use core::{
+    arch::asm,
+    ffi::{c_int, c_long},
+    sync::atomic::AtomicU32,
+};
+
+/// Makes a system call; the result is what the kernel returns, errors as negative numbers.
+///
+/// # Safety
+/// The arguments are what this system call wants.
+#[inline(always)]
+pub unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = arguments;
+    let result: isize;
+    // SAFETY: the caller's; the kernel changes rax, rcx and r11 only.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// As a function of the C library returns it: -1 and `errno` for errors.
+pub fn with_errno(result: isize) -> isize {
+    if (-4095..0).contains(&result) {
+        crate::input::fail(-result as c_int);
+        return -1;
+    }
+    result
+}
+
+/// Sleeps while the word is 0, or until a signal.
+pub fn futex_wait(word: &AtomicU32) {
+    let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let place = core::ptr::from_ref(word) as usize;
+    // SAFETY: the word is there for the time of the call.
+    unsafe { call(libc::SYS_futex, [place, operation, 0, 0, 0, 0]) };
+}
+
+/// Wakes one that sleeps on the word.
+pub fn futex_wake(word: &AtomicU32) {
+    let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let place = core::ptr::from_ref(word) as usize;
+    // SAFETY: the word is there for the time of the call.
+    unsafe { call(libc::SYS_futex, [place, operation, 1, 0, 0, 0]) };
+}
+
+/// `poll` without changing `errno`; the descriptors' answers are filled in.
+pub fn poll(descriptors: &mut [libc::pollfd], milliseconds: c_int) -> c_int {
+    let (place, count) = (descriptors.as_mut_ptr() as usize, descriptors.len());
+    // SAFETY: a valid array of this length.
+    unsafe {
+        call(
+            libc::SYS_poll,
+            [place, count, milliseconds as usize, 0, 0, 0],
+        ) as c_int
+    }
+}
+
+/// Sleeps for real.
+pub fn sleep(nanoseconds: u32) {
+    let span = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(nanoseconds),
+    };
+    // SAFETY: a valid span.
+    unsafe {
+        call(
+            libc::SYS_nanosleep,
+            [&raw const span as usize, 0, 0, 0, 0, 0],
+        )
+    };
+}
