@@ -114,14 +114,6 @@ pub struct Chances {
 }
 
 impl Chances {
-    /// What the standards allow of every program.
-    pub const ALLOWED: Chances = Chances {
-        spurious_wakeups: true,
-        early_timeouts: true,
-        failing_tries: true,
-        fail_malloc: None,
-    };
-
     /// None of them: threads are all that is chosen.
     pub fn is_none(&self) -> bool {
         *self == Chances::default()

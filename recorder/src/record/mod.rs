@@ -316,12 +316,8 @@ impl<'a> Campaign<'a> {
             if self.summary.tally.runs == 0 {
                 refuse_empty(&executed.run, &executed.finished)?;
             }
-            let repeats = planner.repeats();
             // Runs that pass places over say nothing about the length of the others.
-            if attempt.quiet.is_empty() {
-                planner.observe(&executed)?;
-            }
-            if repeats {
+            if attempt.quiet.is_empty() && !planner.observe(&executed)? {
                 continue;
             }
             let mut run = executed.run;

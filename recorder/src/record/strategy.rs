@@ -240,11 +240,6 @@ impl Planner {
         })
     }
 
-    /// Whether the next run only repeats one that was made, for the sake of what follows.
-    pub fn repeats(&self) -> bool {
-        self.search.as_ref().is_some_and(Exhaustive::repeats)
-    }
-
     fn attempt(&mut self) -> Attempt {
         let seed = self.seed.wrapping_add(self.made);
         let turn = TURNS
@@ -294,12 +289,13 @@ impl Planner {
         }
     }
 
-    /// Learns from a run: k is the most steps of the last runs.
-    pub fn observe(&mut self, executed: &Executed) -> Result<(), RecordError> {
+    /// Learns from a run: k is the most steps of the last runs. Whether the run counts: a search makes
+    /// some again for the sake of what follows.
+    pub fn observe(&mut self, executed: &Executed) -> Result<bool, RecordError> {
         self.measured(executed.run.meta.steps);
         match &mut self.search {
             Some(search) => search.observe(executed),
-            None => Ok(()),
+            None => Ok(true),
         }
     }
 

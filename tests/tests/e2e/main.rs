@@ -17,4 +17,5 @@ mod programs;
 mod proposals;
 mod real_programs;
 mod replays;
+mod schedules;
 mod unusual;

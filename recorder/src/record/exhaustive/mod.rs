@@ -17,13 +17,16 @@ mod machine;
 mod tests;
 
 use super::{Executed, RecordError};
+use rustc_hash::FxHasher;
 use search::Search;
 use state::{Finished, State};
 use std::{
     fmt,
+    hash::{Hash, Hasher},
     time::{Duration, Instant},
 };
 use steps::Unsearchable;
+use unsnarl_trace::Schedule;
 
 pub use state::StateFile;
 
@@ -63,20 +66,15 @@ impl Exhaustive {
         (!self.is_over).then(|| self.state.search.prefix())
     }
 
-    /// Whether the next run was made within a smaller bound already.
-    pub fn repeats(&self) -> bool {
-        let bound = self.state.search.bound;
-        bound > 0 && self.state.search.spent() < bound
-    }
-
-    /// Learns from the run of the prefix.
-    pub fn observe(&mut self, executed: &Executed) -> Result<(), RecordError> {
-        if !self.repeats() {
+    /// Learns from the run of the prefix; whether it is one that was not made within a smaller bound.
+    pub fn observe(&mut self, executed: &Executed) -> Result<bool, RecordError> {
+        let is_new = self.state.made.insert(hash(&executed.run.meta.schedule));
+        if is_new {
             self.state.runs += 1;
             self.state.failing += u64::from(executed.run.meta.outcome.is_failure());
         }
         let Some(details) = &executed.details else {
-            return Ok(());
+            return Ok(is_new);
         };
         match steps::path(details) {
             Ok(path) => self.state.search.learn(&path),
@@ -86,7 +84,8 @@ impl Exhaustive {
             }
         }
         self.turn_to_next_bound();
-        self.store_now_and_then()
+        self.store_now_and_then()?;
+        Ok(is_new)
     }
 
     /// The run of the prefix left nothing to learn from.
@@ -155,6 +154,12 @@ impl Exhaustive {
             failing: self.state.failing,
         }
     }
+}
+
+fn hash(schedule: &Schedule) -> u64 {
+    let mut hasher = FxHasher::default();
+    schedule.choices.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// How far a search has come.

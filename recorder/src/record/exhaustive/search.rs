@@ -77,8 +77,8 @@ impl Search {
         self.nodes.iter().map(|node| node.choice.chosen).collect()
     }
 
-    /// What the next run costs at least: more than the bounds before means that it is a new one.
-    pub fn spent(&self) -> u32 {
+    /// What the next run costs.
+    fn spent(&self) -> u32 {
         self.nodes
             .last()
             .map_or(0, |node| node.cost_of(node.choice.chosen))

@@ -2,6 +2,7 @@
 
 use super::search::Search;
 use crate::record::{Job, RecordError, input_hash};
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -35,6 +36,8 @@ pub struct State {
     pub runs: u64,
     /// Those that failed.
     pub failing: u64,
+    /// Hashes of the schedules of all runs.
+    pub made: FxHashSet<u64>,
 }
 
 impl State {

@@ -1,0 +1,129 @@
+//! Exhaustive search, and choices other than threads.
+
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use unsnarl_e2e::{Compiler, Finished, Program, Workspace, program::compile};
+
+/// Compiles a program of `tests/runtime/chances` to `./program`.
+fn chances(name: &str) -> Result<Workspace> {
+    let workspace = Workspace::new()?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/chances");
+    compile(&workspace, &folder.join(name), "program", Compiler::Gcc)?;
+    Ok(workspace)
+}
+
+/// The program passes under these options, and with one more option it fails, repeatably.
+fn fails_only_by(name: &str, without: &[&str], with: &[&str]) -> Result<()> {
+    let workspace = chances(name)?;
+    let runs = ["-n", "200"];
+    let harmless = [&runs, without].concat();
+    workspace.record(&harmless, "./program")?.exits(0)?;
+    workspace
+        .record(&[&runs, with].concat(), "./program")?
+        .exits(1)?;
+    let failed = workspace.runs_that("failed")?;
+    let first = failed.first().context("no failing run was kept")?;
+    workspace
+        .unsnarl(&["replay", &workspace.run_path(first), "-n", "100"])?
+        .exits(0)?;
+    Ok(())
+}
+
+#[test]
+fn a_spurious_wakeup() -> Result<()> {
+    fails_only_by("spurious_wakeup.c", &["--chances", "none"], &[])
+}
+
+#[test]
+fn an_early_timeout() -> Result<()> {
+    fails_only_by("early_timeout.c", &[], &["--chances", "early-timeouts"])
+}
+
+#[test]
+fn a_weak_exchange() -> Result<()> {
+    fails_only_by("weak_exchange.c", &["--chances", "none"], &[])
+}
+
+#[test]
+fn no_memory() -> Result<()> {
+    fails_only_by("no_memory.c", &[], &["--fail-malloc=10"])
+}
+
+#[test]
+fn a_correct_program_stands_them_all() -> Result<()> {
+    let workspace = chances("correct.c")?;
+    let all = "spurious-wakeups,early-timeouts,failing-tries";
+    for strategy in ["portfolio", "random:3", "exhaustive:2"] {
+        let options = [
+            "-n",
+            "300",
+            "--strategy",
+            strategy,
+            "--chances",
+            all,
+            "--fail-malloc",
+        ];
+        workspace.record(&options, "./program")?.exits(0)?;
+    }
+    Ok(())
+}
+
+/// `bound 2: all 146 schedules`, the number.
+fn all_schedules(finished: &Finished) -> Result<u64> {
+    let text = &finished.stderr;
+    let (_, rest) = text
+        .split_once(": all ")
+        .or_else(|| text.split_once("all "))
+        .with_context(|| format!("the search did not end:\n{text}"))?;
+    let number = rest.split_whitespace().next().unwrap_or_default();
+    Ok(number.parse()?)
+}
+
+fn search(workspace: &Workspace, bound: &str, options: &[&str], out: &str) -> Result<Finished> {
+    let strategy = format!("exhaustive:{bound}");
+    let fixed = ["--strategy", &strategy, "--out", out];
+    workspace.record(&[&fixed, options].concat(), "./program")
+}
+
+/// Bugs that need one preemption are found with that bound, and the search ends by itself.
+#[test]
+fn a_bound_is_exhausted() -> Result<()> {
+    for (name, bound, status) in [
+        ("bank_account", "1", 1),
+        ("lost_wakeup", "1", 1),
+        ("publication", "1", 1),
+        ("use_before_init", "1", 1),
+        ("correct_bank", "2", 0),
+    ] {
+        let workspace = Workspace::new()?;
+        let program = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let strategy = format!("exhaustive:{bound}");
+        let finished = workspace.record(&["--strategy", &strategy], &program)?;
+        ensure!(finished.status == Some(status), "{name}: {finished:?}");
+        all_schedules(&finished)?;
+    }
+    Ok(())
+}
+
+/// A search in many parts makes the same runs as one in one piece.
+#[test]
+fn an_interrupted_search_goes_on() -> Result<()> {
+    let workspace = chances("spurious_wakeup.c")?;
+    let whole = search(&workspace, "2", &[], "whole")?.exits(1)?;
+    let schedules = all_schedules(&whole)?;
+    let mut parts = 0;
+    loop {
+        let part = search(&workspace, "2", &["-n", "2"], "parts")?;
+        parts += 1;
+        ensure!(parts <= schedules, "no end: {}", part.stderr);
+        if part.stderr.contains("all ") {
+            ensure!(part.status == Some(1), "an earlier failure is forgotten");
+            ensure!(all_schedules(&part)? == schedules, "{}", part.stderr);
+            break;
+        }
+        ensure!(part.stderr.contains("of the schedules"), "{}", part.stderr);
+    }
+    ensure!(parts > 1, "nothing was interrupted");
+    ensure!(workspace.runs_in("whole")? == workspace.runs_in("parts")?);
+    Ok(())
+}
