@@ -87,7 +87,6 @@ fn events_have_the_numbers_of_the_run_file() -> Result<()> {
         &bank.line(0)?,
         &bank.line(2)?,
         &format!("{}writes account.balance = ", bank.line(write)?),
-        &format!("account.balance = "),
         &bank.line(write + 1)?,
         &format!("now event {}", write + 1),
         &format!("next event {}", write + 2),
