@@ -192,7 +192,7 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
         stdin: options.stdin.clone(),
         output: options.output,
         timeout: options.timeout,
-        limits: limits(options.branches),
+        limits: limits(recorded, options.branches),
     };
     if input_hash(&job)? != meta.input_hash {
         return Err(ReplayError::OtherInput);
@@ -200,8 +200,9 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
     Ok((target, job))
 }
 
-/// Branches are events too: with them the same run needs more room.
-fn limits(with_branches: bool) -> Limits {
+/// Branches are events too: with them the same run needs more room. A run that did not end is followed
+/// beyond where it was ended, but not much.
+fn limits(recorded: &Run, with_branches: bool) -> Limits {
     const BRANCHES_PER_EVENT: u64 = 7;
     let usual = Limits::default();
     Limits {
@@ -211,22 +212,34 @@ fn limits(with_branches: bool) -> Limits {
             } else {
                 1
             },
+        steps: match recorded.meta.outcome {
+            Outcome::TimedOut => usual.steps.min(1000 + 2 * steps_of(recorded)),
+            _ => usual.steps,
+        },
         ..usual
     }
+}
+
+/// Steps that a run took at most: decisions with one thread only are not counted, but most leave an event.
+fn steps_of(run: &Run) -> u64 {
+    run.meta.steps.max(run.events.len() as u64)
 }
 
 /// The first difference between two runs in what they did; what the launcher noted on the side,
 /// such as the strategy, does not count. Branches count when both runs have them.
 pub fn compare(recorded: &Run, replayed: &Run) -> Option<Difference> {
     let skips = recorded.meta.blocks.is_empty() != replayed.meta.blocks.is_empty();
-    let (left, right) = (Steps::of(recorded, skips), Steps::of(replayed, skips));
+    // Where the clock or the room ended the run, the point of the end means nothing.
+    let cut = matches!(recorded.meta.outcome, Outcome::TimedOut | Outcome::CutShort);
+    let (left, right) = (
+        Steps::of(recorded, skips, cut),
+        Steps::of(replayed, skips, cut),
+    );
     let common = left.rows.len().min(right.rows.len());
     let differs = |at: &usize| !same_event(&left, &right, *at);
     if let Some(step) = (0..common).find(differs) {
         return Some(difference(&left, &right, step));
     }
-    // Where the clock or the room ended the run, the point of the end means nothing.
-    let cut = matches!(recorded.meta.outcome, Outcome::TimedOut | Outcome::CutShort);
     let same_end = recorded.meta.outcome == replayed.meta.outcome
         && (cut || left.rows.len() == right.rows.len() && message(recorded) == message(replayed));
     (!same_end).then(|| difference(&left, &right, common))
@@ -250,10 +263,11 @@ struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn of(run: &'a Run, skips_branches: bool) -> Steps<'a> {
-        let counts = |row: &EventId| {
-            !skips_branches
-                || run.events.get(*row).map(|event| event.kind) != Some(EventKind::Branch)
+    fn of(run: &'a Run, skips_branches: bool, skips_end: bool) -> Steps<'a> {
+        let counts = |row: &EventId| match run.events.get(*row).map(|event| event.kind) {
+            Some(EventKind::Branch) => !skips_branches,
+            Some(EventKind::Failure) => !skips_end,
+            _ => true,
         };
         let rows = (0..run.events.len() as u32).map(EventId).filter(counts);
         Steps {
