@@ -215,6 +215,12 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         anstream::eprintln!("{line}");
     }
     summary.minimized.iter().for_each(tell_minimized);
+    if summary.killed_before > 0 {
+        message::note(
+            "an earlier recording in this folder was killed: the runs that it had stored are whole, \
+             the one that was running then is lost",
+        );
+    }
     match summary.ended {
         Ended::Stopped => message::note("stopped; the runs so far are kept"),
         Ended::Cap => message::note(&format!(

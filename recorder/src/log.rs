@@ -10,6 +10,7 @@ use std::{
     io,
     mem::offset_of,
     os::fd::{AsFd, BorrowedFd},
+    sync::atomic::Ordering::Acquire,
 };
 use unsnarl_trace::raw::{
     Detail, Directive, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode,
@@ -253,6 +254,7 @@ impl Log {
             (offset_of!(Header, depth), config.depth),
             (offset_of!(Header, switch_one_in), config.switch_one_in),
             (offset_of!(Header, spin_limit), SPIN_LIMIT),
+            (offset_of!(Header, recorder), std::process::id()),
             (offset_of!(Header, record_calls), 1),
             (offset_of!(Header, record_branches), config.branches.into()),
             (offset_of!(Header, chances), config.chances.bits()),
@@ -336,6 +338,18 @@ impl Log {
     /// The part that holds a proposed schedule, and what came of it once the program has ended.
     pub fn follow_part(&self) -> &[u8] {
         self.map.get(self.follow.clone()).unwrap_or(&[])
+    }
+
+    /// The process that fills the log, 0 while there is none, and how many records it has written. May be
+    /// asked while the program runs.
+    pub fn progress(&self) -> (u32, u64) {
+        let start = self.map.as_ptr();
+        // SAFETY: both lie within the header, which is mapped and aligned as it is in the runtime; another
+        // process writes them, so they are read once, as atomics are.
+        unsafe {
+            let header = &*start.cast::<Header>();
+            (header.pid.load(Acquire), header.records.load(Acquire))
+        }
     }
 
     /// The log's bytes. To be looked at when the program has ended.

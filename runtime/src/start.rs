@@ -37,6 +37,7 @@ fn start(is_served: fn(&raw::Header) -> bool) {
     SHARED.header.set(header);
     // SAFETY: the log was checked; the recorder reads it only after the process has ended.
     let header = unsafe { &*header };
+    end_with_recorder(header);
     set_up_log(header);
     set_up_strategy(header);
     objects::set_up();
@@ -94,7 +95,7 @@ fn map_log(is_served: fn(&raw::Header) -> bool) -> Option<*mut raw::Header> {
             0,
         );
         if map == libc::MAP_FAILED {
-            return None;
+            return without_memory(descriptor);
         }
         let header = map.cast::<raw::Header>();
         if !is_served(&*header) || !claim(&*header, bytes) {
@@ -105,6 +106,55 @@ fn map_log(is_served: fn(&raw::Header) -> bool) -> Option<*mut raw::Header> {
         // Children of the program are not recorded: they must not find the variable.
         libc::unsetenv(raw::FD_VARIABLE.as_ptr());
         Some(header)
+    }
+}
+
+/// The log does not fit into the memory that the program may have: says so in its first page.
+fn without_memory(descriptor: c_int) -> Option<*mut raw::Header> {
+    let (bytes, protection) = (raw::HEADER_BYTES, libc::PROT_READ | libc::PROT_WRITE);
+    // SAFETY: the beginning of the file that `map_log` has looked at.
+    unsafe {
+        let map = libc::mmap(
+            null_mut(),
+            bytes,
+            protection,
+            libc::MAP_SHARED,
+            descriptor,
+            0,
+        );
+        if map == libc::MAP_FAILED {
+            return None;
+        }
+        let header = map.cast::<raw::Header>();
+        let is_log = (*header).magic == raw::MAGIC && (*header).version == raw::VERSION;
+        if is_log && (*header).pid.load(Relaxed) == 0 {
+            SHARED.header.set(header);
+            (*header).end.store(End::Running as u32, Relaxed);
+            failure::end_now(End::NoMemory);
+        }
+        libc::munmap(map, bytes);
+    }
+    None
+}
+
+/// Nobody would end an endless run whose recorder is gone.
+fn end_with_recorder(header: &raw::Header) {
+    // SAFETY: plain calls; signal 0 only asks whether the process is there.
+    unsafe {
+        libc::syscall(
+            libc::SYS_prctl,
+            libc::PR_SET_PDEATHSIG,
+            libc::SIGKILL,
+            0,
+            0,
+            0,
+        );
+        let is_gone = header.recorder != 0
+            && libc::syscall(libc::SYS_kill, header.recorder as libc::pid_t, 0) != 0
+            && *libc::__errno_location() == libc::ESRCH;
+        if is_gone {
+            libc::syscall(libc::SYS_exit_group, 0);
+        }
     }
 }
 

@@ -98,13 +98,15 @@ pub enum End {
     TooManyThreads = 12,
     /// The program did something that the runtime cannot serve; `message` says what.
     Unsupported = 13,
+    /// There was no memory for the log.
+    NoMemory = 14,
 }
 
 impl End {
     /// The variant with this number.
     pub fn from_u32(n: u32) -> Option<End> {
         use End::*;
-        const ALL: [End; 14] = [
+        const ALL: [End; 15] = [
             NotStarted,
             Running,
             Exited,
@@ -119,6 +121,7 @@ impl End {
             DoubleFree,
             TooManyThreads,
             Unsupported,
+            NoMemory,
         ];
         ALL.get(n as usize).copied()
     }
@@ -159,6 +162,8 @@ pub struct Header {
     pub note_details: u32,
     /// Allocations fail once in this many, when [`chance::ALLOCATION`] is on and the strategy draws.
     pub fail_one_in: u32,
+    /// The recorder's process: without it the program ends too.
+    pub recorder: u32,
     /// Length of the whole log in bytes.
     pub log_bytes: u64,
     /// Byte offset of the [`Module`] table.

@@ -115,6 +115,9 @@ fn why_cut_short(end: End, part: &str, log: &RawLog<'_>) -> String {
             "the program replaced itself by another one (exec): only what ran before is recorded"
                 .to_owned()
         }
+        End::NoMemory => {
+            "the program may not have as much memory as its log needs: raise the limit (ulimit -v), or give the log less room (--max-events)".to_owned()
+        }
         End::TooManyThreads => {
             format!("more than {} threads in one run cannot be recorded", unsnarl_trace::raw::MAX_THREADS)
         }
@@ -176,7 +179,7 @@ fn signal_message(signal: u32, address: Option<u64>) -> String {
         6 => "aborted",
         7 => "bus error",
         8 => "arithmetic error, such as a division by zero",
-        9 => "killed",
+        9 => "killed, as when memory runs out",
         11 if address.is_some_and(|address| address < PAGE) => {
             "segmentation fault: access through a null pointer"
         }

@@ -7,6 +7,7 @@ mod details;
 pub mod exhaustive;
 mod filter;
 mod goal;
+mod marker;
 pub mod minimize;
 pub mod order;
 pub mod strategy;
@@ -20,6 +21,7 @@ use classes::Classes;
 use coverage::Coverage;
 use exhaustive::Progress;
 use filter::Filter;
+use marker::Marker;
 use minimize::Way;
 use order::order_hash;
 use rustc_hash::FxHashMap;
@@ -181,6 +183,8 @@ pub struct Summary {
     pub search: Option<Progress>,
     /// Which interleavings were seen.
     pub coverage: Coverage,
+    /// Campaigns that were killed before this one began.
+    pub killed_before: u64,
     /// The runs with the fewest preemptions, one for each way to fail, if that was asked for.
     pub minimized: Vec<MinimizedRun>,
     /// What the runs' problems were, each once, with the number of runs that had it.
@@ -239,6 +243,9 @@ pub fn record(
     watcher: impl FnMut(&Observed<'_>),
 ) -> Result<Summary, RecordError> {
     let mut campaign = Campaign::new(recording);
+    let swept = marker::sweep(&recording.out);
+    campaign.summary.killed_before = swept.map_err(unwritable(&recording.out))?;
+    campaign.mark()?;
     let mut planner = Planner::begin(recording, program)?;
     campaign.summary.ended = campaign.explore(&mut planner, program, stop, watcher)?;
     campaign.summary.search = planner.leave()?;
@@ -254,6 +261,8 @@ struct Campaign<'a> {
     folder: RunFolder,
     classes: Classes,
     filter: Filter,
+    /// In the folder as soon as there is one.
+    marker: Option<Marker>,
     /// The simplest failing run of each way to fail.
     simplest: FxHashMap<Way, (PathBuf, Run)>,
     summary: Summary,
@@ -266,6 +275,7 @@ impl<'a> Campaign<'a> {
             folder: RunFolder::new(&recording.out),
             classes: Classes::default(),
             filter: Filter::default(),
+            marker: None,
             simplest: FxHashMap::default(),
             summary: Summary {
                 tally: Tally::default(),
@@ -273,6 +283,7 @@ impl<'a> Campaign<'a> {
                 first_failing: None,
                 search: None,
                 coverage: Coverage::default(),
+                killed_before: 0,
                 minimized: Vec::new(),
                 problems: Vec::new(),
             },
@@ -355,6 +366,15 @@ impl<'a> Campaign<'a> {
         }
     }
 
+    /// Marks the folder, if it is there.
+    fn mark(&mut self) -> Result<(), StoreError> {
+        let folder = self.folder.path();
+        if self.marker.is_none() && folder.is_dir() {
+            self.marker = Some(Marker::set(folder).map_err(unwritable(folder))?);
+        }
+        Ok(())
+    }
+
     /// Counts a run and stores it if it is worth that.
     fn keep(&mut self, run: &Run) -> Result<Option<PathBuf>, RecordError> {
         let is_new = self.classes.is_new(run);
@@ -370,6 +390,7 @@ impl<'a> Campaign<'a> {
             return Ok(None);
         }
         let file = self.folder.store(run)?;
+        self.mark()?;
         if outcome.is_failure() && self.summary.first_failing.is_none() {
             self.summary.first_failing = Some(file.clone());
         }
@@ -542,6 +563,14 @@ fn refuse_empty(run: &Run, finished: &Finished) -> Result<(), RecordError> {
             .unwrap_or_else(|| "it ended at once".to_owned()),
         output: lines.collect(),
     })
+}
+
+/// The folder cannot be written to.
+fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
+    |source| StoreError::Io {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 fn note(problems: &mut Vec<(String, u64)>, problem: &str) {

@@ -10,6 +10,7 @@ mod editor;
 mod exactness;
 mod filter;
 mod library;
+mod killed;
 mod minimize;
 mod pages;
 mod primitives;
