@@ -2,7 +2,7 @@
 
 use crate::{
     access, failure, path,
-    state::{Mode, SHARED, Thread, controlled, header},
+    state::{Mode, SHARED, Thread, header},
     watch,
 };
 use core::sync::atomic::{
@@ -37,7 +37,9 @@ pub fn push(
         return path::push(this, record);
     }
     let header = header();
-    let index = if controlled() {
+    // At the start, before the mode is set, there is one thread, as when one has the turn.
+    let is_alone = SHARED.mode.get() != Mode::Free;
+    let index = if is_alone {
         header.records.load(Relaxed)
     } else {
         header.records.fetch_add(1, Acquire)
@@ -62,7 +64,7 @@ pub fn push(
         compiler_fence(Release);
         (&raw mut (*place).kind).write_volatile(kind as u8);
     }
-    if controlled() {
+    if is_alone {
         header.records.store(index + 1, Release);
     }
     if SHARED.is_watched.get() {
