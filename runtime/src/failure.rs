@@ -216,7 +216,7 @@ pub fn finish(status: c_int) {
 /// False in a child that shares the log with the process that was started.
 pub fn is_our_process() -> bool {
     // SAFETY: no arguments.
-    header().pid.load(Relaxed) == unsafe { libc::getpid() } as u32
+    header().pid.load(Relaxed) == unsafe { libc::syscall(libc::SYS_getpid) } as u32
 }
 
 const FATAL: [c_int; 5] = [

@@ -111,6 +111,8 @@ mod state;
 #[cfg(feature = "interpose")]
 mod streams;
 #[cfg(feature = "interpose")]
+mod stretch;
+#[cfg(feature = "interpose")]
 mod strings;
 #[cfg(feature = "interpose")]
 mod sys;

@@ -123,7 +123,7 @@ pub fn pending_is_readable(this: &Thread) -> bool {
     };
     // SAFETY: reads one byte of this process, or fails.
     let read = unsafe {
-        let (process, none) = (libc::getpid(), 0usize);
+        let (process, none) = (libc::syscall(libc::SYS_getpid), 0usize);
         libc::syscall(
             libc::SYS_process_vm_readv,
             process,

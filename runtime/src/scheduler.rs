@@ -10,7 +10,7 @@ use crate::{
     polling,
     quiet::is_quiet,
     state::{SHARED, Thread, Wait, header, live_threads, thread, unrecorded},
-    sys,
+    stretch, sys,
 };
 use core::sync::atomic::{
     AtomicU32,
@@ -114,7 +114,7 @@ fn pass(this: &Thread, next: Next, yields: bool) {
 }
 
 fn choose_and_switch(this: &Thread, yields: bool) {
-    let yields = yields || has_run_too_long();
+    let yields = yields || stretch::waits_for_long(this.next.get());
     let waits = this.wait.get() != Wait::Nothing;
     if !yields && !waits && is_quiet(this.next.get()) && !choices::follows() {
         // Noted like every choice, so that the schedule means the same without the list.
@@ -136,21 +136,6 @@ fn choose_and_switch(this: &Thread, yields: bool) {
         SHARED.stretch.set(0);
         hand_over(this, next);
     }
-}
-
-/// Steps after which a thread lets others run although it changes things: a loop that waits for
-/// another thread may count how often it looked.
-const LONGEST_STRETCH: u32 = 20_000;
-
-#[inline(always)]
-fn has_run_too_long() -> bool {
-    let stretch = SHARED.stretch.get() + 1;
-    SHARED.stretch.set(if stretch > LONGEST_STRETCH {
-        0
-    } else {
-        stretch
-    });
-    stretch > LONGEST_STRETCH
 }
 
 /// The thread to run; `None` when every thread has ended and the process is about to.

@@ -310,7 +310,7 @@ fn wait_for_ended_threads() {
 fn wait_until_gone(other: &Thread) {
     // SAFETY: signal 0 only asks whether the thread exists.
     unsafe {
-        let process = libc::getpid();
+        let process = libc::syscall(libc::SYS_getpid);
         while libc::syscall(libc::SYS_tgkill, process, other.kernel_id.get(), 0) == 0 {
             libc::syscall(libc::SYS_sched_yield);
         }

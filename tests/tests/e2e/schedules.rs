@@ -1,7 +1,7 @@
 //! Exhaustive search, and choices other than threads.
 
 use anyhow::{Context, Result, ensure};
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 use unsnarl_e2e::{Compiler, Finished, Program, Workspace, program::compile};
 
 /// Compiles a program of `tests/runtime/chances` to `./program`.
@@ -125,5 +125,77 @@ fn an_interrupted_search_goes_on() -> Result<()> {
     }
     ensure!(parts > 1, "nothing was interrupted");
     ensure!(workspace.runs_in("whole")? == workspace.runs_in("parts")?);
+    Ok(())
+}
+
+/// The orders of conflicting events of all kept runs in a folder.
+fn orders(workspace: &Workspace, out: &str) -> Result<BTreeSet<String>> {
+    let folder = workspace.path().join(out);
+    let mut orders = BTreeSet::new();
+    for name in workspace.runs_in(out)? {
+        let run = unsnarl_trace::read_run(&folder.join(name))?;
+        orders.insert(format!("{:?} {:?}", run.meta.outcome, run.meta.order));
+    }
+    Ok(orders)
+}
+
+/// Where no bound is in the way, the search has seen every order that random walks and PCT come to.
+#[test]
+fn nothing_is_found_elsewhere() -> Result<()> {
+    for name in ["bank_account", "lock_order", "lost_wakeup"] {
+        let workspace = Workspace::new()?;
+        let program = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let record = |options: &[&str]| {
+            let fixed = ["--chances", "none", "--keep-passing", "100000"];
+            workspace.record(&[&fixed, options].concat(), &program)
+        };
+        let all = record(&["--strategy", "exhaustive:9", "--out", "all"])?;
+        ensure!(
+            all.stderr
+                .contains("a larger bound would show no other order"),
+            "{name}: {}",
+            all.stderr
+        );
+        record(&["-n", "400", "--out", "drawn"])?;
+        let (all, drawn) = (orders(&workspace, "all")?, orders(&workspace, "drawn")?);
+        let missed: Vec<_> = drawn.difference(&all).collect();
+        ensure!(missed.is_empty(), "{name}: {missed:?} of {}", drawn.len());
+        ensure!(!drawn.is_empty() && all.len() >= drawn.len());
+    }
+    Ok(())
+}
+
+fn stretch(name: &str) -> Result<Workspace> {
+    let workspace = Workspace::new()?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/stretch");
+    compile(&workspace, &folder.join(name), "program", Compiler::Gcc)?;
+    Ok(workspace)
+}
+
+/// With one priority per thread and no change of it, threads that compute are not interrupted, however
+/// long they take.
+#[test]
+fn priorities_hold_over_long_stretches() -> Result<()> {
+    let workspace = stretch("counting.c")?;
+    let options = ["-n", "4", "--strategy", "pct:1"];
+    workspace.record(&options, "./program")?.exits(0)?;
+    for name in workspace.runs()? {
+        let run = unsnarl_trace::read_run(&workspace.path().join(workspace.run_path(&name)))?;
+        let choices = &run.meta.schedule.choices;
+        ensure!(choices.len() > 40_000, "{} choices", choices.len());
+        let switches = choices.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        ensure!(switches <= 6, "{name}: {switches} switches");
+    }
+    Ok(())
+}
+
+/// A thread that waits lets the others run in the end, although it changes something meanwhile.
+#[test]
+fn a_polling_loop_ends() -> Result<()> {
+    let workspace = stretch("polling.c")?;
+    for strategy in ["pct:1", "sequential", "exhaustive:0"] {
+        let options = ["-n", "10", "--strategy", strategy];
+        workspace.record(&options, "./program")?.exits(0)?;
+    }
     Ok(())
 }

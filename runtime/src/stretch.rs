@@ -1,0 +1,97 @@
+//! Whether a thread that has run for long waits for another one.
+//!
+//! A thread that only looks is noticed soon (`scheduler::count_idle`). One that waits may also change
+//! something as it goes, such as a count of how often it looked; but it looks at the same few places
+//! again and again, at least one of which it never changes itself. A thread that computes wanders over
+//! its data, or changes what it reads: leaving it would take a preemption that the strategy did not want.
+
+use crate::{next::Next, state::SHARED};
+use core::cell::Cell;
+use unsnarl_trace::raw::RecordKind;
+
+/// Decisions without a change of thread after which a thread that waits lets the others run.
+const LONGEST_STRETCH: u32 = 20_000;
+/// How many of the last of them are looked at.
+const WATCHED: u32 = 2_000;
+/// More places than a loop that waits would look at.
+const PLACES: usize = 16;
+
+/// A place that was accessed while the thread was watched.
+struct Place {
+    addr: Cell<u64>,
+    reads: Cell<u32>,
+    is_written: Cell<bool>,
+}
+
+struct Watch {
+    places: [Place; PLACES],
+    /// There were more.
+    wanders: Cell<bool>,
+}
+
+// SAFETY: used in controlled mode only, by the thread that has the turn.
+unsafe impl Sync for Watch {}
+
+static WATCH: Watch = Watch {
+    places: [const {
+        Place {
+            addr: Cell::new(0),
+            reads: Cell::new(0),
+            is_written: Cell::new(false),
+        }
+    }; PLACES],
+    wanders: Cell::new(false),
+};
+
+/// Counts a decision at which the thread is about to take this step; whether it has waited for long.
+#[inline(always)]
+pub fn waits_for_long(next: Next) -> bool {
+    let stretch = SHARED.stretch.get() + 1;
+    SHARED.stretch.set(stretch);
+    stretch > LONGEST_STRETCH - WATCHED && WATCH.look(next, stretch)
+}
+
+impl Watch {
+    #[cold]
+    fn look(&self, next: Next, stretch: u32) -> bool {
+        if stretch == LONGEST_STRETCH - WATCHED + 1 {
+            self.clear();
+        }
+        self.note(next);
+        if stretch <= LONGEST_STRETCH {
+            return false;
+        }
+        SHARED.stretch.set(0);
+        self.waits()
+    }
+
+    fn clear(&self) {
+        self.wanders.set(false);
+        for place in &self.places {
+            place.addr.set(0);
+            place.reads.set(0);
+            place.is_written.set(false);
+        }
+    }
+
+    fn note(&self, next: Next) {
+        if next.addr == 0 {
+            return;
+        }
+        let known = |place: &&Place| place.addr.get() == next.addr || place.addr.get() == 0;
+        let Some(place) = self.places.iter().find(known) else {
+            return self.wanders.set(true);
+        };
+        place.addr.set(next.addr);
+        if matches!(next.kind, RecordKind::Read | RecordKind::AtomicRead) {
+            place.reads.set(place.reads.get() + 1);
+        } else {
+            place.is_written.set(true);
+        }
+    }
+
+    fn waits(&self) -> bool {
+        let looked_at = |place: &Place| place.reads.get() > 1 && !place.is_written.get();
+        !self.wanders.get() && self.places.iter().any(looked_at)
+    }
+}
