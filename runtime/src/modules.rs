@@ -127,11 +127,47 @@ unsafe extern "C" fn note_one(info: *mut libc::dl_phdr_info, _: usize, _: *mut c
         let (start, end) = extent(&*info);
         module.bias = (*info).dlpi_addr;
         (module.start, module.end) = (start, end);
+        (module.tls_below, module.tls_bytes) = thread_locals(&*info);
         copy_path(&mut module.path, (*info).dlpi_name);
         classify(module);
     }
     header.modules.store(index as u32 + 1, Relaxed);
     0
+}
+
+/// The calling thread's pointer: by the ABI it stands at its own address.
+pub fn thread_pointer() -> u64 {
+    let pointer: u64;
+    // SAFETY: every thread has one.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr fs:[0]",
+            out(reg) pointer,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    pointer
+}
+
+/// Where the module's thread-local variables lie below the thread pointer, and how many bytes. Those of
+/// libraries that are loaded later are put anywhere, in each thread elsewhere.
+///
+/// # Safety
+/// `info` is as the loader passes it.
+unsafe fn thread_locals(info: &libc::dl_phdr_info) -> (u64, u64) {
+    /// The loader puts what it knows at the start within this distance.
+    const NEAR: u64 = 1 << 20;
+    let below = match info.dlpi_tls_data.is_null() {
+        true => 0,
+        false => thread_pointer().wrapping_sub(info.dlpi_tls_data as u64),
+    };
+    let headers = 0..usize::from(info.dlpi_phnum);
+    // SAFETY: the caller's.
+    let mut segments = headers.map(|i| unsafe { &*info.dlpi_phdr.add(i) });
+    match segments.find(|segment| segment.p_type == libc::PT_TLS) {
+        Some(segment) if below < NEAR => (below, segment.p_memsz),
+        _ => (0, 0),
+    }
 }
 
 /// # Safety

@@ -1,7 +1,7 @@
 //! Creation, end, join, detach and cancellation of threads.
 
 use crate::{
-    failure, follow, log,
+    failure, follow, log, modules,
     next::Next,
     path,
     real::real,
@@ -117,6 +117,7 @@ fn on_this_thread(this: &'static Thread) {
     row(this)
         .kernel_id
         .store(this.kernel_id.get() as u32, Relaxed);
+    row(this).pointer = modules::thread_pointer();
     unrecorded(this, || {
         // SAFETY: the key exists; a fresh stack for signals; both belong to this thread.
         unsafe {

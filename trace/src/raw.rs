@@ -457,6 +457,11 @@ pub struct Module {
     pub start: u64,
     /// One past the last mapped address.
     pub end: u64,
+    /// How far below a thread's pointer its copy of the thread-local variables begins; 0 when there are
+    /// none, or not at the same place in all threads.
+    pub tls_below: u64,
+    /// Bytes of the thread-local variables.
+    pub tls_bytes: u64,
     /// Path, NUL-terminated; empty for the program itself. Longer paths are cut.
     pub path: [u8; 232],
 }
@@ -520,6 +525,8 @@ pub struct Thread {
     pub stack_low: u64,
     /// One past the highest address of the stack.
     pub stack_high: u64,
+    /// The thread pointer: thread-local variables lie below it.
+    pub pointer: u64,
     /// A [`WaitsFor`]: what it waited for when the run ended.
     pub waits_for: AtomicU32,
     /// Nonzero once it has ended.
@@ -724,7 +731,7 @@ const _: () = {
     assert!(size_of::<Header>() <= HEADER_BYTES);
     assert!(size_of::<Record>() == 32);
     assert!(size_of::<Input>() == 32);
-    assert!(size_of::<Module>() == 256);
+    assert!(size_of::<Module>() == 272);
     assert!(size_of::<Detail>() == 32);
     assert!(size_of::<Directive>() == 16);
 };

@@ -58,6 +58,8 @@ pub(super) struct Function {
 #[derive(Default)]
 pub(super) struct DebugInfo {
     pub globals: Vec<Global>,
+    /// Thread-local variables; their addresses are offsets in the file's block of them.
+    pub thread_locals: Vec<Global>,
     pub functions: Vec<Function>,
     pub types: Types,
     /// What the source may name at an allocation.
@@ -200,6 +202,7 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
         names: &declared.names,
         types: TypeBuilder::new(&units, &declared.in_std),
         globals: Vec::new(),
+        thread_locals: Vec::new(),
         functions: Vec::new(),
         sources: SourceTypes::default(),
     };
@@ -208,6 +211,7 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
     }
     DebugInfo {
         globals: walk.globals,
+        thread_locals: walk.thread_locals,
         functions: walk.functions,
         types: walk.types.types,
         sources: walk.sources,
@@ -292,6 +296,7 @@ struct Walk<'a> {
     names: &'a FxHashMap<EntryId, String>,
     types: TypeBuilder<'a>,
     globals: Vec<Global>,
+    thread_locals: Vec<Global>,
     functions: Vec<Function>,
     sources: SourceTypes,
 }
@@ -451,7 +456,7 @@ impl Walk<'_> {
     ) -> Option<()> {
         // String literals and unnamed parameters are nothing that a person could look for.
         let place = self
-            .place(unit, entry)
+            .place(unit, entry, function)
             .filter(|_| !path.is_empty() && !path.ends_with("::"))?;
         let (mut described_in, mut described) = (unit, entry.clone());
         for _ in 0..MAX_ORIGINS {
@@ -464,9 +469,13 @@ impl Walk<'_> {
         }
         let kind = self.types.type_of(described_in, &described)?;
         match place {
-            Place::Fixed(address) => {
+            Place::Fixed(address) | Place::ThreadLocal(address) => {
                 let declared = self.units.declared(described_in, &described);
-                self.globals.push(Global {
+                let list = match place {
+                    Place::Fixed(_) => &mut self.globals,
+                    _ => &mut self.thread_locals,
+                };
+                list.push(Global {
                     address,
                     name: path,
                     declared,
@@ -489,15 +498,17 @@ impl Walk<'_> {
         Some(())
     }
 
-    fn place(&self, unit: usize, entry: &Entry) -> Option<Place> {
+    fn place(&self, unit: usize, entry: &Entry, function: Option<usize>) -> Option<Place> {
         let header = self.units.get(unit)?;
+        let base = function.and_then(|function| self.functions.get(function));
+        let base = base.map_or(FrameBase::Cfa, |function| function.frame_base);
         let value = entry.attr_value(gimli::DW_AT_location)?;
         if let Some(expression) = value.exprloc_value() {
-            return self.expression(header, expression);
+            return self.expression(header, expression, base);
         }
         let mut list = self.units.dwarf.attr_locations(header, value).ok()??;
         while let Ok(Some(part)) = list.next() {
-            let place = self.expression(header, part.data);
+            let place = self.expression(header, part.data, base);
             if let Some(Place::Frame(_)) = place {
                 return place;
             }
@@ -506,7 +517,12 @@ impl Walk<'_> {
     }
 
     /// The place that an expression of one operation names.
-    fn expression(&self, unit: &Unit, expression: gimli::Expression<Reader>) -> Option<Place> {
+    fn expression(
+        &self,
+        unit: &Unit,
+        expression: gimli::Expression<Reader>,
+        base: FrameBase,
+    ) -> Option<Place> {
         let mut operations = expression.operations(unit.encoding());
         let place = match operations.next().ok()?? {
             Operation::Address { address } => Place::Fixed(address),
@@ -514,15 +530,42 @@ impl Walk<'_> {
                 Place::Fixed(self.units.dwarf.address(unit, index).ok()?)
             }
             Operation::FrameOffset { offset } => Place::Frame(offset),
+            Operation::RegisterOffset {
+                register, offset, ..
+            } => Place::Frame(from_register(register, offset, base)?),
+            Operation::UnsignedConstant { value } => Place::ThreadLocal(value),
             _ => return None,
         };
-        operations.next().ok()?.is_none().then_some(place)
+        match (operations.next().ok()?, place) {
+            (None, Place::Fixed(_) | Place::Frame(_)) => Some(place),
+            (Some(Operation::TLS), Place::Fixed(offset) | Place::ThreadLocal(offset)) => operations
+                .next()
+                .ok()?
+                .is_none()
+                .then_some(Place::ThreadLocal(offset)),
+            _ => None,
+        }
     }
 }
 
+#[derive(Clone, Copy)]
 enum Place {
     Fixed(u64),
+    /// Offset in the file's thread-local variables.
+    ThreadLocal(u64),
     Frame(i64),
+}
+
+/// An offset from a register as one from the frame base. Code has frame pointers: the wrapper sees to it.
+fn from_register(register: gimli::Register, offset: i64, base: FrameBase) -> Option<i64> {
+    /// The return address and the caller's frame pointer lie above where the frame pointer points.
+    const SAVED: i64 = 16;
+    match (register, base) {
+        (gimli::X86_64::RBP, FrameBase::FramePointer(base))
+        | (gimli::X86_64::RSP, FrameBase::StackPointer(base)) => offset.checked_sub(base),
+        (gimli::X86_64::RBP, FrameBase::Cfa) => offset.checked_sub(SAVED),
+        _ => None,
+    }
 }
 
 fn frame_base(unit: &Unit, entry: &Entry) -> Option<FrameBase> {

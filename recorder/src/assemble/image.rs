@@ -51,6 +51,8 @@ pub(super) struct Image {
     pub types: Types,
     sources: SourceTypes,
     pub objects: Vec<Object>,
+    /// Thread-local variables, by their offset.
+    thread_locals: Vec<Object>,
     /// Ranges of `functions`, sorted.
     ranges: Vec<(u64, u64, u32)>,
     functions: Vec<Function>,
@@ -83,16 +85,22 @@ impl Image {
         let code = symbols(&file, SymbolKind::Text);
         let DebugInfo {
             globals,
+            thread_locals,
             functions,
             types,
             sources,
         } = debug;
-        let sizes: Vec<(Global, u64)> = globals
-            .into_iter()
-            .map(|global| (types.size(global.kind), global))
-            .map(swap)
-            .collect();
-        let objects = globals::objects(sizes, symbols(&file, SymbolKind::Data), sections(&file));
+        let sized = |globals: Vec<Global>| -> Vec<(Global, u64)> {
+            let sized = |global: Global| {
+                let size = types.size(global.kind);
+                (global, size)
+            };
+            globals.into_iter().map(sized).collect()
+        };
+        let data = symbols(&file, SymbolKind::Data);
+        let objects = globals::objects(sized(globals), data, sections(&file));
+        let locals = symbols(&file, SymbolKind::Tls);
+        let thread_locals = globals::objects(sized(thread_locals), locals, Vec::new());
         Some(Image {
             path: path.to_string_lossy().into_owned(),
             prefix,
@@ -104,6 +112,7 @@ impl Image {
             types,
             sources,
             objects,
+            thread_locals,
             ranges: ranges(&functions),
             functions,
             code,
@@ -115,12 +124,12 @@ impl Image {
 
     /// The data object or code symbol at an address.
     pub fn object(&self, address: u64) -> Option<(usize, &Object)> {
-        let after = self
-            .objects
-            .partition_point(|object| object.start <= address);
-        let index = after.checked_sub(1)?;
-        let object = self.objects.get(index)?;
-        (address < object.end).then_some((index, object))
+        holding(&self.objects, address)
+    }
+
+    /// The thread-local variable at an offset.
+    pub fn thread_local(&self, offset: u64) -> Option<&Object> {
+        holding(&self.thread_locals, offset).map(|(_, object)| object)
     }
 
     /// The function whose machine code holds an address.
@@ -227,8 +236,11 @@ impl Image {
     }
 }
 
-fn swap((size, global): (u64, Global)) -> (Global, u64) {
-    (global, size)
+fn holding(objects: &[Object], address: u64) -> Option<(usize, &Object)> {
+    let after = objects.partition_point(|object| object.start <= address);
+    let index = after.checked_sub(1)?;
+    let object = objects.get(index)?;
+    (address < object.end).then_some((index, object))
 }
 
 fn source_frame(frame: &addr2line::Frame<'_, Reader>) -> SourceFrame {

@@ -16,6 +16,8 @@ use rustc_hash::FxHashMap;
 pub(super) struct StackRange {
     pub low: u64,
     pub high: u64,
+    /// The thread pointer.
+    pub pointer: u64,
     /// The thread was created: before that its stack belongs to somebody else.
     pub has_begun: bool,
 }
@@ -56,6 +58,9 @@ pub(super) struct Memory<'a> {
     by_object: FxHashMap<(u32, u64), RegionId>,
     by_frame: FxHashMap<FrameKey, RegionId>,
     by_stack: FxHashMap<u16, RegionId>,
+    by_thread_local: FxHashMap<(u16, u32, u64), RegionId>,
+    /// How far below the thread pointers thread-local variables lie.
+    thread_locals_reach: u64,
     /// Module memory does not move: found once, found for the run.
     fixed: FxHashMap<u64, Found>,
     mapped: Clusters,
@@ -77,6 +82,7 @@ impl<'a> Memory<'a> {
         let range = |thread: &LogThread| StackRange {
             low: thread.stack_low,
             high: thread.stack_high,
+            pointer: thread.pointer,
             has_begun: false,
         };
         let mut stacks: Vec<StackRange> = threads.iter().map(range).collect();
@@ -84,6 +90,8 @@ impl<'a> Memory<'a> {
             main.has_begun = true;
         }
         Memory {
+            thread_locals_reach: modules.thread_locals_reach(),
+            by_thread_local: FxHashMap::default(),
             modules,
             regions,
             heap: Heap::default(),
@@ -131,6 +139,13 @@ impl<'a> Memory<'a> {
         threads: &[Calls],
         entries: &EntryPoints,
     ) -> Found {
+        let is_local = self
+            .stacks
+            .get(usize::from(by.thread))
+            .is_some_and(|stack| self.is_below(stack, address));
+        if is_local && let Some(found) = self.in_thread_locals(by.thread, address) {
+            return found;
+        }
         if self.on_stack_of(by.thread, address) {
             let found = self.on_stack(by.thread, address, threads, entries);
             return Found {
@@ -195,7 +210,14 @@ impl<'a> Memory<'a> {
             self.fixed.insert(address, found);
             return Some(found);
         }
-        // The newest first: the stack of an ended thread is used again.
+        // The newest first: what an ended thread had is used again.
+        let owner = self
+            .stacks
+            .iter()
+            .rposition(|stack| self.is_below(stack, address));
+        if let Some(found) = owner.and_then(|owner| self.in_thread_locals(owner as u16, address)) {
+            return Some(found);
+        }
         match self.stacks.iter().rposition(|stack| stack.holds(address)) {
             Some(owner) => Some(self.on_stack(owner as u16, address, threads, entries)),
             None => self.above_main(address, by),
@@ -247,6 +269,39 @@ impl<'a> Memory<'a> {
         Some(Found {
             place: Place { region, offset },
             rest,
+            own_stack: false,
+        })
+    }
+
+    fn is_below(&self, thread: &StackRange, address: u64) -> bool {
+        let below = thread.pointer.wrapping_sub(address);
+        thread.has_begun && below != 0 && below <= self.thread_locals_reach
+    }
+
+    /// A thread-local variable, by the thread and its name. No function is called `thread_local`.
+    fn in_thread_locals(&mut self, owner: u16, address: u64) -> Option<Found> {
+        let pointer = self.stacks.get(usize::from(owner))?.pointer;
+        let at = self.modules.thread_local(pointer.checked_sub(address)?)?;
+        let object = at.image.thread_local(at.address)?;
+        let regions = &mut self.regions;
+        let key = (owner, at.module, object.base);
+        let region = *self.by_thread_local.entry(key).or_insert_with(|| {
+            let thread = regions.thread_name(owner);
+            let name = format!("{thread}:thread_local.{}{}", at.image.prefix, object.name);
+            let image = at.image.clone();
+            let layout = object.kind.map(|kind| Layout {
+                image,
+                kind,
+                stride: None,
+            });
+            regions.add(RegionName::Text(name), layout)
+        });
+        Some(Found {
+            place: Place {
+                region,
+                offset: i64::try_from(at.address - object.base).ok()?,
+            },
+            rest: object.end - at.address,
             own_stack: false,
         })
     }

@@ -8,6 +8,8 @@ struct Module {
     start: u64,
     end: u64,
     bias: u64,
+    tls_below: u64,
+    tls_bytes: u64,
     path: String,
     image: Option<Option<Arc<Image>>>,
 }
@@ -35,6 +37,8 @@ impl<'a> Modules<'a> {
                 start: m.start,
                 end: m.end,
                 bias: m.bias,
+                tls_below: m.tls_below,
+                tls_bytes: m.tls_bytes,
                 path: m.path,
                 image: None,
             })
@@ -73,6 +77,37 @@ impl<'a> Modules<'a> {
             module: index as u32,
             image,
             address,
+        })
+    }
+
+    /// How far below the thread pointers thread-local variables lie.
+    pub fn thread_locals_reach(&self) -> u64 {
+        self.list
+            .iter()
+            .map(|module| module.tls_below)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The module whose thread-local variables hold what lies so far below a thread pointer; the address
+    /// is the offset in them.
+    pub fn thread_local(&mut self, below: u64) -> Option<InImage> {
+        let holds = |module: &Module| {
+            let into = module.tls_below.checked_sub(below);
+            into.is_some_and(|into| into < module.tls_bytes)
+        };
+        let index = self.list.iter().position(holds)?;
+        let program = self.program;
+        let module = self.list.get_mut(index)?;
+        let path = &module.path;
+        let image = module
+            .image
+            .get_or_insert_with(|| program.image(path))
+            .clone()?;
+        Some(InImage {
+            module: index as u32,
+            image,
+            address: module.tls_below - below,
         })
     }
 

@@ -55,6 +55,8 @@ pub struct LogThread {
     pub stack_low: u64,
     /// One past the highest address of its stack.
     pub stack_high: u64,
+    /// The thread pointer.
+    pub pointer: u64,
     /// What it waited for at the end.
     pub waits_for: WaitsFor,
     /// It had ended.
@@ -118,6 +120,10 @@ pub struct LogModule {
     pub start: u64,
     /// One past the last mapped address.
     pub end: u64,
+    /// How far below a thread's pointer its thread-local variables begin; 0 when that is not known.
+    pub tls_below: u64,
+    /// Bytes of them.
+    pub tls_bytes: u64,
     /// Path; empty for the program.
     pub path: String,
 }
@@ -322,6 +328,7 @@ impl<'a> RawLog<'a> {
                 create_pc: u64_at(row, offset_of!(Thread, create_pc)),
                 stack_low: u64_at(row, offset_of!(Thread, stack_low)),
                 stack_high: u64_at(row, offset_of!(Thread, stack_high)),
+                pointer: u64_at(row, offset_of!(Thread, pointer)),
                 waits_for: WaitsFor::from_u32(u32_at(row, offset_of!(Thread, waits_for)))
                     .unwrap_or(WaitsFor::Nothing),
                 ended: u32_at(row, offset_of!(Thread, ended)) != 0,
@@ -343,6 +350,8 @@ impl<'a> RawLog<'a> {
                     bias: u64_at(row, offset_of!(Module, bias)),
                     start: u64_at(row, offset_of!(Module, start)),
                     end: u64_at(row, offset_of!(Module, end)),
+                    tls_below: u64_at(row, offset_of!(Module, tls_below)),
+                    tls_bytes: u64_at(row, offset_of!(Module, tls_bytes)),
                     path: String::from_utf8_lossy(path).into(),
                 }
             })

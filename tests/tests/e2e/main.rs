@@ -12,6 +12,7 @@ mod filter;
 mod killed;
 mod library;
 mod minimize;
+mod names;
 mod pages;
 mod primitives;
 mod programs;

@@ -1,0 +1,85 @@
+//! What memory is called: each line of a program says how its location must be named, for every compiler,
+//! level of optimization and form of debug info.
+
+use anyhow::{Context, Result, ensure};
+use std::{fs, path::Path};
+use unsnarl_e2e::{Compiler, Workspace, program::compile_with};
+use unsnarl_trace::{EventKind, Run, read_run};
+
+/// Whether some event of the line is what its comment says: `W name`, `L lock`, `S condition`.
+fn is_there(run: &Run, line: u32, wanted: &str) -> bool {
+    let (how, name) = wanted.split_once(' ').unwrap_or((wanted, ""));
+    let is_kind = |kind: EventKind| match how {
+        "W" => kind.writes(),
+        "L" => kind == EventKind::Lock,
+        _ => kind == EventKind::Signal,
+    };
+    run.events.iter().any(|(_, event)| {
+        let site = run.meta.sites.get(event.site.index());
+        let is_here = site.is_some_and(|site| site.line == line);
+        is_here && is_kind(event.kind) && run.location(event.location) == name
+    })
+}
+
+fn check(source: &str, compiler: Compiler, options: &[&str]) -> Result<()> {
+    let workspace = Workspace::new()?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+    let text = fs::read_to_string(folder.join(source))?;
+    workspace.write(source, &text)?;
+    compile_with(&workspace, Path::new(source), "names", compiler, options)?;
+    workspace
+        .record(&["-n", "1", "--strategy", "sequential"], "./names")?
+        .exits(0)?;
+    let runs = workspace.runs()?;
+    let run = runs.first().context("no run was kept")?;
+    let run = read_run(&workspace.path().join(workspace.run_path(run)))?;
+    let lines = (1..).zip(text.lines());
+    let wanted = lines.filter_map(|(line, text)| Some((line, text.split_once("; // ")?.1)));
+    let missing: Vec<String> = wanted
+        .filter(|(line, wanted)| !is_there(&run, *line, wanted))
+        .map(|(line, wanted)| format!("line {line}: {wanted}"))
+        .collect();
+    ensure!(
+        missing.is_empty(),
+        "{compiler:?} {options:?} has no\n{}\namong\n{}",
+        missing.join("\n"),
+        run.locations.join("\n")
+    );
+    Ok(())
+}
+
+fn check_all(source: &str, compiler: Compiler) -> Result<()> {
+    for level in ["-O0", "-O1", "-O2"] {
+        for format in ["-gdwarf-4", "-gdwarf-5"] {
+            check(source, compiler, &[level, format])?;
+        }
+    }
+    check(source, compiler, &["-gz"])
+}
+
+macro_rules! checks {
+    ($($name:ident: $source:literal;)*) => {$(
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn gcc() -> Result<()> {
+                check_all($source, Compiler::Gcc)
+            }
+
+            #[test]
+            fn clang() -> Result<()> {
+                check_all($source, Compiler::Clang)
+            }
+
+            #[test]
+            fn clang_14() -> Result<()> {
+                check_all($source, Compiler::Clang14)
+            }
+        }
+    )*};
+}
+
+checks! {
+    c: "names.c";
+}
