@@ -216,6 +216,15 @@ unsafe fn give_back(this: &Thread, block: *mut c_void, pc: u64) {
     }
 }
 
+/// `free`, for blocks that [`allocate`] returned.
+///
+/// # Safety
+/// As `free`.
+pub unsafe fn release(block: *mut c_void, pc: u64) {
+    // SAFETY: the caller's.
+    unsafe { on_free(block, pc) };
+}
+
 unsafe extern "C" fn on_free(block: *mut c_void, pc: u64) {
     if block.is_null() {
         return;

@@ -84,6 +84,8 @@ mod objects;
 mod once;
 mod outside;
 #[cfg(feature = "interpose")]
+mod openmp;
+#[cfg(feature = "interpose")]
 mod path;
 #[cfg(feature = "interpose")]
 mod plan;

@@ -124,9 +124,19 @@ pub const LINK: [Flag; 1] = [Flag {
     reason: "the runtime calls the real functions; with a C library older than 2.34 they are in these libraries",
 }];
 
+/// Added for OpenMP: nothing in the program needs libgomp any more, so the linker would leave it out;
+/// without the recorder the runtime passes every call on to it.
+const LIBGOMP: [&str; 4] = [
+    "-Wl,--push-state",
+    "-Wl,--no-as-needed",
+    "-lgomp",
+    "-Wl,--pop-state",
+];
+
 /// Content of the list of symbols that a program exports to libraries that it loads with `dlopen`.
 /// (What the C library defines too, as `pthread_*` and `malloc`, the linker exports by itself.)
-pub const EXPORTED: &str = "{ __tsan_*; __sanitizer_cov_trace_pc; unsnarl_path_build; };\n";
+pub const EXPORTED: &str =
+    "{ __tsan_*; __sanitizer_cov_trace_pc; unsnarl_path_build; GOMP_*; omp_*; };\n";
 
 /// Flags that somebody might miss here, and why they are not added.
 pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 6] = [
@@ -223,6 +233,12 @@ pub enum Refusal {
          next: build without `-fsanitize={0}` for recording"
     )]
     Sanitizer(String),
+    /// OpenMP by clang.
+    #[error(
+        "OpenMP is recorded as gcc compiles it; clang's (`{0}`) calls another library that cannot be recorded\n  \
+         next: build with gcc (UNSNARL_CC=gcc, UNSNARL_CXX=g++), or without `{0}`"
+    )]
+    OpenMp(String),
     /// Another machine.
     #[error(
         "`{0}` makes code for another machine; recording works on x86-64 Linux only\n  next: build without `{0}`"
@@ -256,7 +272,7 @@ pub fn rewrite(
     if matches!(command.stage, Stage::Question | Stage::NoCode) {
         return Ok(given.to_vec());
     }
-    refuse(&command)?;
+    refuse(family, &command)?;
     let mut words = kept(&command);
     if command.stage == Stage::LinkShared {
         words = linker::without_ban_on_undefined(words);
@@ -277,6 +293,9 @@ pub fn rewrite(
         words.push(parts.runtime.clone().into_os_string());
         words.extend(["-Xlinker".into(), with("--dynamic-list=", &parts.exported)]);
         add(&mut words, family, &LINK);
+        if family == Family::Gcc && command.words.iter().any(|word| word.is("-fopenmp")) {
+            words.extend(LIBGOMP.map(OsString::from));
+        }
         if build == Build::Path {
             add(&mut words, family, &LINK_PATH);
         }
@@ -307,9 +326,12 @@ fn with(option: &str, path: &Path) -> OsString {
     word
 }
 
-fn refuse(command: &Command) -> Result<(), Refusal> {
+fn refuse(family: Family, command: &Command) -> Result<(), Refusal> {
     for word in &command.words {
         let text = word.lossy();
+        if family == Family::Clang && (text == "-fopenmp" || text.starts_with("-fopenmp=")) {
+            return Err(Refusal::OpenMp(text));
+        }
         if matches!(text.as_str(), "-m32" | "-mx32" | "-m16") {
             return Err(Refusal::Machine(text));
         }
@@ -658,6 +680,11 @@ mod tests {
         );
         assert!(try_rewrite(Gcc, "x.o -Wl,-Bstatic -lfoo -Wl,-Bdynamic").is_ok());
         assert!(try_rewrite(Gcc, "-nodefaultlibs x.o -lc -lgcc").is_ok());
+        assert_eq!(
+            try_rewrite(Clang, "-fopenmp -c x.c"),
+            Err(Refusal::OpenMp("-fopenmp".into()))
+        );
+        assert!(try_rewrite(Gcc, "-fopenmp x.o").is_ok_and(|line| line.contains("-lgomp")));
         assert!(try_rewrite(Gcc, "-nostdlib -r x.o -o y.o").is_ok());
         assert!(try_rewrite(Gcc, "-c -static x.c").is_ok());
     }
