@@ -1,0 +1,51 @@
+//! Pairs on two locations that run in opposite directions.
+
+use super::{Candidate, Story, UNRELATED, apart, candidate, distance, keep_best, seen};
+use crate::{
+    Budget,
+    explain::view::View,
+    orders::{Dependency, DependencyKind},
+    pairs::{CoupledPairs, procedure_three},
+};
+
+/// Test Procedure III. What passing runs have too is weak, but may be the cause with other values.
+pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
+    let passing = view.corpus.counts().passing();
+    let mut found = Vec::new();
+    for (couple, runs) in procedure_three(&view.run, view.orders.accesses(), view.corpus.counts()) {
+        if budget.stop().is_some() {
+            break;
+        }
+        let forced = |d: &Dependency| view.is_forced(d.head, d.tail);
+        if !forced(&couple.first) && !forced(&couple.second) && passing > 0 {
+            found.push(couple_candidate(view, couple, runs));
+        }
+    }
+    keep_best(found)
+}
+
+fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
+    const BEHIND_ONE_AND_TWO: u32 = 8;
+    let passing = view.corpus.counts().passing();
+    let (first, second) = (&couple.first, &couple.second);
+    let far =
+        distance(view, &[first.head, first.tail]).max(distance(view, &[second.head, second.tail]));
+    let flows = [first, second]
+        .iter()
+        .any(|d| d.kind == DependencyKind::Flow);
+    let (from, to) = (first.tail.min(second.head), first.tail.max(second.head));
+    let contrast = BEHIND_ONE_AND_TWO
+        + seen(runs, passing)
+        + if flows { 0 } else { 4 }
+        + apart(view, first.head, second.tail)
+        + apart(view, from, to) / 2
+        + far.min(UNRELATED);
+    let rows = [first.head, first.tail, second.head, second.tail];
+    candidate(
+        view,
+        Story::MultiVariable(couple),
+        &rows,
+        contrast,
+        runs == 0,
+    )
+}

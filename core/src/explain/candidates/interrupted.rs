@@ -1,0 +1,146 @@
+//! Two accesses of a thread with another thread's in between.
+
+use super::{Candidate, NOT_NEW, Story, UNRELATED, apart, candidate, distance, keep_best, seen};
+use crate::{
+    explain::view::View,
+    pairs::{PairKey, Triple, TripleKey, triples},
+};
+use rustc_hash::FxHashSet;
+use unsnarl_trace::{EventId, EventKind, FailureKind};
+
+/// Unserializable triples of the failing run. What passing runs have too may still be the cause, with
+/// other values, when the failure itself read it; then it has to be near.
+pub(super) fn interrupted(view: &View) -> Vec<Candidate> {
+    let counts = view.corpus.counts();
+    let mut found = Vec::new();
+    triples(&view.run, view.orders.accesses(), |triple| {
+        if view.is_forced(triple.first, triple.remote)
+            && view.is_forced(triple.remote, triple.second)
+        {
+            return;
+        }
+        let key = TripleKey {
+            first: view.key(triple.first),
+            remote: view.key(triple.remote),
+            second: view.key(triple.second),
+        };
+        let runs = counts.triple_runs(key);
+        let story = classify(view, triple, key);
+        let contrast = seen(runs, counts.passing())
+            + harmless(view, &triple, runs)
+            + match story {
+                Story::Atomicity(_) => apart(view, triple.first, triple.second),
+                _ => 0,
+            };
+        let mut rows = vec![triple.second, triple.remote];
+        if distance(view, &rows) == UNRELATED {
+            rows.push(triple.first);
+        }
+        found.push(candidate(
+            view,
+            story,
+            &rows,
+            contrast.saturating_sub(freed_twice(view, &triple)),
+            runs == 0 && counts.passing() > 0,
+        ));
+    });
+    keep_best(found)
+}
+
+/// The pairs that interruptions consist of: those are told as such, not as two accesses in the wrong order.
+pub(super) fn pairs_of(view: &View, interruptions: &[Candidate]) -> FxHashSet<PairKey> {
+    let triples = interruptions
+        .iter()
+        .filter_map(|candidate| match candidate.story {
+            Story::Atomicity(triple) => Some(triple),
+            _ => None,
+        });
+    let pairs = triples.flat_map(|triple| {
+        let [first, remote, second] =
+            [triple.first, triple.remote, triple.second].map(|row| view.key(row));
+        [
+            PairKey {
+                head: first,
+                tail: remote,
+            },
+            PairKey {
+                head: remote,
+                tail: second,
+            },
+        ]
+    });
+    pairs.collect()
+}
+
+/// A thread that writes, lets another write, and reads what is there now is mostly fine with it (a shared
+/// counter); one that reads the same value twice has noticed nothing.
+fn harmless(view: &View, triple: &Triple, runs: u32) -> u32 {
+    let (first, second) = (view.event(triple.first), view.event(triple.second));
+    let unchanged = first.value.is_some() && first.value == second.value;
+    match (first.kind.reads(), second.kind.reads()) {
+        (true, true) if unchanged => NOT_NEW,
+        (false, true) if distance(view, &[triple.second]) <= 3 => NOT_NEW / 4,
+        (false, true) if runs > 0 || apart(view, triple.first, triple.second) > 0 => 2 * NOT_NEW,
+        (false, true) => NOT_NEW / 4,
+        _ => 0,
+    }
+}
+
+/// When a block was freed twice, an interruption in that block, or of what the thread looked at just before,
+/// is most likely in the count of its users.
+fn freed_twice(view: &View, triple: &Triple) -> u32 {
+    const JUST_BEFORE: usize = 8;
+    let block = |location| crate::facts::block(view.run.location(location));
+    let twice = view.summary.failure_kind == Some(FailureKind::DoubleFree);
+    let rows = view.rows.before(view.thread(view.failure), view.failure);
+    let looked_at = rows
+        .iter()
+        .rev()
+        .take(JUST_BEFORE)
+        .any(|row| *row == triple.second);
+    let same = block(triple.location) == block(view.event(view.failure).location);
+    if twice && (same || looked_at) {
+        2 * NOT_NEW
+    } else {
+        0
+    }
+}
+
+/// Are the three meant as one step, or were two of them meant to have one order? When passing runs have
+/// the other thread's access on both sides, each order alone is fine; when only ever on one side, the
+/// order was meant.
+fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
+    const ENOUGH: u32 = 3;
+    let counts = view.corpus.counts();
+    let runs = |head, tail| counts.ordered(PairKey { head, tail });
+    let remote_first = runs(key.remote, key.first).max(runs(key.remote, key.second));
+    let remote_last = runs(key.second, key.remote).max(runs(key.first, key.remote));
+    let (first, second) = (
+        view.event(triple.first).kind,
+        view.event(triple.second).kind,
+    );
+    let symmetric = view.place(triple.remote).function == view.place(triple.second).function;
+    let carried = first == EventKind::Rmw || second == EventKind::Rmw || symmetric;
+    let updates = first.reads() && second.writes();
+    match (remote_first, remote_last) {
+        _ if updates || carried => Story::Atomicity(triple),
+        (0, last) if last >= ENOUGH => Story::Order {
+            early: triple.remote,
+            late: triple.second,
+        },
+        (first, 0) if first >= ENOUGH => Story::Order {
+            early: triple.first,
+            late: triple.remote,
+        },
+        _ if counts.passing() < ENOUGH && tears_down(view, triple.remote) => Story::Order {
+            early: triple.remote,
+            late: triple.second,
+        },
+        _ => Story::Atomicity(triple),
+    }
+}
+
+/// Sets a pointer to NULL.
+fn tears_down(view: &View, row: EventId) -> bool {
+    view.value(row).as_deref() == Some("NULL")
+}

@@ -1,0 +1,156 @@
+//! What may have caused a failure: evidence of the procedures, each with a cost. The cheapest wins.
+
+mod coupled;
+mod freed;
+mod interrupted;
+mod missing;
+mod reordered;
+
+use super::{atomicity::common_function, view::View};
+use crate::{
+    Budget,
+    pairs::{CoupledPairs, PairKey, Triple},
+};
+use coupled::coupled;
+use freed::after_free;
+use interrupted::{interrupted, pairs_of};
+use missing::{is_half, missing, seldom};
+use reordered::reordered;
+use unsnarl_trace::EventId;
+
+/// One possible cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Story {
+    /// Two accesses that belong together were interrupted.
+    Atomicity(Triple),
+    /// The same over two locations.
+    MultiVariable(CoupledPairs),
+    /// `early` ran before `late`; passing runs have them the other way round.
+    Order {
+        /// What ran first in the failing run.
+        early: EventId,
+        /// What ran after it.
+        late: EventId,
+    },
+    /// `reader` ran, but the write that precedes it in passing runs did not.
+    Missing {
+        /// As in passing runs: the write and the read.
+        original: PairKey,
+        /// The read in the failing run.
+        reader: EventId,
+    },
+    /// A block was used (or freed again) after it was freed.
+    AfterFree {
+        /// Where it was freed.
+        free: EventId,
+        /// Where it was used.
+        used: EventId,
+    },
+}
+
+/// A story with what speaks for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Candidate {
+    /// What may have happened.
+    pub story: Story,
+    /// Less is better.
+    pub cost: u32,
+    /// No passing run has it, and passing runs have been seen.
+    pub new: bool,
+    /// It flowed into the failure.
+    pub relevant: bool,
+    /// Where it was complete; earlier ones come first among equals.
+    at: EventId,
+}
+
+/// Cost of one step of distance to the failure.
+const PER_STEP: u32 = 4;
+
+/// Distance of what did not flow into the failure.
+const UNRELATED: u32 = 30;
+
+/// Cost of what passing runs have too.
+const NOT_NEW: u32 = 20;
+
+/// All candidates, best first.
+pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
+    let mut found = after_free(view);
+    let interrupted = interrupted(view);
+    found.extend(reordered(view, &pairs_of(view, &interrupted)));
+    found.extend(interrupted);
+    let couples = match budget.stop() {
+        None => coupled(view, budget),
+        Some(_) => Vec::new(),
+    };
+    found.extend(
+        missing(view)
+            .into_iter()
+            .filter(|one| !is_half(one, &couples)),
+    );
+    found.extend(couples);
+    if found.is_empty() {
+        found = seldom(view);
+    }
+    found.sort_by_key(|candidate| (candidate.cost, candidate.at, rows(view, &candidate.story)));
+    found
+}
+
+fn distance(view: &View, rows: &[EventId]) -> u32 {
+    rows.iter()
+        .filter_map(|row| view.slice.distance(*row))
+        .min()
+        .unwrap_or(UNRELATED)
+}
+
+fn candidate(view: &View, story: Story, rows: &[EventId], contrast: u32, new: bool) -> Candidate {
+    let distance = distance(view, rows);
+    Candidate {
+        story,
+        cost: distance * PER_STEP + contrast,
+        new,
+        relevant: distance < UNRELATED,
+        at: rows.iter().copied().max().unwrap_or_default(),
+    }
+}
+
+/// Rows of a story, to make the order of equals definite.
+fn rows(view: &View, story: &Story) -> (EventId, EventId) {
+    match story {
+        // Of several accesses in between the last one is what the thread saw.
+        Story::Atomicity(triple) => (triple.first, EventId(u32::MAX - triple.remote.0)),
+        Story::MultiVariable(couple) => (couple.first.head, couple.second.tail),
+        Story::Order { early, late } => (*early, *late),
+        Story::Missing { reader, .. } => (*reader, view.failure),
+        Story::AfterFree { free, used } => (*free, *used),
+    }
+}
+
+/// Cost of being seen in passing runs.
+fn seen(runs: u32, passing: u32) -> u32 {
+    match (runs, passing) {
+        (_, 0) => NOT_NEW / 4,
+        (0, _) => 0,
+        (runs, passing) => NOT_NEW + NOT_NEW * runs / passing,
+    }
+}
+
+/// Of stories about the same lines one is enough.
+fn keep_best(mut found: Vec<Candidate>) -> Vec<Candidate> {
+    const KEEP: usize = 400;
+    found.sort_by_key(|candidate| (candidate.cost, candidate.at));
+    found.truncate(KEEP);
+    found
+}
+
+/// Cost of two accesses of one thread not looking like one step: in functions that nothing common calls, or
+/// the second at the first or above it, as in the next turn of a loop.
+fn apart(view: &View, first: EventId, second: EventId) -> u32 {
+    match common_function(view, first, second) {
+        None => 12,
+        Some((_, a, b)) => {
+            let (a, b) = (view.run.meta.site(a), view.run.meta.site(b));
+            let same_again = view.key(first) == view.key(second);
+            if b.line < a.line || same_again { 10 } else { 0 }
+        }
+    }
+}
