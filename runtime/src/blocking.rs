@@ -302,7 +302,7 @@ fn send_in_pieces(
     sent
 }
 
-unsafe extern "C-unwind" fn on_read(fd: c_int, to: *mut u8, bytes: usize, pc: u64) -> isize {
+pub unsafe extern "C-unwind" fn on_read(fd: c_int, to: *mut u8, bytes: usize, pc: u64) -> isize {
     let library = real!("read", fn(c_int, *mut u8, usize) -> isize);
     let room = part(to, bytes);
     // SAFETY: the program's own call.
@@ -397,7 +397,7 @@ fn write_piece(fd: c_int, from: *mut u8, bytes: usize) -> isize {
     unsafe { library(fd, from, bytes) }
 }
 
-unsafe extern "C-unwind" fn on_write(fd: c_int, from: *mut u8, bytes: usize, pc: u64) -> isize {
+pub unsafe extern "C-unwind" fn on_write(fd: c_int, from: *mut u8, bytes: usize, pc: u64) -> isize {
     let room = part(from, bytes);
     let piece = |from, bytes| write_piece(fd, from, bytes);
     let call = || write_piece(fd, from, bytes);

@@ -204,8 +204,7 @@ fn search_other_end(fd: c_int) -> Option<bool> {
     if option::<c_int>(fd, libc::SO_DOMAIN) == Some(libc::AF_UNIX) {
         let peer = option::<libc::ucred>(fd, libc::SO_PEERCRED).filter(|peer| peer.pid != 0);
         if let Some(peer) = peer {
-            // SAFETY: no arguments.
-            return Some(SHARED.children.get() == 0 && peer.pid == unsafe { libc::syscall(libc::SYS_getpid) as i32 });
+            return Some(SHARED.children.get() == 0 && peer.pid == sys::process_id());
         }
     }
     Address::of(fd, libc::SYS_getpeername).map(|peer| is_ours(&peer))

@@ -4,6 +4,7 @@ use crate::{
     log,
     real::real,
     state::{Mode, SHARED, Thread, Wait, header, live_threads, recording, this_thread, thread},
+    sys,
 };
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -29,11 +30,7 @@ pub fn conclude(end: End) -> bool {
 /// Ends the process at once: the log says why.
 pub fn end_now(end: End) -> ! {
     conclude(end);
-    // SAFETY: ends the process without running any more of the program.
-    unsafe { libc::syscall(libc::SYS_exit_group, ENDED_BY_RUNTIME) };
-    loop {
-        core::hint::spin_loop();
-    }
+    sys::exit(ENDED_BY_RUNTIME)
 }
 
 /// Ends the process because it cannot be served.
@@ -215,8 +212,7 @@ pub fn finish(status: c_int) {
 
 /// False in a child that shares the log with the process that was started.
 pub fn is_our_process() -> bool {
-    // SAFETY: no arguments.
-    header().pid.load(Relaxed) == unsafe { libc::syscall(libc::SYS_getpid) } as u32
+    header().pid.load(Relaxed) == sys::process_id() as u32
 }
 
 const FATAL: [c_int; 5] = [

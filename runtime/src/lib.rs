@@ -63,6 +63,8 @@ mod format;
 #[cfg(feature = "interpose")]
 mod frames;
 #[cfg(feature = "interpose")]
+mod futex;
+#[cfg(feature = "interpose")]
 mod heap;
 #[cfg(feature = "interpose")]
 mod identity;

@@ -3,7 +3,7 @@
 use crate::{
     access, failure, path,
     state::{Mode, SHARED, Thread, header},
-    watch,
+    sys, watch,
 };
 use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
@@ -123,16 +123,9 @@ pub fn pending_is_readable(this: &Thread) -> bool {
     };
     // SAFETY: reads one byte of this process, or fails.
     let read = unsafe {
-        let (process, none) = (libc::syscall(libc::SYS_getpid), 0usize);
-        libc::syscall(
-            libc::SYS_process_vm_readv,
-            process,
-            &to,
-            1usize,
-            &from,
-            1usize,
-            none,
-        )
+        let (to, from) = (&raw const to as usize, &raw const from as usize);
+        let arguments = [sys::process_id() as usize, to, 1, from, 1, 0];
+        sys::call(libc::SYS_process_vm_readv, arguments)
     };
     read == 1
 }

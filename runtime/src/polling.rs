@@ -162,7 +162,7 @@ unsafe fn poll_descriptors(
     )
 }
 
-unsafe extern "C-unwind" fn on_poll(
+pub unsafe extern "C-unwind" fn on_poll(
     descriptors: *mut pollfd,
     count: usize,
     milliseconds: c_int,

@@ -5,17 +5,14 @@ use crate::{
     failure,
     mutex::ready,
     state::{Mode, SHARED},
+    sys,
 };
 use core::ffi::c_int;
 use unsnarl_trace::raw::End;
 
-unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
+pub unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
     failure::finish(status);
-    // SAFETY: ends the process, as the program asked.
-    unsafe { libc::syscall(libc::SYS_exit_group, status) };
-    loop {
-        core::hint::spin_loop();
-    }
+    sys::exit(status)
 }
 
 /// Before an `exec`: when it works, the log ends here; when not, the program goes on and a later end

@@ -41,7 +41,12 @@ fn drawing(pc: u64, to: *mut u8, bytes: usize) -> Option<&'static Thread> {
     Some(this)
 }
 
-unsafe extern "C-unwind" fn on_getrandom(to: *mut u8, bytes: usize, flags: u32, pc: u64) -> isize {
+pub unsafe extern "C-unwind" fn on_getrandom(
+    to: *mut u8,
+    bytes: usize,
+    flags: u32,
+    pc: u64,
+) -> isize {
     let library = real!("getrandom", fn(*mut u8, usize, u32) -> isize);
     let Some(this) = drawing(pc, to, bytes) else {
         // SAFETY: the program's own call.

@@ -5,7 +5,7 @@ use crate::{
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, set_this_thread, thread},
-    strings, threads,
+    strings, sys, threads,
 };
 use core::{
     ffi::{c_char, c_int, c_void},
@@ -169,8 +169,7 @@ fn log_descriptor() -> Option<c_int> {
 }
 
 fn claim(header: &raw::Header, bytes: usize) -> bool {
-    // SAFETY: no arguments.
-    let pid = unsafe { libc::getpid() } as u32;
+    let pid = sys::process_id() as u32;
     header.magic == raw::MAGIC
         && header.version == raw::VERSION
         && header.log_bytes <= bytes as u64

@@ -141,6 +141,8 @@ pub struct Thread {
     pub forced: Cell<bool>,
     /// 1 when a call that was made without the turn has returned.
     pub done: AtomicU32,
+    /// The bits that wake it while it waits for a futex.
+    pub futex_bits: Cell<u32>,
 }
 
 /// What all threads share. A debugger finds it by its name and switches the mode, the first byte, off while

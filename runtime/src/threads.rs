@@ -10,6 +10,7 @@ use crate::{
         Mode, SHARED, Thread, Wait, controlled, header, recording, set_this_thread, this_thread,
         thread, unrecorded,
     },
+    sys,
 };
 use core::{
     ffi::{c_int, c_void},
@@ -113,7 +114,7 @@ fn remove_from_list(old: &Thread) {
 fn on_this_thread(this: &'static Thread) {
     // SAFETY: no arguments.
     this.kernel_id
-        .set(unsafe { libc::syscall(libc::SYS_gettid) } as i32);
+        .set(unsafe { sys::call(libc::SYS_gettid, [0; 6]) } as i32);
     row(this)
         .kernel_id
         .store(this.kernel_id.get() as u32, Relaxed);
@@ -311,9 +312,10 @@ fn wait_for_ended_threads() {
 fn wait_until_gone(other: &Thread) {
     // SAFETY: signal 0 only asks whether the thread exists.
     unsafe {
-        let process = libc::syscall(libc::SYS_getpid);
-        while libc::syscall(libc::SYS_tgkill, process, other.kernel_id.get(), 0) == 0 {
-            libc::syscall(libc::SYS_sched_yield);
+        let process = sys::process_id() as usize;
+        let ended = [process, other.kernel_id.get() as usize, 0, 0, 0, 0];
+        while sys::call(libc::SYS_tgkill, ended) == 0 {
+            sys::call(libc::SYS_sched_yield, [0; 6]);
         }
     }
 }

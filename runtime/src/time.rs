@@ -9,7 +9,7 @@ use crate::{
     real::real,
     scheduler,
     state::{SHARED, Thread, controlled},
-    threads,
+    sys, threads,
 };
 use core::ffi::c_int;
 use unsnarl_trace::raw::RecordKind;
@@ -61,7 +61,7 @@ pub unsafe extern "C-unwind" fn yield_now(pc: u64) -> c_int {
             0
         }
         // SAFETY: no arguments.
-        _ => unsafe { libc::syscall(libc::SYS_sched_yield) as c_int },
+        _ => unsafe { sys::with_errno(sys::call(libc::SYS_sched_yield, [0; 6])) as c_int },
     }
 }
 
@@ -149,7 +149,7 @@ fn look(this: &Thread) -> u64 {
     SHARED.clock.get()
 }
 
-unsafe extern "C-unwind" fn on_clock_gettime(
+pub unsafe extern "C-unwind" fn on_clock_gettime(
     clock: c_int,
     time: *mut libc::timespec,
     pc: u64,

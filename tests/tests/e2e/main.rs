@@ -13,6 +13,7 @@ mod killed;
 mod library;
 mod minimize;
 mod names;
+mod outside;
 mod pages;
 mod primitives;
 mod programs;

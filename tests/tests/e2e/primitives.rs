@@ -58,4 +58,5 @@ checks! {
     c11: "c11_threads.c";
     cpp: "cpp_library.cpp";
     input_and_output: "blocking_calls.c";
+    calls_that_wait: "waiting_calls.c";
 }
