@@ -3,16 +3,26 @@
 
 use anyhow::{Context, Result};
 use std::{fs, path::Path};
-use unsnarl_e2e::{Compiler, Workspace, program::compile};
+use unsnarl_e2e::{Compiler, Workspace, program::compile_with};
 
 const STRATEGIES: [&str; 3] = ["random", "pct", "sequential"];
 
 fn check(source: &str, compiler: Compiler) -> Result<()> {
+    check_with(source, compiler, &[])
+}
+
+fn check_with(source: &str, compiler: Compiler, options: &[&str]) -> Result<()> {
     let workspace = Workspace::new()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
     let text = fs::read_to_string(folder.join(source))?;
     workspace.write(source, &text)?;
-    compile(&workspace, Path::new(source), "primitives", compiler)?;
+    compile_with(
+        &workspace,
+        Path::new(source),
+        "primitives",
+        compiler,
+        options,
+    )?;
     for strategy in STRATEGIES {
         let words = [
             "record",
@@ -59,4 +69,10 @@ checks! {
     cpp: "cpp_library.cpp";
     input_and_output: "blocking_calls.c";
     calls_that_wait: "waiting_calls.c";
+}
+
+#[test]
+fn openmp_by_gcc() -> Result<()> {
+    check_with("openmp.c", Compiler::Gcc, &["-fopenmp"])?;
+    check_with("openmp.c", Compiler::Gcc, &["-fopenmp", "-O2"])
 }
