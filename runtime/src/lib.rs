@@ -84,9 +84,10 @@ mod next;
 mod objects;
 #[cfg(feature = "interpose")]
 mod once;
-mod outside;
 #[cfg(feature = "interpose")]
 mod openmp;
+#[cfg(feature = "interpose")]
+mod outside;
 #[cfg(feature = "interpose")]
 mod path;
 #[cfg(feature = "interpose")]
