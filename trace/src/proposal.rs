@@ -4,7 +4,7 @@
 //! It names threads by their place in the fork tree and events by kind and place in the source, so it
 //! means the same in every run of the program; a [`Schedule`](crate::Schedule) is the choices of one run.
 
-use crate::{EventId, EventKind, Run, RunMeta, SiteId, ThreadId};
+use crate::{EventId, EventKind, Run, RunMeta, SiteId, ThreadId, input::RunInput};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,6 +34,9 @@ pub struct Proposal {
     /// Hash of arguments and standard input as in [`RunMeta::input_hash`]; empty when any input will do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub input_hash: String,
+    /// What came from outside, as in [`RunMeta::input`], to be given back; taken as it comes when it is empty.
+    #[serde(default, skip_serializing_if = "RunInput::is_empty")]
+    pub input: RunInput,
     /// What is to happen, in this order.
     pub events: Vec<Wanted>,
     /// How the run goes on after the last of them.
@@ -194,6 +197,7 @@ impl Proposal {
             command: meta.command.clone(),
             directory: meta.directory.clone(),
             input_hash: meta.input_hash.clone(),
+            input: input_of(meta),
             events: Vec::new(),
             then: Policy::Sequential,
         }
@@ -221,6 +225,15 @@ impl Proposal {
         }
         proposal
     }
+}
+
+/// The input of a run, with what its random numbers were drawn from.
+fn input_of(meta: &RunMeta) -> RunInput {
+    let mut input = meta.input.clone();
+    if !input.is_empty() {
+        input.seed = input.seed.or(Some(meta.seed));
+    }
+    input
 }
 
 /// Where events of this kind are told apart: the first and last steps of a thread have no call.

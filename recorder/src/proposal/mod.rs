@@ -175,6 +175,7 @@ fn run_once(
 ) -> Result<Tried, RecordError> {
     let attempt = Attempt {
         follow: part::bytes(proposal, names, sites),
+        input: (!proposal.input.is_empty()).then(|| proposal.input.clone()),
         ..attempt(proposal.then)
     };
     let (executed, log) = execute_with_log(job, program, &attempt, stop)?;

@@ -1,8 +1,13 @@
 //! Schedules that somebody proposes: `unsnarl replay SCHEDULE`, and the function behind it.
 
 use anyhow::{Context, Result, bail, ensure};
-use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::atomic::AtomicBool,
+    time::Duration,
+};
+use unsnarl_e2e::{Compiler, Program, Workspace, program::compile};
 use unsnarl_recorder::{
     assemble,
     launch::Output,
@@ -10,7 +15,9 @@ use unsnarl_recorder::{
     proposal::{Ended, Verdict, execute_proposal},
     record::Job,
 };
-use unsnarl_trace::{Event, EventId, EventKind, Outcome, Proposal, Run, model::flags, read_run};
+use unsnarl_trace::{
+    Event, EventId, EventKind, Outcome, Proposal, Run, RunFolder, model::flags, read_run,
+};
 
 /// An event on the line that holds `text`.
 fn on(program: &Program, thread: &str, kind: &str, text: &str) -> Result<String> {
@@ -233,6 +240,64 @@ fn attempt(program: &assemble::Program, run: &Run, proposal: &Proposal) -> Resul
         &AtomicBool::new(false),
     )?)
 }
+
+/// Random numbers are part of a recorded run, so a schedule made from it has them too.
+#[test]
+fn a_schedule_made_from_a_run_has_its_input() -> Result<()> {
+    let workspace = Workspace::new()?;
+    workspace.write("dice.c", DICE)?;
+    compile(&workspace, Path::new("dice.c"), "dice", Compiler::Gcc)?;
+    workspace.record(&["-n", "6", "--strategy", "random"], "./dice")?;
+    let mut thrown = BTreeSet::new();
+    for file in workspace.runs()? {
+        let run = read_run(&workspace.path().join(workspace.run_path(&file)))?;
+        let built = assemble::Program::open(run.meta.program.as_ref())?;
+        let all = events(&run, |event| is_shared(&run, event));
+        let proposal = Proposal::of_events(&run, &all);
+        let again = Proposal::from_json(&proposal.to_json()?)?;
+        ensure!(again == proposal, "{}", proposal.to_json()?);
+        let verdict = attempt(&built, &run, &proposal)?;
+        ensure!(
+            verdict.ended == Ended::Reached,
+            "{file}: {:#?}",
+            verdict.ended
+        );
+        ensure!(
+            shared(&run) == shared(&verdict.run),
+            "{file}: other numbers"
+        );
+        thrown.insert(shared(&run));
+
+        let kept = RunFolder::new(workspace.path().join("kept")).store(&verdict.run)?;
+        workspace
+            .unsnarl(&["replay", &kept.to_string_lossy(), "-n", "3"])?
+            .exits(0)?;
+    }
+    ensure!(
+        thrown.len() > 1,
+        "the dice always fell the same: {thrown:?}"
+    );
+    Ok(())
+}
+
+const DICE: &str = "#include <pthread.h>
+#include <sys/random.h>
+static unsigned thrown[2];
+static void *throw(void *arg)
+{
+    getrandom(arg, sizeof(unsigned), 0);
+    return arg;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, throw, &thrown[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    return thrown[0] > thrown[1];
+}
+";
 
 /// Whether threads can see the order of this event and others.
 fn is_shared(run: &Run, event: &Event) -> bool {
