@@ -416,11 +416,38 @@ fn some_of(run: &Run, all: &[EventId], seed: u64) -> Vec<EventId> {
     some
 }
 
-/// All programs, so that one failure does not hide the others.
-fn each(compiler: Compiler) -> Result<()> {
+/// Locks, conditions, atomics, heap, a barrier, a deadlock, a crash, C++; others for the other compiler,
+/// because each takes a while.
+const WITH_GCC: [&str; 10] = [
+    "bank_account",
+    "bounded_queue",
+    "c11_atomics",
+    "circular_list",
+    "correct_cpp",
+    "cpp_cache",
+    "lock_order",
+    "lost_wakeup",
+    "one_barrier",
+    "string_buffer",
+];
+const WITH_CLANG: [&str; 10] = [
+    "block_pool",
+    "chunk_buffer",
+    "correct_atomics",
+    "correct_bank",
+    "correct_queue",
+    "cpp_listeners",
+    "log_buffer",
+    "publication",
+    "queue_pointer",
+    "use_before_init",
+];
+
+/// All of them, so that one failure does not hide the others.
+fn each(names: &[&str], compiler: Compiler) -> Result<()> {
     let mut wrong = Vec::new();
-    for name in Program::names()? {
-        if let Err(error) = recorded_orders_are_reached(&name, compiler) {
+    for name in names {
+        if let Err(error) = recorded_orders_are_reached(name, compiler) {
             wrong.push(format!("{name}: {error:#}"));
         }
     }
@@ -430,10 +457,10 @@ fn each(compiler: Compiler) -> Result<()> {
 
 #[test]
 fn recorded_orders_are_reached_gcc() -> Result<()> {
-    each(Compiler::Gcc)
+    each(&WITH_GCC, Compiler::Gcc)
 }
 
 #[test]
 fn recorded_orders_are_reached_clang() -> Result<()> {
-    each(Compiler::Clang)
+    each(&WITH_CLANG, Compiler::Clang)
 }
