@@ -109,6 +109,10 @@ pub struct Step {
     pub note: String,
     /// Row of the run that the step is.
     pub event: u32,
+    /// The calls that led there, innermost first, where they tell this step from others: its function
+    /// is called from several places.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<Place>,
 }
 
 /// Why two steps are connected.

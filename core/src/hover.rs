@@ -1,9 +1,11 @@
 //! What happened at a place of one run, in words.
 
 use crate::{
+    callers::Callers,
     facts::{self, short},
     orders::Orders,
 };
+use std::collections::BTreeSet;
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// What an editor shows at a place.
@@ -52,6 +54,7 @@ pub fn hover(
     for (_, row) in threads.iter().rev().take(MOST_TOLD).rev() {
         told.extend(about(run, orders, *row));
     }
+    told.extend(called(run, &rows));
     if rows.len() > threads.len() {
         told.push(format!(
             "{} events here in this run, from the {} to the {} of all {}.",
@@ -66,6 +69,28 @@ pub fn hover(
         sentences: told,
         line,
     })
+}
+
+/// `Called from producer at queue.c:41 and consumer at queue.c:60.` when there are several callers.
+fn called(run: &Run, rows: &[EventId]) -> Option<String> {
+    let callers = Callers::of(run);
+    let direct = rows
+        .iter()
+        .filter_map(|row| callers.via(*row).into_iter().next());
+    let places: BTreeSet<String> = direct
+        .map(|place| format!("{} at {}", place.function, short(&place)))
+        .collect();
+    let named: Vec<&str> = places.iter().take(MOST_TOLD).map(String::as_str).collect();
+    let more = match places.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more places"),
+    };
+    let text = match (named.as_slice(), more.as_str()) {
+        ([] | [_], _) => return None,
+        ([first @ .., last], "") => format!("{} and {last}", first.join(", ")),
+        (all, more) => format!("{}{more}", all.join(", ")),
+    };
+    Some(format!("Called from {text}."))
 }
 
 /// `1st`, `2nd`: the place of a row in the run.

@@ -33,6 +33,7 @@
 //!   says what it read and wrote: `rmw count 3->4`.
 //! * **Modifiers**: a memory order (`relaxed`, `acquire`, ...; atomic accesses without one are
 //!   `seq-cst`), `volatile`, `range`, `own-stack`, `unfinished`, `size=8` (4 without it, 8 for addresses).
+//! * **Callers** are a modifier: `via=41@push,q.c:60@main`, the innermost call first; none without it.
 //! * **Sites**: the file is the one of the last `file NAME` line, or `test.c`. A thread stays in its
 //!   function until another is named; `-` is none. The text is the rest of the line.
 //! * **Blocked** threads say for what: `main.1 blocked lock m @31`, `main blocked join main.1`.
@@ -57,7 +58,6 @@
 //! # Ok::<(), unsnarl_trace::script::ScriptError>(())
 //! ```
 //!
-//! Call stacks have no text: every event of a script is in its thread's first function.
 
 mod build;
 mod event;

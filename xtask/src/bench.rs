@@ -21,6 +21,8 @@ pub enum Section {
     Overhead,
     /// Millions of accesses: what programs note of them beside what their run files say
     Exactness,
+    /// Path mode beside the plain program
+    Paths,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
@@ -43,6 +45,7 @@ fn measure(section: Section) -> Result<()> {
         Section::Recorder => end_to_end("recorder"),
         Section::Overhead => end_to_end("overhead"),
         Section::Exactness => end_to_end("exactness"),
+        Section::Paths => end_to_end("paths"),
         Section::Latency => end_to_end("latency"),
     };
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);

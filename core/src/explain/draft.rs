@@ -2,6 +2,7 @@
 
 use super::view::View;
 use crate::{
+    callers::Callers,
     explanation::{BugKind, Certainty, Edge, EdgeKind, Explanation, Place, Role, SiteMark, Step},
     facts::basename,
     pairs::Fnv,
@@ -140,6 +141,10 @@ impl<'v, 'a> Draft<'v, 'a> {
     /// Orders the steps, numbers the marks, draws the edges and names the explanation.
     pub fn finish(mut self) -> Explanation {
         self.explanation.steps.sort_by_key(|step| step.event);
+        let callers = Callers::of(&self.view.run);
+        for step in &mut self.explanation.steps {
+            step.via = callers.via(EventId(step.event));
+        }
         for step in &self.explanation.steps {
             let event = EventId(step.event);
             if self.marks.iter().all(|(row, _)| *row != event) && step.event <= self.view.failure.0

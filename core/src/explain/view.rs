@@ -214,6 +214,7 @@ impl<'a> View<'a> {
             effect: self.effect(row),
             note: note.into(),
             event: row.0,
+            via: Vec::new(),
         }
     }
 
@@ -280,6 +281,7 @@ impl<'a> View<'a> {
             effect: "fails".to_owned(),
             note: String::new(),
             event: self.failure.0,
+            via: Vec::new(),
         };
         if let Some(read) = read.filter(|&read| self.place(read).line == step.place.line) {
             // Which pointer it was says nothing.

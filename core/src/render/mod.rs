@@ -1,6 +1,7 @@
 //! Explanations as plain text for a terminal, at most 100 columns wide.
 
 use crate::{
+    callers,
     corpus::Corpus,
     explanation::{BugKind, Certainty, Explanation, Step},
     facts::short,
@@ -90,13 +91,31 @@ fn steps(steps: &[Step]) -> Vec<String> {
         .max()
         .unwrap_or(0);
     let text = width(2).min(WIDTH.saturating_sub(thread + place + tail + 9).max(16));
-    let rows = cells.iter().zip(&tails).map(|([who, at, line, _], tail)| {
+    let mut rows = Vec::new();
+    for (i, ([who, at, line, _], tail)) in cells.iter().zip(&tails).enumerate() {
         let line = shortened(line, text);
-        format!("   {who:thread$}  {at:place$}  {line:text$}  {tail}")
-            .trim_end()
-            .to_owned()
+        let row = format!("   {who:thread$}  {at:place$}  {line:text$}  {tail}");
+        rows.push(row.trim_end().to_owned());
+        if let Some(via) = newly_called(steps, i) {
+            rows.extend(wrapped(
+                &via,
+                &" ".repeat(thread + 7),
+                &" ".repeat(thread + 9),
+            ));
+        }
+    }
+    rows
+}
+
+/// The callers of a step, unless the thread's step before has said them.
+fn newly_called(steps: &[Step], at: usize) -> Option<String> {
+    let step = steps.get(at).filter(|step| !step.via.is_empty())?;
+    let mut earlier = steps.iter().take(at).rev();
+    let before = earlier.find(|before| before.thread == step.thread);
+    let is_said = before.is_some_and(|before| {
+        before.via == step.via && before.place.function == step.place.function
     });
-    rows.collect()
+    (!is_said).then(|| callers::in_words(&step.via))
 }
 
 /// Effects and notes, in columns of their own if that fits into `room`.

@@ -60,6 +60,21 @@ impl Walk<'_> {
         found
     }
 
+    /// A stack with the calls that were inlined at `pc`.
+    pub fn with_inlined(&mut self, stack: StackId, pc: u64) -> StackId {
+        if let Some(known) = self.inlined.get(&(stack, pc)) {
+            return *known;
+        }
+        let point = self.memory.modules.point(pc);
+        let calls = point.iter().flat_map(|point| &point.inlined);
+        let deeper = calls.fold(stack, |stack, call| {
+            let site = self.sites.id(call);
+            self.stacks.id(stack, site)
+        });
+        self.inlined.insert((stack, pc), deeper);
+        deeper
+    }
+
     /// The function with machine code that the call that returns to `pc` stands in, by its start.
     pub fn function_of(&mut self, pc: u64) -> Option<u64> {
         self.site(pc).and_then(|(_, _, function)| function)
@@ -99,7 +114,8 @@ impl Walk<'_> {
             self.return_to(thread, function);
             self.seen_at(thread, pc);
             let top = self.calls.get(thread).and_then(|calls| calls.frames.last());
-            return (site, top.map_or(StackId(0), |top| top.stack));
+            let stack = top.map_or(StackId(0), |top| top.stack);
+            return (site, self.with_inlined(stack, pc));
         }
         top.and_then(|top| self.walk_out(thread, top, (pc, step), function))
             .unwrap_or((site, stack))

@@ -14,6 +14,8 @@ use unsnarl_trace::{SiteId, SiteRow};
 pub(super) struct Point {
     /// The innermost position in the user's own code.
     pub user: Option<SiteRow>,
+    /// Where it was inlined: the calls in the user's code around it, outermost first.
+    pub inlined: Vec<SiteRow>,
     /// The best that can be said when there is none.
     pub any: SiteRow,
     /// The function with machine code at the address, by its start, to compare.
@@ -42,9 +44,10 @@ impl PointCache {
 
 fn point(program: &Program, image: &Image, address: u64) -> Point {
     let frames = frames_near(image, address);
-    let user = frames
+    let mut users = frames
         .iter()
-        .find(|frame| !frame.file.is_empty() && frame.line != 0 && !is_system(&frame.file));
+        .filter(|frame| !frame.file.is_empty() && frame.line != 0 && !is_system(&frame.file));
+    let user = users.next();
     let symbol = image.code_symbol(address);
     let name = |frame: &SourceFrame| match (frame.function.as_str(), symbol) {
         // The debug info has no name for a lambda, the symbol does.
@@ -72,6 +75,7 @@ fn point(program: &Program, image: &Image, address: u64) -> Point {
     };
     Point {
         user: user.map(row),
+        inlined: users.rev().map(row).collect(),
         any: frames
             .first()
             .filter(|frame| frame.line != 0)

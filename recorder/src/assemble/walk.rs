@@ -120,6 +120,7 @@ pub(super) struct Walk<'a> {
     pub library_calls: FxHashMap<(u64, u64), Option<u64>>,
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
     pub blocks: Blocks,
+    pub inlined: FxHashMap<(StackId, u64), StackId>,
     pub(super) seq: u64,
 }
 
@@ -145,6 +146,7 @@ impl<'a> Walk<'a> {
             library_calls: FxHashMap::default(),
             allocations: FxHashMap::default(),
             blocks: Blocks::default(),
+            inlined: FxHashMap::default(),
             seq: 0,
         }
     }
@@ -277,20 +279,26 @@ impl<'a> Walk<'a> {
     /// The innermost call was made from just before `ret`.
     fn called_from(&mut self, thread: usize, ret: u64) {
         let site = self.user_site(ret);
-        let Some((top, rest)) = self
-            .calls
-            .get_mut(thread)
-            .and_then(|calls| calls.frames.split_last_mut())
-        else {
+        let frames = self.calls.get_mut(thread).map(|calls| &mut calls.frames);
+        let Some((top, rest)) = frames.and_then(|frames| frames.split_last_mut()) else {
             return;
         };
         top.ret = ret;
-        let Some(caller) = rest.last() else { return };
-        // Calls within system code are not shown: the callee stands where its caller stands.
-        top.stack = match site {
-            Some(site) => self.stacks.id(caller.stack, site),
-            None => caller.stack,
+        let Some(caller) = rest.last().map(|caller| caller.stack) else {
+            return;
         };
+        // Calls within system code are not shown: the callee stands where its caller stands.
+        let stack = match site {
+            Some(site) => {
+                let around = self.with_inlined(caller, ret);
+                self.stacks.id(around, site)
+            }
+            None => caller,
+        };
+        let frames = self.calls.get_mut(thread).map(|calls| &mut calls.frames);
+        if let Some(top) = frames.and_then(|frames| frames.last_mut()) {
+            top.stack = stack;
+        }
     }
 
     fn asker(&mut self, thread: u16, site: SiteId) -> Asker {

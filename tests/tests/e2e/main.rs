@@ -3,6 +3,7 @@
 mod bad_input;
 mod branches;
 mod build_systems;
+mod callers;
 mod debugger;
 mod debugging_page;
 mod determinism;

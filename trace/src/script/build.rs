@@ -2,7 +2,7 @@
 
 use super::words::{self, Place, Words};
 use crate::{
-    meta::{FORMAT, Failure, FailureKind, Mode, Outcome, RunMeta, SiteRow, ThreadRow},
+    meta::{FORMAT, Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, ThreadRow},
     model::{Event, EventId, EventKind, LocationId, SiteId, StackId, ThreadId},
     run::{Events, Run},
 };
@@ -195,12 +195,51 @@ impl Build {
             function,
             text: text.to_owned(),
         };
+        Ok(self.site_row(site))
+    }
+
+    fn site_row(&mut self, site: SiteRow) -> SiteId {
         let next = SiteId(self.meta.sites.len() as u32);
         let id = *self.sites.entry(site.clone()).or_insert(next);
         if id == next {
             self.meta.sites.push(site);
         }
-        Ok(id)
+        id
+    }
+
+    /// The stack of the calls `LINE@FUNCTION,FILE:LINE@FUNCTION`, innermost first.
+    pub(super) fn stack(&mut self, calls: &str) -> Result<StackId, String> {
+        let mut stack = StackId(0);
+        for call in calls.rsplit(',') {
+            let wrong =
+                || format!("`{call}` is no call: write LINE@FUNCTION or FILE:LINE@FUNCTION");
+            let (place, function) = call.split_once('@').ok_or_else(wrong)?;
+            let Place { file, line, column } = words::place(place).ok_or_else(wrong)?;
+            let file = file.unwrap_or(&self.file).to_owned();
+            let function = function.to_owned();
+            let site = self.site_row(SiteRow {
+                file,
+                line,
+                column,
+                function,
+                text: String::new(),
+            });
+            stack = self.frame(FrameRow(stack, site));
+        }
+        Ok(stack)
+    }
+
+    fn frame(&mut self, frame: FrameRow) -> StackId {
+        let frames = &mut self.meta.frames;
+        if frames.is_empty() {
+            frames.push(FrameRow::default());
+        }
+        let known = frames.iter().skip(1).position(|known| *known == frame);
+        let id = known.map_or(frames.len(), |known| known + 1);
+        if id == frames.len() {
+            frames.push(frame);
+        }
+        StackId(id as u32)
     }
 
     fn function(&mut self, thread: ThreadId, named: Option<&str>) -> String {

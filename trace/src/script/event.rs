@@ -9,6 +9,8 @@ use crate::model::{Event, EventKind, ThreadId, Value, flags};
 
 /// Bytes of an access that does not say its size.
 const SIZE: u32 = 4;
+/// What the calls that led to an event stand behind.
+pub(super) const VIA: &str = "via=";
 /// Bytes of an address.
 const POINTER: u32 = 8;
 
@@ -24,6 +26,11 @@ impl Build {
         let rest = std::iter::from_fn(|| words.take_if(|word| !word.starts_with('@')));
         let (modifying, values): (Vec<&str>, Vec<&str>) = rest.partition(|word| is_modifier(word));
         modify(&mut event, &modifying)?;
+        for word in &modifying {
+            if let Some(calls) = word.strip_prefix(VIA) {
+                event.stack = self.stack(calls)?;
+            }
+        }
         self.values(&mut event, &values)?;
         self.place(&mut event, words)?;
         if kind == EventKind::Fork
@@ -98,7 +105,10 @@ fn is_operand(word: &str) -> bool {
 }
 
 fn is_modifier(word: &str) -> bool {
-    word.starts_with("size=") || order(word).is_some() || flag(word).is_some()
+    word.starts_with("size=")
+        || word.starts_with(VIA)
+        || order(word).is_some()
+        || flag(word).is_some()
 }
 
 fn order(word: &str) -> Option<u16> {

@@ -1,14 +1,14 @@
 //! A run as a script.
 
-use super::{FLAGS, ORDERS, WAITS};
+use super::{FLAGS, ORDERS, WAITS, event::VIA};
 use crate::{
-    meta::{Outcome, SiteRow},
-    model::{Event, EventId, EventKind, LocationId, SiteId, ThreadId, Value, flags},
+    meta::{FrameRow, Outcome, SiteRow},
+    model::{Event, EventId, EventKind, LocationId, SiteId, StackId, ThreadId, Value, flags},
     run::Run,
 };
 use std::{collections::HashMap, fmt::Write};
 
-/// The script of a run; what a script cannot say (call stacks, the recorder's settings) is left out.
+/// The script of a run; what a script cannot say (the recorder's settings) is left out.
 pub fn print(run: &Run) -> String {
     let mut printer = Printer {
         run,
@@ -60,6 +60,7 @@ impl Printer<'_> {
                 let what = [
                     self.operand(event),
                     modifiers(event),
+                    self.via(event),
                     self.value(event),
                     self.site(event),
                 ];
@@ -89,6 +90,29 @@ impl Printer<'_> {
                 format!(" {waits}{joined}{}", self.location(event.location))
             }
             _ => self.location(event.location),
+        }
+    }
+
+    /// The calls that led to an event.
+    fn via(&self, event: &Event) -> String {
+        let mut calls = Vec::new();
+        let mut stack = event.stack;
+        while stack.0 != 0
+            && let Some(FrameRow(caller, site)) = self.run.meta.frames.get(stack.index())
+        {
+            let site = self.run.meta.site(*site);
+            let place = place(site).unwrap_or_else(|| "@0".to_owned());
+            calls.push(format!(
+                "{}@{}",
+                place.trim_start_matches('@'),
+                site.function
+            ));
+            // Rows refer to earlier ones.
+            stack = if *caller < stack { *caller } else { StackId(0) };
+        }
+        match calls.as_slice() {
+            [] => String::new(),
+            calls => format!(" {VIA}{}", calls.join(",")),
         }
     }
 

@@ -6,6 +6,7 @@
 //! bench overhead             recording beside the compiler's own thread sanitizer
 //! bench recorder [NAME...]   hits per 1,000 runs and strategy, rates, sizes, replays; then overhead
 //! bench exactness            what programs note of their own accesses beside what their run files say
+//! bench paths                path mode beside the plain program
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -13,6 +14,7 @@ mod exactness;
 mod hits;
 mod latency;
 mod overhead;
+mod paths;
 mod programs;
 mod table;
 
@@ -28,9 +30,10 @@ fn main() -> Result<()> {
         }
         Some((what, [])) if what == "overhead" => overhead::run(),
         Some((what, [])) if what == "exactness" => exactness::run(),
+        Some((what, [])) if what == "paths" => paths::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `recorder`, `overhead`, `exactness` or `latency`, not `{}`",
+            "expected `programs`, `recorder`, `overhead`, `exactness`, `paths` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

@@ -1,0 +1,138 @@
+//! Who called the function that a step is in, where that says something: a function that the run calls
+//! from one place only is not worth a word.
+
+use crate::{explanation::Place, facts};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{EventId, FrameRow, Run, SiteId, StackId};
+
+/// Callers that are told at most.
+const MOST: usize = 3;
+
+/// From where functions are called in one run.
+pub struct Callers<'a> {
+    run: &'a Run,
+    /// Places of calls by the function that is called.
+    calls: BTreeMap<&'a str, BTreeSet<(&'a str, u32)>>,
+}
+
+impl<'a> Callers<'a> {
+    /// Looks at every event of the run once.
+    pub fn of(run: &'a Run) -> Callers<'a> {
+        let events = &run.events;
+        let seen: BTreeSet<(u32, u32)> = events
+            .sites()
+            .iter()
+            .copied()
+            .zip(events.stacks().iter().copied())
+            .collect();
+        let mut calls: BTreeMap<&str, BTreeSet<(&str, u32)>> = BTreeMap::new();
+        for (site, stack) in seen {
+            let mut called = SiteId(site);
+            for call in frames(run, StackId(stack)) {
+                let (function, at) = (&run.meta.site(called).function, run.meta.site(call));
+                calls
+                    .entry(function)
+                    .or_default()
+                    .insert((&at.file, at.line));
+                called = call;
+            }
+        }
+        Callers { run, calls }
+    }
+
+    /// The calls that led to an event, innermost first, as far as they tell it from other runs of the
+    /// same lines.
+    pub fn via(&self, row: EventId) -> Vec<Place> {
+        let Some(event) = self.run.events.get(row) else {
+            return Vec::new();
+        };
+        let (mut via, mut telling) = (Vec::new(), 0);
+        let mut called = event.site;
+        for call in frames(self.run, event.stack).take(MOST) {
+            let function = self.run.meta.site(called).function.as_str();
+            via.push(facts::place(self.run, call));
+            if self
+                .calls
+                .get(function)
+                .is_some_and(|calls| calls.len() > 1)
+            {
+                telling = via.len();
+            }
+            called = call;
+        }
+        via.truncate(telling);
+        via
+    }
+}
+
+/// The sites of the calls on a stack, innermost first.
+fn frames(run: &Run, stack: StackId) -> impl Iterator<Item = SiteId> {
+    let mut stack = stack;
+    std::iter::from_fn(move || {
+        let FrameRow(caller, site) = *run
+            .meta
+            .frames
+            .get(stack.index())
+            .filter(|_| stack.0 != 0)?;
+        // Rows refer to earlier ones; anything else is a broken file.
+        stack = if caller < stack { caller } else { StackId(0) };
+        Some(site)
+    })
+}
+
+/// `called from producer at queue.c:41, from main at queue.c:60`; empty for no callers.
+pub fn in_words(via: &[Place]) -> String {
+    let calls: Vec<String> = via
+        .iter()
+        .map(|place| format!("from {} at {}", place.function, facts::short(place)))
+        .collect();
+    match calls.as_slice() {
+        [] => String::new(),
+        calls => format!("called {}", calls.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unsnarl_trace::script;
+
+    fn via(script: &str, row: u32) -> String {
+        let run = script::parse(script).expect("a script");
+        in_words(&Callers::of(&run).via(EventId(row)))
+    }
+
+    #[test]
+    fn only_functions_with_several_callers_are_told() {
+        let script = "
+            file queue.c
+            main.1 W n via=41@producer           @10 push
+            main.2 W n via=60@consumer           @10 push
+            main.1 W m via=10@push,41@producer   @20 grow
+            main.2 W m via=10@push,60@consumer   @20 grow
+            main   W k via=80@main               @30 once
+        ";
+        assert_eq!(via(script, 0), "called from producer at queue.c:41");
+        assert_eq!(via(script, 1), "called from consumer at queue.c:60");
+        assert_eq!(
+            via(script, 2),
+            "called from push at queue.c:10, from producer at queue.c:41",
+            "push is the only caller, but has two"
+        );
+        assert_eq!(via(script, 4), "");
+    }
+
+    #[test]
+    fn as_many_callers_as_tell_them_apart() {
+        let script = "
+            main.1 W n via=2@add,11@left         @1 set
+            main.2 W n via=2@add,12@right        @1 set
+            main.2 W n via=3@take,12@right       @1 set
+        ";
+        assert_eq!(
+            via(script, 0),
+            "called from add at test.c:2, from left at test.c:11"
+        );
+        assert_eq!(via(script, 2), "called from take at test.c:3");
+    }
+}
