@@ -26,6 +26,9 @@ pub struct Node {
     pub begun: u64,
     /// What the choices before have cost.
     pub spent: u32,
+    /// How many schedules had been explored when the turn came to this option; nothing for the option
+    /// that the run before took by itself.
+    pub since: Option<u64>,
 }
 
 impl Node {
@@ -55,6 +58,9 @@ pub struct Search {
     pub nodes: Vec<Node>,
     /// Schedules that were explored.
     pub explored: u64,
+    /// For each number of preemptions that were left, how many options were explored to the end and
+    /// how many schedules that took: what the others are estimated by.
+    pub sizes: Vec<(u64, u64)>,
     /// Something was left out because of the bound.
     pub is_cut: bool,
     /// Schedules whose prefix the program did not follow: it does not repeat.
@@ -125,6 +131,7 @@ impl Search {
                 wanted,
                 begun: bit(choice.chosen),
                 spent,
+                since: None,
             });
             spent += choice.cost(choice.chosen);
         }
@@ -170,9 +177,14 @@ impl Search {
     /// Goes on to the next prefix within the bound.
     fn advance(&mut self) {
         while let Some(node) = self.nodes.last_mut() {
+            if let Some(since) = node.since.take() {
+                let left = self.bound - node.cost_of(node.choice.chosen).min(self.bound);
+                note_size(&mut self.sizes, left, self.explored - since);
+            }
             if let Some(option) = node.next(self.bound) {
                 node.begun |= bit(option);
                 node.choice.chosen = option;
+                node.since = Some(self.explored);
                 return;
             }
             self.is_cut |= node.wanted & !node.begun != 0;
@@ -181,21 +193,41 @@ impl Search {
         self.is_done = true;
     }
 
-    /// Which part of the schedules within the bound has been explored, if all parts of the tree that
-    /// are not explored yet are as large as those that are: an estimate.
+    /// Which part of the schedules within the bound has been explored, if the options that wait take
+    /// as many as the explored ones that had as many preemptions left: an estimate.
     pub fn share(&self) -> f64 {
         if self.is_done {
             return 1.0;
         }
-        let mut share = 0.0;
-        let mut part = 1.0;
-        for node in &self.nodes {
-            let all = node.affordable(self.bound).count_ones().max(1);
-            let before = node.begun.count_ones().saturating_sub(1);
-            share += part * f64::from(before) / f64::from(all);
-            part /= f64::from(all);
-        }
-        share
+        let waiting = self.nodes.iter().flat_map(|node| {
+            let options = options(node.affordable(self.bound) & !node.begun);
+            options.map(|option| self.bound - node.cost_of(option))
+        });
+        // The one that is explored next has begun.
+        let ahead = 1.0 + waiting.map(|left| self.size_of(left)).sum::<f64>();
+        let explored = self.explored as f64;
+        explored / (explored + ahead)
+    }
+
+    /// The usual number of schedules of an option with this many preemptions left.
+    fn size_of(&self, left: u32) -> f64 {
+        let known = self.sizes.iter().take(left as usize + 1).rev();
+        known
+            .filter(|(options, _)| *options > 0)
+            .map(|(options, schedules)| *schedules as f64 / *options as f64)
+            .next()
+            .unwrap_or(1.0)
+    }
+}
+
+fn note_size(sizes: &mut Vec<(u64, u64)>, left: u32, schedules: u64) {
+    let index = left as usize;
+    if sizes.len() <= index {
+        sizes.resize(index + 1, (0, 0));
+    }
+    if let Some((options, all)) = sizes.get_mut(index) {
+        *options += 1;
+        *all += schedules;
     }
 }
 

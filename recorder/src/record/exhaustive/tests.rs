@@ -1,6 +1,9 @@
 //! The search against an enumeration without reduction.
 
-use super::machine::{Op, Program, enumerate, explore};
+use super::{
+    machine::{Op, Program, enumerate, execute, explore},
+    search::Search,
+};
 use proptest::prelude::*;
 
 fn plain() -> impl Strategy<Value = Vec<Op>> {
@@ -82,4 +85,22 @@ fn reduction() {
         sizes.push((all.len(), schedules, explored));
     }
     assert_eq!(sizes, [(28, 174, 36), (36, 852, 70), (1, 1810, 1)]);
+}
+
+/// The estimate is not far off on the way to all, with the bounds that people use.
+#[test]
+fn the_explored_share() {
+    let program: Program = vec![vec![Op::Write(0), Op::Write(1), Op::Read(2), Op::Read(0)]; 3];
+    for bound in 1..3 {
+        let (_, all) = explore(&program, bound);
+        let mut search = Search::new(bound);
+        let mut error = 0.0;
+        while !search.is_done {
+            search.learn(&execute(&program, &search.prefix()).0);
+            error += (search.share() - search.explored as f64 / all as f64).abs();
+        }
+        assert_eq!(search.share(), 1.0);
+        let usual = error / all as f64;
+        assert!(usual < 0.25, "bound {bound}: off by {usual} of {all}");
+    }
 }
