@@ -86,7 +86,6 @@ mod objects;
 mod once;
 #[cfg(feature = "interpose")]
 mod openmp;
-mod outside;
 #[cfg(feature = "interpose")]
 mod outside;
 #[cfg(feature = "interpose")]
