@@ -240,7 +240,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
     }
 }
 
-/// `bound 0: all 3 schedules; bound 1: about 31 % of the schedules (22 so far)`
+/// `bound 0: all 3 schedules; bound 1: about 31 % of the schedules known so far (22 explored)`
 fn report_search(search: &Progress) {
     anstream::eprintln!("{search}");
     if search.strayed > 0 {

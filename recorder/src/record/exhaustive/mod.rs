@@ -197,7 +197,7 @@ impl fmt::Display for Progress {
         match (self.current, self.finished.last()) {
             (Some((bound, explored, share)), _) => write!(
                 f,
-                "bound {bound}: about {} of the schedules ({explored} so far)",
+                "bound {bound}: about {} of the schedules known so far ({explored} explored)",
                 percent(share)
             ),
             (None, Some((_, schedules))) if self.is_complete => {

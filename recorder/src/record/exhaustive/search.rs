@@ -194,7 +194,8 @@ impl Search {
     }
 
     /// Which part of the schedules within the bound has been explored, if the options that wait take
-    /// as many as the explored ones that had as many preemptions left: an estimate.
+    /// as many as the explored ones that had as many preemptions left: an estimate, and one of what is
+    /// known so far. What later runs will ask for is not in it.
     pub fn share(&self) -> f64 {
         if self.is_done {
             return 1.0;
