@@ -127,6 +127,8 @@ mod threads;
 mod time;
 #[cfg(feature = "interpose")]
 mod watch;
+#[cfg(feature = "interpose")]
+mod wide_atomics;
 
 #[cfg(all(feature = "interpose", not(test)))]
 #[panic_handler]

@@ -87,3 +87,22 @@ fn every_read_has_the_last_written_value() -> Result<()> {
     ensure!(agree > 10_000, "only {agree} reads were checked: {all:?}");
     Ok(())
 }
+
+/// Atomic operations on 16 bytes, inline as `-mcx16` has them.
+#[test]
+fn wide_atomics() -> Result<()> {
+    for compiler in [Compiler::Gcc, Compiler::Clang, Compiler::Clang14] {
+        let workspace = Workspace::new()?;
+        let source = "wide_atomics.c";
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+        workspace.write(source, &fs::read_to_string(folder.join(source))?)?;
+        compile_with(&workspace, Path::new(source), "wide", compiler, &["-mcx16"])?;
+        workspace.record(&["-n", "20"], "./wide")?.exits(0)?;
+        for run in workspace.runs()? {
+            let run = read_run(&workspace.path().join(workspace.run_path(&run)))?;
+            let reads = consistent::check(&run, |_| false)?;
+            ensure!(reads.agree > 20, "{compiler:?}: {reads:?}");
+        }
+    }
+    Ok(())
+}
