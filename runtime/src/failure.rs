@@ -142,6 +142,7 @@ unsafe extern "C-unwind" fn assert_fail(
 unsafe extern "C-unwind" fn on_abort(pc: u64) -> ! {
     if let Some(this) = recording() {
         log::resolve(this);
+        conclude_fault(this);
         this.inside.set(this.inside.get() + 1);
         let exception = uncaught_exception();
         let end = if exception.is_some() {
@@ -206,6 +207,9 @@ pub fn finish(status: c_int) {
     if let Some(this) = recording() {
         log::resolve(this);
     }
+    if let Some(this) = this_thread() {
+        conclude_fault(this);
+    }
     header().exit_code.store(status as u32, Relaxed);
     conclude(End::Exited);
 }
@@ -226,7 +230,7 @@ const FATAL: [c_int; 5] = [
 /// Catches fatal signals, on a stack of their own.
 pub fn catch_signals() {
     for signal in FATAL {
-        // SAFETY: a valid handler for a valid signal.
+        // SAFETY: a valid handler for a valid signal; nothing is recorded yet.
         unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
             action.sa_sigaction = on_signal as *const () as usize;
@@ -236,12 +240,68 @@ pub fn catch_signals() {
     }
 }
 
+/// A handler of this file.
+pub fn is_ours(handler: usize) -> bool {
+    handler == on_signal as *const () as usize
+}
+
+/// What stands in for the default action of a signal that ends the process.
+pub fn handler_of(signal: c_int) -> Option<usize> {
+    let is_fatal = FATAL.contains(&signal);
+    is_fatal.then_some(on_signal as *const () as usize)
+}
+
+/// The signal comes from the instruction that the thread is at, or from `abort`, which does not return.
+pub fn is_fault(signal: c_int, code: c_int) -> bool {
+    FATAL.contains(&signal) && (code > 0 || signal == libc::SIGABRT)
+}
+
+/// A handler of the program's own is about to run for a fault: where that was is kept, in case that the
+/// handler ends the process.
+///
+/// # Safety
+/// `info` and `context` are as the kernel gives them.
+pub unsafe fn begin_fault(
+    this: &Thread,
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut c_void,
+) {
+    // SAFETY: the caller's.
+    let (address, pc) = unsafe { ((*info).si_addr() as u64, program_counter(context)) };
+    let on_behalf = this.access_pc.swap(0, Relaxed);
+    settle_pending(this, address);
+    let pc = if on_behalf != 0 { on_behalf } else { pc + 1 };
+    this.fault.set((signal, pc, address));
+}
+
+/// The handler has returned, or was left by a jump: the program goes on.
+pub fn end_fault(this: &Thread) {
+    this.fault.set((0, 0, 0));
+}
+
+/// The process ends in the handler of a fault: that is its end.
+fn conclude_fault(this: &Thread) {
+    let (signal, pc, address) = this.fault.get();
+    if signal != 0 && signal != libc::SIGABRT && conclude(End::Signal) {
+        header().signal.store(signal as u32, Relaxed);
+        note_failure(this, End::Signal, pc, address);
+    }
+}
+
+/// # Safety
+/// `context` is as the kernel gives it.
+unsafe fn program_counter(context: *mut c_void) -> u64 {
+    // SAFETY: the caller's.
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    registers.get(libc::REG_RIP as usize).copied().unwrap_or(0) as u64
+}
+
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes valid pointers.
     let (address, code, pc) = unsafe {
-        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let pc = registers.get(libc::REG_RIP as usize).copied().unwrap_or(0);
-        ((*info).si_addr() as u64, (*info).si_code, pc as u64)
+        let pc = program_counter(context);
+        ((*info).si_addr() as u64, (*info).si_code, pc)
     };
     let sent = code <= 0;
     if conclude(End::Signal) {
@@ -251,19 +311,22 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
         }
     }
     if sent || signal == libc::SIGABRT {
-        // SAFETY: the default action is back; a signal that was sent does not come again by itself.
-        unsafe { libc::raise(signal) };
+        sys::raise(signal);
     }
 }
 
-fn note_signal(this: &Thread, pc: u64, address: u64) {
-    let on_behalf = this.access_pc.load(Relaxed);
-    // A fault in memory that an announced write is about to touch is that write: it has no value.
+/// A fault in memory that an announced write is about to touch is that write: it has no value.
+fn settle_pending(this: &Thread, address: u64) {
     if log::pending_on_page(this, address) || !log::pending_is_readable(this) {
         log::forget_pending(this);
     } else {
         log::resolve(this);
     }
+}
+
+fn note_signal(this: &Thread, pc: u64, address: u64) {
+    let on_behalf = this.access_pc.load(Relaxed);
+    settle_pending(this, address);
     // `pc` is the faulting instruction; records hold the address after a call, one byte on is inside it.
     note_failure(
         this,

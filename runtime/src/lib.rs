@@ -86,6 +86,7 @@ mod objects;
 mod once;
 #[cfg(feature = "interpose")]
 mod openmp;
+mod outside;
 #[cfg(feature = "interpose")]
 mod outside;
 #[cfg(feature = "interpose")]
@@ -107,6 +108,8 @@ mod rwlock;
 mod scheduler;
 #[cfg(feature = "interpose")]
 mod semaphore;
+#[cfg(feature = "interpose")]
+mod signals;
 #[cfg(feature = "interpose")]
 mod sockets;
 #[cfg(feature = "interpose")]

@@ -84,7 +84,7 @@ unsafe extern "C-unwind" fn on_arc4random(pc: u64) -> u32 {
 
 unsafe extern "C-unwind" fn on_arc4random_uniform(bound: u32, pc: u64) -> u32 {
     match drawing(pc, core::ptr::null_mut(), 0) {
-        Some(_) => ((draw() >> 32) * u64::from(bound) >> 32) as u32,
+        Some(_) => (((draw() >> 32) * u64::from(bound)) >> 32) as u32,
         None => {
             let library = real!("arc4random_uniform", fn(u32) -> u32);
             // SAFETY: the program's own call.

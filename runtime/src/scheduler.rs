@@ -9,6 +9,7 @@ use crate::{
     plan::next_planned,
     polling,
     quiet::is_quiet,
+    signals,
     state::{SHARED, Thread, Wait, header, live_threads, thread, unrecorded},
     stretch, sys,
 };
@@ -96,6 +97,9 @@ pub fn count_idle(this: &Thread, next: Next) {
 
 #[inline(always)]
 fn pass(this: &Thread, next: Next, yields: bool) {
+    if this.signals.load(Relaxed) != 0 && this.wait.get() == Wait::Nothing {
+        signals::deliver(this);
+    }
     this.next.set(next);
     if SHARED.is_watched.get() {
         follow::announce(this, next);

@@ -141,6 +141,12 @@ pub struct Thread {
     pub forced: Cell<bool>,
     /// 1 when a call that was made without the turn has returned.
     pub done: AtomicU32,
+    /// Signals that have come for it and whose handlers have not run yet, a bit each (64 is bit 0).
+    pub signals: AtomicU64,
+    /// Signals that it blocks, a bit each as above.
+    pub blocked: Cell<u64>,
+    /// The fault whose handler it is in: signal, program counter and address.
+    pub fault: Cell<(i32, u64, u64)>,
     /// The bits that wake it while it waits for a futex.
     pub futex_bits: Cell<u32>,
 }

@@ -132,13 +132,11 @@ fn fill(this: &Thread, stream: *mut Stream, pc: u64) -> bool {
     let room = part(unsafe { (*stream).read_at }, answer.bytes);
     let parts = Parts::new(&room, 1);
     match given {
-        Some(entry) => {
-            if input::differs(this, entry, answer, parts, pc) {
-                replace(stream, input::bytes_of(entry));
-            }
+        Some(entry) if input::differs(this, entry, answer, parts, pc) => {
+            replace(stream, input::bytes_of(entry));
         }
         None if !outside::is_foreign(fd) => return answer.bytes > 0,
-        None => {}
+        _ => {}
     }
     // SAFETY: as above.
     let (at, bytes) = unsafe { ((*stream).read_at, (*stream).buffered()) };

@@ -92,3 +92,18 @@ pub fn exit(status: c_int) -> ! {
         unsafe { call(libc::SYS_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
     }
 }
+
+/// Sends the calling thread a signal: one that was sent does not come again by itself.
+pub fn raise(signal: c_int) {
+    // SAFETY: plain numbers.
+    unsafe {
+        let (process, thread) = (
+            process_id() as usize,
+            call(libc::SYS_gettid, [0; 6]) as usize,
+        );
+        call(
+            libc::SYS_tgkill,
+            [process, thread, signal as usize, 0, 0, 0],
+        );
+    }
+}

@@ -287,6 +287,7 @@ pub unsafe fn create_as(
 
 fn describe(new: &Thread, parent: &Thread, routine: usize, pc: u64) {
     parent.children.set(parent.children.get() + 1);
+    new.blocked.set(parent.blocked.get());
     let row = row(new);
     row.parent = u32::from(parent.number.get());
     row.nth = parent.children.get();
@@ -321,7 +322,7 @@ fn wait_until_gone(other: &Thread) {
 }
 
 /// The thread behind a handle: the youngest one that was not joined.
-fn by_handle(handle: pthread_t) -> Option<&'static Thread> {
+pub fn by_handle(handle: pthread_t) -> Option<&'static Thread> {
     (0..SHARED.thread_count.load(Relaxed) as u16)
         .rev()
         .map(thread)

@@ -69,6 +69,7 @@ checks! {
     cpp: "cpp_library.cpp";
     input_and_output: "blocking_calls.c";
     calls_that_wait: "waiting_calls.c";
+    signals: "signals.c";
 }
 
 #[test]

@@ -5,7 +5,8 @@ use anyhow::{Result, ensure};
 use std::{path::Path, time::Instant};
 use unsnarl_e2e::{Compiler, Finished, Workspace, program::compile};
 
-const HEAD: &str = "#include <assert.h>
+const HEAD: &str = "#define _GNU_SOURCE
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -183,6 +184,71 @@ fn signals_abort_and_exit_status_are_told_apart() -> Result<()> {
         record(&workspace, &["-n", "2"])?.exits(1)?;
         workspace.unsnarl(&["explain"])?.says(&[message])?;
     }
+    Ok(())
+}
+
+#[test]
+fn a_fault_that_a_handler_of_the_program_ends_is_the_failure() -> Result<()> {
+    let workspace = Workspace::new()?;
+    workspace.write(
+        "odd.c",
+        "#include <signal.h>\n#include <unistd.h>\nstatic int *nowhere;\n\
+         static void die(int signal) { _exit(signal == SIGSEGV); }\n\
+         int main(void)\n{\n    signal(SIGSEGV, die);\n    return *nowhere;\n}\n",
+    )?;
+    compile(&workspace, Path::new("odd.c"), "odd", Compiler::Gcc)?;
+    record(&workspace, &["-n", "2"])?.exits(1)?;
+    workspace
+        .unsnarl(&["explain"])?
+        .says(&["segmentation fault", "null pointer at odd.c:8"])?;
+    Ok(())
+}
+
+#[test]
+fn a_program_that_closes_everything_and_leaves_its_folder() -> Result<()> {
+    let workspace = program(
+        "    assert(chdir(\"/\") == 0);
+    for (int fd = 0; fd < 1024; fd++)
+        close(fd);
+    close_range(3, ~0U, 0);
+    pthread_create(&thread, NULL, helper, NULL);
+    pthread_join(thread, NULL);
+    return shared == 1 ? 7 : 1;",
+    )?;
+    record(&workspace, &["-n", "3"])?.exits(1)?;
+    workspace.unsnarl(&["explain"])?.says(&["status 7"])?;
+    Ok(())
+}
+
+#[test]
+fn a_program_that_goes_into_the_background() -> Result<()> {
+    let workspace = program(
+        "    assert(daemon(1, 0) == 0);
+    pthread_create(&thread, NULL, helper, NULL);
+    pthread_join(thread, NULL);
+    return shared == 1 ? 7 : 1;",
+    )?;
+    record(&workspace, &["-n", "3"])?
+        .exits(1)?
+        .says(&["foreground"])?;
+    workspace.unsnarl(&["explain"])?.says(&["status 7"])?;
+    Ok(())
+}
+
+#[test]
+fn threads_that_nobody_else_can_wake_from_their_pipes_are_a_deadlock() -> Result<()> {
+    let workspace = program(
+        "    int ends[2];
+    char byte;
+    assert(pipe(ends) == 0);
+    pthread_create(&thread, NULL, helper, NULL);
+    return read(ends[0], &byte, 1) == 1;",
+    )?;
+    let begin = Instant::now();
+    record(&workspace, &["-n", "2"])?
+        .exits(1)?
+        .says(&["2 deadlocked"])?;
+    ensure!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
     Ok(())
 }
 
