@@ -88,8 +88,6 @@ mod once;
 mod openmp;
 mod outside;
 #[cfg(feature = "interpose")]
-mod outside;
-#[cfg(feature = "interpose")]
 mod path;
 #[cfg(feature = "interpose")]
 mod plan;
