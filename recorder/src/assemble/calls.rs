@@ -56,14 +56,11 @@ impl EntryPoint {
             (.., Some((symbol, _))) => symbol.name.clone(),
             _ => "?".to_owned(),
         };
-        // The outermost frame is the function itself; inlined ones do not count.
-        let frames = at.image.source_frames(at.address);
-        let own = frames.last().filter(|frame| !frame.file.is_empty());
         EntryPoint {
             pc,
             name,
-            code: point.and_then(|point| point.function),
-            is_user: own.is_some_and(|frame| !is_system(&frame.file)),
+            code: point.as_ref().and_then(|point| point.function),
+            is_user: point.is_some_and(|point| point.is_user_function),
             function: function.map(|(index, _)| index),
             rule: at.image.cfa_rule(at.address),
             frame_base: function.map_or(FrameBase::Cfa, |(_, function)| function.frame_base),

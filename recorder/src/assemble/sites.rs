@@ -18,6 +18,8 @@ pub(super) struct Point {
     pub inlined: Vec<SiteRow>,
     /// The best that can be said when there is none.
     pub any: SiteRow,
+    /// The function with machine code at the address is the user's own; inlined ones do not count.
+    pub is_user_function: bool,
     /// The function with machine code at the address, by its start, to compare.
     pub function: Option<u64>,
 }
@@ -73,7 +75,10 @@ fn point(program: &Program, image: &Image, address: u64) -> Point {
         },
         ..SiteRow::default()
     };
+    let outermost = image.source_frames(address).pop();
     Point {
+        is_user_function: outermost
+            .is_some_and(|frame| !frame.file.is_empty() && !is_system(&frame.file)),
         user: user.map(row),
         inlined: users.rev().map(row).collect(),
         any: frames
