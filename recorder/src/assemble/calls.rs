@@ -5,7 +5,7 @@ use super::{
     dwarf::{FrameBase, FrameVariable},
     image::Image,
     modules::Modules,
-    names::{self, is_system},
+    names,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
