@@ -86,6 +86,7 @@ mod objects;
 mod once;
 #[cfg(feature = "interpose")]
 mod openmp;
+#[cfg(feature = "interpose")]
 mod outside;
 #[cfg(feature = "interpose")]
 mod path;
