@@ -98,6 +98,7 @@ mod polling;
 mod process;
 #[cfg(feature = "interpose")]
 mod quiet;
+#[cfg(feature = "interpose")]
 mod random;
 #[cfg(feature = "interpose")]
 mod real;
