@@ -71,7 +71,7 @@ fn what_was_recorded_before_a_kill_is_readable() -> Result<()> {
         killed += u64::from(raw.end() == End::Running);
         if point % 100 == 0 {
             let run = assemble(&raw, &target.program, &Launch::default());
-            ensure!(run.meta.outcome == Outcome::CutShort && run.events.len() > 0);
+            ensure!(run.meta.outcome == Outcome::CutShort && !run.events.is_empty());
         }
     }
     ensure!(
