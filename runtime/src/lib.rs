@@ -47,6 +47,7 @@ mod condition;
     not(feature = "interpose"),
     allow(dead_code, reason = "its tests need only a part")
 )]
+#[cfg(feature = "interpose")]
 mod copies;
 #[cfg(feature = "interpose")]
 mod descriptors;
