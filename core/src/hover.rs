@@ -6,7 +6,7 @@ use crate::{
     orders::Orders,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{Event, EventId, EventKind, Run};
+use unsnarl_trace::{Event, EventId, EventKind, Mode, Run};
 
 /// What an editor shows at a place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -65,10 +65,20 @@ pub fn hover(
         ));
     }
     told.dedup();
+    told.extend(inexact(run));
     Some(Hover {
         sentences: told,
         line,
     })
+}
+
+/// What to keep in mind where order and values are not certain.
+fn inexact(run: &Run) -> Option<String> {
+    let why = match run.meta.mode {
+        Mode::Imported => "The trace is from another tool",
+        _ => "Threads ran freely in this run",
+    };
+    (!run.meta.exact).then(|| format!("{why}: order and values may be inexact."))
 }
 
 /// `Called from producer at queue.c:41 and consumer at queue.c:60.` when there are several callers.

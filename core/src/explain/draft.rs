@@ -228,6 +228,10 @@ fn caveats(view: &View) -> Vec<String> {
     }
     if !view.summary.exact {
         caveats.push(match view.run.meta.mode {
+            Mode::Path => {
+                "Only paths and synchronization were recorded: no accesses, so causes that lie in them are not seen."
+                    .to_owned()
+            }
             Mode::Imported => {
                 "The trace is from another tool: order and values may be inexact.".to_owned()
             }

@@ -51,7 +51,7 @@ const PROGRAMS: [Measured; 6] = [
         folder: "tests/real/scanner/src",
         sources: &[],
         flags: &["-O2", "-std=c++17"],
-        arguments: &["-j", "2", "0000007 of", "tree"],
+        arguments: &["-j", "2", "line 0000000", "tree"],
     },
     Measured {
         name: "kvd",
