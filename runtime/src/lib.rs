@@ -47,7 +47,6 @@ mod condition;
     not(feature = "interpose"),
     allow(dead_code, reason = "its tests need only a part")
 )]
-#[cfg(feature = "interpose")]
 mod copies;
 #[cfg(feature = "interpose")]
 mod descriptors;
