@@ -55,7 +55,7 @@ pub fn check(run: &Run, is_excepted: impl Fn(&str) -> bool) -> Result<Reads> {
                 _ if is_excepted(run.location(event.location)) => reads.excepted += 1,
                 (Some((_, last)), Some(read)) if *last == read => reads.agree += 1,
                 (Some((_, last)), Some(read)) => bail!(
-                    "event {} of {} read {read:?} from `{}` after a write of {last:?}: {:?}",
+                    "event {} of {} read {read:?} from `{}` where {last:?} was last seen: {:?}",
                     id.0,
                     run.meta
                         .threads
