@@ -416,6 +416,8 @@ fn next(recording: &Recording, summary: &Summary) -> String {
                 words.join(" ")
             );
         }
+        // The program is built for no other.
+        Strategy::Path => "--strategy path ".to_owned(),
         _ => "--strategy portfolio ".to_owned(),
     };
     let more = match recording.goal.runs {
