@@ -355,6 +355,7 @@ pub fn verb(kind: EventKind) -> &'static str {
         Free => "frees",
         Join => "joins",
         Fork => "creates",
+        TryLockFailed => "cannot lock",
         Failure => "fails",
         _ => "passes",
     }

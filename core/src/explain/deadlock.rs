@@ -1,6 +1,6 @@
-//! Deadlocks and lost wakeups: what every thread waits for at the end, and who has it.
+//! Deadlocks: what every thread waits for at the end, and who has it.
 
-use super::{draft::Draft, view::View};
+use super::{draft::Draft, lost_wakeup::lost_wakeup, view::View};
 use crate::{
     explanation::{BugKind, Certainty, EdgeKind, Explanation, Role},
     facts,
@@ -9,12 +9,14 @@ use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, raw::WaitsFor};
 
 /// A thread that waits at the end of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Waiting {
-    thread: ThreadId,
+pub(super) struct Waiting {
+    /// Who waits.
+    pub thread: ThreadId,
     /// Its `Blocked` row.
     row: EventId,
     waits_for: WaitsFor,
-    object: LocationId,
+    /// What for.
+    pub object: LocationId,
     /// Who has what it waits for, and where that was taken (none for a join).
     owner: Option<(ThreadId, Option<EventId>)>,
 }
@@ -25,9 +27,10 @@ pub(super) fn deadlock(view: &View) -> Option<Explanation> {
     if let Some(cycle) = cycle(&waiting) {
         return Some(explain_cycle(view, &cycle));
     }
-    let lost = waiting.iter().find(|w| w.waits_for == WaitsFor::Condition);
-    if let Some(waiter) = lost {
-        return Some(lost_wakeup(view, waiter));
+    let mut waiters = waiting.clone();
+    waiters.retain(|w| w.waits_for == WaitsFor::Condition);
+    if let Some(told) = lost_wakeup(view, &waiters) {
+        return Some(told);
     }
     let stuck = waiting
         .iter()
@@ -93,7 +96,7 @@ fn cycle(waiting: &[Waiting]) -> Option<Vec<Waiting>> {
 }
 
 /// Where a thread's wait began: its last request for the lock, or the row that says that it waits.
-fn request(view: &View, waiting: &Waiting) -> EventId {
+pub(super) fn request(view: &View, waiting: &Waiting) -> EventId {
     let before = view
         .rows
         .before(waiting.thread, waiting.row)
@@ -109,7 +112,8 @@ fn request(view: &View, waiting: &Waiting) -> EventId {
     last.unwrap_or(waiting.row)
 }
 
-fn object_name(view: &View, row: EventId) -> String {
+/// What a row is about, as the source says it.
+pub(super) fn object_name(view: &View, row: EventId) -> String {
     facts::variable(&view.run, &view.event(row))
 }
 
@@ -203,105 +207,6 @@ fn same_site_remark(view: &View, cycle: &[Waiting]) -> String {
         return "The same lines lock in both orders: which lock comes first depends on the arguments.".to_owned();
     }
     String::new()
-}
-
-fn lost_wakeup(view: &View, waiter: &Waiting) -> Explanation {
-    let wait = request(view, waiter);
-    let condition = object_name(view, wait);
-    let who = facts::thread_in_words(&view.run, waiter.thread);
-    let sent = unheard(view, waiter.object, wait);
-    let headline = match sent {
-        Some(_) => format!("{who} waits for a signal that was already sent"),
-        None => format!("{who} waits for a signal that never comes"),
-    };
-    let mut draft = Draft::new(view, BugKind::LostWakeup, headline);
-    draft.set().certainty = if sent.is_some() {
-        Certainty::Likely
-    } else {
-        Certainty::Possible
-    };
-    let began = format!(
-        "{} began to wait at {}",
-        facts::thread_name(&view.run, waiter.thread),
-        view.at(wait)
-    );
-    match sent {
-        Some(signal) => {
-            draft.detail(format!(
-                "{} signalled `{condition}` at {} while nobody waited;\n{began}.",
-                view.words(signal),
-                view.at(signal)
-            ));
-            draft.step(signal, "nobody waits");
-            draft.mark(signal, Role::Interference);
-        }
-        None => draft.detail(format!(
-            "{began} for `{condition}`; no thread is left that could signal it."
-        )),
-    }
-    let checked = checked_before(view, wait);
-    draft.set().remark = match checked {
-        Some(read) => format!(
-            "It last checked `{}` at {}: the signal came between that and the wait.",
-            view.variable(read),
-            view.at(read)
-        ),
-        None => "Nothing is checked before the wait.".to_owned(),
-    };
-    if let Some(read) = checked {
-        draft.step(read, "");
-        draft.mark(read, Role::Cause);
-    }
-    let mut step = view.step(wait, "for ever");
-    step.effect = format!("waits for {condition}");
-    draft.add(step);
-    draft.mark(wait, Role::Cause);
-    draft.finish()
-}
-
-/// The last signal before the wait that woke nobody.
-fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId> {
-    let signals = view.run.events.iter().filter(|(row, event)| {
-        *row < wait
-            && event.location == condition
-            && matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
-            && event.value == Some(unsnarl_trace::Value::Bits(0))
-    });
-    signals.map(|(row, _)| row).last()
-}
-
-/// The read by which the thread decided to wait: of a location that somebody wrote afterwards, before or with
-/// the signal; else the last read of shared data in its function.
-fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
-    const NEAR: usize = 80;
-    let thread = view.thread(wait);
-    let before = view
-        .rows
-        .before(thread, wait)
-        .iter()
-        .rev()
-        .copied()
-        .take(NEAR);
-    let shared = |row: &EventId| {
-        view.event(*row).kind.reads() && view.orders.accesses().is_shared(view.event(*row).location)
-    };
-    let reads: Vec<EventId> = before.filter(shared).collect();
-    let outdated = |row: &&EventId| {
-        let after = view
-            .orders
-            .accesses()
-            .after(view.event(**row).location, **row)
-            .iter();
-        let mut after = after.take_while(|next| **next < wait);
-        after.any(|next| view.thread(*next) != thread && view.event(*next).kind.writes())
-    };
-    let function = view.place(wait).function;
-    let here = |row: &&EventId| view.place(**row).function == function;
-    reads
-        .iter()
-        .find(outdated)
-        .or_else(|| reads.iter().find(here))
-        .copied()
 }
 
 fn stuck_alone(view: &View, stuck: &Waiting) -> Explanation {

@@ -9,7 +9,10 @@ mod candidates;
 mod deadlock;
 mod draft;
 mod locking;
+mod lost_wakeup;
+mod missing;
 mod order;
+mod refused;
 mod sequential;
 mod slice;
 #[cfg(test)]
@@ -141,7 +144,8 @@ fn write(view: &View, candidate: &Candidate) -> Explanation {
             order::handed_over(view, couple).unwrap_or_else(|| atomicity::multi(view, couple))
         }
         Story::Order { early, late } => order::swapped(view, *early, *late),
-        Story::Missing { original, reader } => order::missing(view, *original, *reader),
+        Story::Missing { original, reader } => missing::missing(view, *original, *reader),
+        Story::Refused { held, attempt } => refused::refused(view, *held, *attempt),
         Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
     }
 }

@@ -2,10 +2,11 @@
 
 use super::{
     draft::{Draft, in_runs, line},
+    missing::absent,
     view::View,
 };
 use crate::{
-    explanation::{BugKind, Edge, EdgeKind, Explanation, Place, Role, SiteMark},
+    explanation::{BugKind, Explanation, Place, Role},
     facts,
     pairs::{CoupledPairs, PairKey},
 };
@@ -15,6 +16,7 @@ use unsnarl_trace::{EventId, EventKind, ThreadId};
 pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation {
     if let Some(published) = publication(view, early)
         && view.thread(published.store) == view.thread(late)
+        && published.comes_before(view, &view.place(late))
     {
         return too_visible(view, &published, early, &view.place(late), Some(late));
     }
@@ -129,7 +131,7 @@ fn unordered(view: &View, early: EventId, late: EventId) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn and(names: &[String]) -> String {
+pub(super) fn and(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),
@@ -138,7 +140,7 @@ fn and(names: &[String]) -> String {
 }
 
 /// Did `thread` create `other`, or one that did?
-fn is_ancestor(view: &View, thread: ThreadId, other: ThreadId) -> bool {
+pub(super) fn is_ancestor(view: &View, thread: ThreadId, other: ThreadId) -> bool {
     let mut at = other;
     for _ in 0..view.run.meta.threads.len() {
         match view.run.meta.thread(at).parent {
@@ -176,206 +178,34 @@ fn contrast(view: &View, early: EventId, late: EventId) -> String {
     }
 }
 
-/// Explains that a write which passing runs do before the read never came.
-pub(super) fn missing(view: &View, original: PairKey, reader: EventId) -> Explanation {
-    let name = view.variable(reader);
-    let counts = view.corpus.counts();
-    let site = counts.site(original.head);
-    let setter = site.map(|site| site.place.clone()).unwrap_or_default();
-    if let Some(published) = publication(view, reader) {
-        return too_visible(view, &published, reader, &setter, None);
-    }
-    if let Some(other) = other_half(view, original, reader, &setter) {
-        return half_new(view, original, reader, other);
-    }
-    let headline = format!("`{name}` was used before it was set");
-    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
-    let stats = counts.stats(original);
-    draft.detail(format!(
-        "{} read {name}{} at {}, but {} had not run yet.",
-        view.words(reader),
-        view.equals(reader),
-        view.at(reader),
-        line(&setter, &view.place(reader))
-    ));
-    draft.set().contrast = format!(
-        "{} {} sets it before.",
-        in_runs(stats.runs, counts.passing()),
-        line(&setter, &view.place(reader))
-    );
-    draft.set().remark = started_early(view, reader, &setter);
-    if let Some(fork) = fork_of(view, view.thread(reader)) {
-        draft.step(fork, "");
-    }
-    draft.step(reader, "not set yet");
-    draft.mark(reader, Role::Cause);
-    draft.mark_place(absent(view, reader, setter));
-    draft.fail();
-    let mut explanation = draft.finish();
-    passing_edge(&mut explanation);
-    explanation
-}
-
-/// The dependency that comes with the missing one in every passing run, and that the failing run has: from
-/// the function of the missing write to the function of the read.
-fn other_half(
-    view: &View,
-    original: PairKey,
-    reader: EventId,
-    setter: &Place,
-) -> Option<(EventId, EventId)> {
-    let counts = view.corpus.counts();
-    let stats = counts.stats(original);
-    if stats.runs == counts.passing() {
-        return None;
-    }
-    let function = view.place(reader).function;
-    let mut found = None;
-    crate::orders::dependencies(&view.run, view.orders.accesses(), |d| {
-        let key = PairKey {
-            head: view.key(d.head),
-            tail: view.key(d.tail),
-        };
-        let fits = counts.stats(key).signature == stats.signature
-            && view.thread(d.tail) == view.thread(reader)
-            && view.place(d.tail).function == function
-            && view.place(d.head).function == setter.function
-            && d.location != view.event(reader).location;
-        if fits {
-            found = Some((d.head, d.tail));
-        }
-    });
-    found
-}
-
-/// Explains that two variables were read while only one of them was new, and the run ended before the other
-/// was written.
-fn half_new(
-    view: &View,
-    original: PairKey,
-    reader: EventId,
-    other: (EventId, EventId),
-) -> Explanation {
-    let counts = view.corpus.counts();
-    let (written, seen) = other;
-    let setter = counts
-        .site(original.head)
-        .map(|site| site.place.clone())
-        .unwrap_or_default();
-    let (x, y) = (view.variable_of(&[seen, written]), view.variable(reader));
-    let headline = format!("`{x}` and `{y}` were read while only one of them was new");
-    let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
-    draft.detail(format!(
-        "{} read {x}{} at {} and {y}{} at {},\nbetween the two updates of {} at lines {} and {}.",
-        view.words(reader),
-        view.equals(seen),
-        view.at(seen),
-        view.equals(reader),
-        line(&view.place(reader), &view.place(seen)),
-        view.words(written),
-        view.place(written).line,
-        setter.line
-    ));
-    let runs = counts.stats(original).runs;
-    draft.set().contrast = format!(
-        "{} both were new, in the others both were old.",
-        in_runs(runs, counts.passing())
-    );
-    for row in [written, seen, reader] {
-        draft.step(row, if row == written { "" } else { "in between" });
-    }
-    draft.mark(written, Role::Cause);
-    draft.mark(seen, Role::Interference);
-    draft.mark(reader, Role::Interference);
-    let mut mark = absent(view, reader, setter);
-    mark.role = Role::Cause;
-    draft.mark_place(mark);
-    draft.fail();
-    draft.finish()
-}
-
-/// In passing runs the absent write comes first.
-fn passing_edge(explanation: &mut Explanation) {
-    let at = |role| {
-        explanation
-            .sites
-            .iter()
-            .position(|mark| mark.role == role)
-            .map(|at| at as u32)
-    };
-    if let (Some(from), Some(to)) = (at(Role::Interference), at(Role::Cause)) {
-        explanation.edges.push(Edge {
-            from,
-            to,
-            kind: EdgeKind::Passing,
-        });
-    }
-}
-
-/// The mark of a write that the failing run did not reach.
-fn absent(view: &View, reader: EventId, place: Place) -> SiteMark {
-    SiteMark {
-        place,
-        thread: String::new(),
-        access: EventKind::Write.name().to_owned(),
-        location: view.run.location(view.event(reader).location).to_owned(),
-        role: Role::Interference,
-        step: None,
-    }
-}
-
-fn fork_of(view: &View, thread: ThreadId) -> Option<EventId> {
-    let forks = view
-        .run
-        .events
-        .iter()
-        .filter(|(_, event)| event.kind == EventKind::Fork);
-    let of_thread = |value| crate::orders::other_thread(value) == Some(thread.0);
-    forks
-        .filter(|(_, event)| of_thread(event.value))
-        .map(|(row, _)| row)
-        .next()
-}
-
-/// `session_new creates main.1 at line 57 and sets it only at line 58.`
-fn started_early(view: &View, reader: EventId, setter: &Place) -> String {
-    let Some(fork) = fork_of(view, view.thread(reader)) else {
-        return String::new();
-    };
-    let created = view.place(fork);
-    if created.function != setter.function
-        || created.file != setter.file
-        || created.line >= setter.line
-    {
-        return String::new();
-    }
-    format!(
-        "{} starts {} at line {} and sets it only at line {}.",
-        setter.function,
-        view.name(reader),
-        created.line,
-        setter.line
-    )
-}
-
 /// A couple of which one pair hands over the pointer and the other is a use before it was ready.
 pub(super) fn handed_over(view: &View, couple: &CoupledPairs) -> Option<Explanation> {
     let (reader, setter) = (couple.second.head, couple.second.tail);
     let published = publication(view, reader)?;
-    (published.store == couple.first.head)
+    (published.store == couple.first.head && published.comes_before(view, &view.place(setter)))
         .then(|| too_visible(view, &published, reader, &view.place(setter), Some(setter)))
 }
 
 /// A pointer through which another thread came to a block that was not ready.
-struct Publication {
+pub(super) struct Publication {
     /// Where the pointer was stored.
     store: EventId,
     /// Where the other thread read it.
     load: EventId,
 }
 
+impl Publication {
+    /// Does the source store the pointer before it sets what is behind it? Where it is the other way round,
+    /// the store belongs to an earlier round, and the block has been used before.
+    pub fn comes_before(&self, view: &View, setter: &Place) -> bool {
+        let store = view.place(self.store);
+        (&store.file, &store.function) != (&setter.file, &setter.function)
+            || store.line < setter.line
+    }
+}
+
 /// Did the reader come to the location through a pointer that another thread had stored?
-fn publication(view: &View, reader: EventId) -> Option<Publication> {
+pub(super) fn publication(view: &View, reader: EventId) -> Option<Publication> {
     const NEAR: usize = 60;
     let block = |location| facts::block(view.run.location(location)).to_owned();
     let wanted = block(view.event(reader).location);
@@ -400,7 +230,7 @@ fn publication(view: &View, reader: EventId) -> Option<Publication> {
 }
 
 /// Explains that a pointer was stored before what it points to was ready.
-fn too_visible(
+pub(super) fn too_visible(
     view: &View,
     published: &Publication,
     reader: EventId,

@@ -206,7 +206,7 @@ fn session_used_before_its_bandwidth_is_set() {
         &[&[start, &take.replace("VALUE", "0"), fails].concat()],
         expect![[r#"
             error: `session->bandwidth` was used before it was set
-              event_loop (main.1) read session->bandwidth = NULL at test.c:33, but line 56 had not run yet.
+              event_loop (main.1) read session->bandwidth = NULL at test.c:33, but line 56 had not set it yet.
 
                main    test.c:55  pthread_create(&session->events, NULL, even...  creates main.1
                main.1  test.c:33  assert(session->bandwidth != NULL);             reads NULL, fails  not set yet

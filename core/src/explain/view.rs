@@ -9,7 +9,7 @@ use crate::{
     pairs::{AccessClass, AccessKey, RunPairs},
 };
 use std::sync::Arc;
-use unsnarl_trace::{Event, EventId, EventKind, FailureKind, LocationId, Run, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, FailureKind, LocationId, Outcome, Run, ThreadId};
 
 /// A failing run and its orders, in its corpus.
 pub(super) struct View<'a> {
@@ -273,12 +273,16 @@ impl<'a> View<'a> {
         let thread = self.failed?;
         let place = self.failure_place().site?;
         let read = self.failing_read(told);
+        let ends = match self.summary.outcome {
+            Outcome::TimedOut => "does not end",
+            _ => "fails",
+        };
         let mut step = Step {
             thread: facts::thread_name(&self.run, thread),
             place,
             access: "failure".to_owned(),
             location: String::new(),
-            effect: "fails".to_owned(),
+            effect: ends.to_owned(),
             note: String::new(),
             event: self.failure.0,
             via: Vec::new(),
@@ -286,9 +290,9 @@ impl<'a> View<'a> {
         if let Some(read) = read.filter(|&read| self.place(read).line == step.place.line) {
             // Which pointer it was says nothing.
             if self.summary.failure_kind == Some(FailureKind::DoubleFree) {
-                step.effect = "frees it again, fails".to_owned();
+                step.effect = format!("frees it again, {ends}");
             } else if self.value(read).is_some_and(|value| value != "a pointer") {
-                step.effect = format!("{}, fails", self.read_in_words(read, told));
+                step.effect = format!("{}, {ends}", self.read_in_words(read, told));
             }
             step.access = self.event(read).kind.name().to_owned();
             step.location = self.run.location(self.event(read).location).to_owned();

@@ -23,6 +23,8 @@ pub struct SeenPair {
     pub tail: EventId,
     /// Location of its first occurrence: index into [`RunPairs::locations`].
     pub location: u32,
+    /// How often it occurs.
+    pub times: u32,
 }
 
 /// The pairs of one run and what else procedures compare over runs.
@@ -70,13 +72,16 @@ impl RunPairs {
                 head: dependency.head,
                 tail: dependency.tail,
                 location: 0,
+                times: 0,
             };
             let slot = pairs.entry(key).or_insert(SeenPair {
                 tail: EventId(u32::MAX),
                 ..seen
             });
+            slot.times += 1;
             if dependency.tail < slot.tail {
                 *slot = SeenPair {
+                    times: slot.times,
                     location: names.of(run, dependency.location),
                     ..seen
                 };

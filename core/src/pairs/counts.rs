@@ -15,6 +15,8 @@ pub struct PairStats {
     /// Which have it: the sum of their hashes. Equal sums are taken for equal sets, which makes finding
     /// coupled pairs (step 1.2 of Algorithm 2) a matter of sorting instead of comparing all with all.
     pub signature: u128,
+    /// How often they have it, in sum.
+    pub times: u64,
     /// Sum of its places in the order of first occurrence.
     pub places: u64,
 }
@@ -50,6 +52,7 @@ impl PairCounts {
             let stats = self.pairs.entry(pair.key).or_default();
             stats.runs += 1;
             stats.signature = stats.signature.wrapping_add(hash);
+            stats.times += u64::from(pair.times);
             stats.places += place;
             let name = run.location(pair);
             let known = self
@@ -85,6 +88,7 @@ impl PairCounts {
             };
             stats.runs = stats.runs.saturating_sub(1);
             stats.signature = stats.signature.wrapping_sub(hash);
+            stats.times = stats.times.saturating_sub(u64::from(pair.times));
             stats.places = stats.places.saturating_sub(place);
             if stats.runs == 0 {
                 self.pairs.remove(&pair.key);

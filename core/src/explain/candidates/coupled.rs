@@ -49,3 +49,20 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
         runs == 0,
     )
 }
+
+/// Does the interruption on the first of the two locations alone make the difference? Then the second one
+/// only shows what came of it.
+pub(super) fn is_told_by_one(couple: &Candidate, interrupted: &[Candidate]) -> bool {
+    let Story::MultiVariable(pairs) = couple.story else {
+        return false;
+    };
+    interrupted.iter().any(|candidate| match candidate.story {
+        Story::Atomicity(triple) => {
+            candidate.new
+                && candidate.relevant
+                && (triple.first, triple.remote) == (pairs.first.head, pairs.first.tail)
+                && triple.second < pairs.second.tail
+        }
+        _ => false,
+    })
+}

@@ -79,11 +79,24 @@ fn harmless(view: &View, triple: &Triple, runs: u32) -> u32 {
     let unchanged = first.value.is_some() && first.value == second.value;
     match (first.kind.reads(), second.kind.reads()) {
         (true, true) if unchanged => NOT_NEW,
+        (true, true) if waits_between(view, triple) => 2 * NOT_NEW,
         (false, true) if distance(view, &[triple.second]) <= 3 => NOT_NEW / 4,
         (false, true) if runs > 0 || apart(view, triple.first, triple.second) > 0 => 2 * NOT_NEW,
         (false, true) => NOT_NEW / 4,
         _ => 0,
     }
+}
+
+/// A thread that waits between two looks at a variable expects that it changes.
+fn waits_between(view: &View, triple: &Triple) -> bool {
+    let before = view.rows.before(view.thread(triple.second), triple.second);
+    let between = before.iter().rev().take_while(|row| **row > triple.first);
+    let waits = |row: EventId| {
+        use EventKind::{BarrierArrive, Join, SemWait, Wait, Yield};
+        let kind = view.event(row).kind;
+        matches!(kind, Wait | SemWait | BarrierArrive | Join | Yield)
+    };
+    between.copied().any(waits)
 }
 
 /// When a block was freed twice, an interruption in that block, or of what the thread looked at just before,

@@ -1,9 +1,9 @@
 //! Writes that never came.
 
-use super::{Candidate, Story, UNRELATED, candidate, distance};
+use super::{Candidate, NOT_NEW, Story, UNRELATED, candidate, distance};
 use crate::{
-    explain::view::View,
-    pairs::{AccessKey, CoupledPairs, PairKey, procedure_two},
+    explain::{missing::never_comes, view::View},
+    pairs::{AccessClass, AccessKey, CoupledPairs, PairKey, procedure_two},
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::EventId;
@@ -14,23 +14,22 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
     if counts.passing() == 0 {
         return Vec::new();
     }
-    let mut readers: FxHashMap<_, EventId> = FxHashMap::default();
-    for (row, event) in view
-        .run
-        .events
-        .iter()
-        .filter(|(_, event)| event.kind.reads())
-    {
-        let slot = readers.entry(view.key(row)).or_insert(row);
-        if event.kind.reads() && distance(view, &[row]) <= distance(view, &[*slot]) {
+    // A compiler may give both reads of `a - b` one place, so the name counts too.
+    let mut readers: FxHashMap<(AccessKey, &str), EventId> = FxHashMap::default();
+    let rows = view.run.events.iter();
+    for (row, event) in rows.filter(|(_, event)| event.kind.reads()) {
+        let name = view.run.location(event.location);
+        let slot = readers.entry((view.key(row), name)).or_insert(row);
+        if distance(view, &[row]) <= distance(view, &[*slot]) {
             *slot = row;
         }
     }
     let pairs = procedure_two(view.pairs(), counts);
     let of_reads = pairs.iter().filter_map(|pair| {
-        let reader = *readers.get(&pair.original.tail)?;
-        let writes = counts.site(pair.original.head)?.class != crate::pairs::AccessClass::Read;
-        (writes && same_variable(view, pair.original, reader)).then_some((pair, reader))
+        let name = counts.location(pair.original);
+        let reader = *readers.get(&(pair.original.tail, name))?;
+        let writes = counts.site(pair.original.head)?.class != AccessClass::Read;
+        writes.then_some((pair, reader))
     });
     let of_reads = of_reads.filter(|(pair, reader)| !ran(view, pair.original, *reader));
     let stories = of_reads.map(|(pair, reader)| {
@@ -38,13 +37,50 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
             original: pair.original,
             reader,
         };
-        candidate(
-            view,
-            story,
-            &[reader],
-            if pair.partner.is_some() { 4 } else { 2 },
-            true,
-        )
+        let contrast = if pair.partner.is_some() { 4 } else { 2 };
+        let contrast = contrast + too_late_to_come(view, pair.original, reader);
+        candidate(view, story, &[reader], contrast, true)
+    });
+    stories.collect()
+}
+
+/// Cost of a write that cannot come any more: it did not run for another reason.
+fn too_late_to_come(view: &View, original: PairKey, reader: EventId) -> u32 {
+    let site = view.corpus.counts().site(original.head);
+    match site.is_some_and(|site| never_comes(view, &site.place, reader)) {
+        true => NOT_NEW,
+        false => 0,
+    }
+}
+
+/// Reads of the failure at sites that see other threads' writes elsewhere, as of the other elements of an
+/// array, but here nothing that anybody has written, while a thread may still write it; in passing runs they see
+/// such writes more often.
+pub(super) fn unset_sibling(view: &View) -> Vec<Candidate> {
+    let counts = view.corpus.counts();
+    let written = |row: EventId| {
+        let location = view.event(row).location;
+        view.orders.last_write_before(location, row).is_some()
+    };
+    let flows = view.pairs().pairs.iter().filter(|pair| {
+        let stats = counts.stats(pair.key);
+        let class = counts.site(pair.key.head).map(|site| site.class);
+        class.is_some_and(|class| class != AccessClass::Read)
+            && stats.times > u64::from(pair.times) * u64::from(stats.runs)
+    });
+    let flows: FxHashMap<AccessKey, PairKey> =
+        flows.map(|pair| (pair.key.tail, pair.key)).collect();
+    let rows = view.run.events.iter();
+    let reads = rows
+        .filter(|(_, event)| event.kind.reads())
+        .map(|(row, _)| row);
+    let unset = reads.filter(|&row| distance(view, &[row]) < UNRELATED && !written(row));
+    let stories = unset.filter_map(|reader| {
+        let original = *flows.get(&view.key(reader))?;
+        let story = Story::Missing { original, reader };
+        let may_come =
+            !ran(view, original, reader) && too_late_to_come(view, original, reader) == 0;
+        may_come.then(|| candidate(view, story, &[reader], 2, true))
     });
     stories.collect()
 }
@@ -66,7 +102,7 @@ pub(super) fn seldom(view: &View) -> Vec<Candidate> {
     }
     let pairs = counts.pairs().filter_map(|(original, _)| {
         let reader = *readers.get(&original.tail)?;
-        let writes = counts.site(original.head)?.class != crate::pairs::AccessClass::Read;
+        let writes = counts.site(original.head)?.class != AccessClass::Read;
         let fits = writes
             && same_variable(view, original, reader)
             && view.pairs().find(original).is_none()

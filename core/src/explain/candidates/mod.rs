@@ -4,6 +4,7 @@ mod coupled;
 mod freed;
 mod interrupted;
 mod missing;
+mod refused;
 mod reordered;
 
 use super::{atomicity::common_function, view::View};
@@ -11,10 +12,11 @@ use crate::{
     Budget,
     pairs::{CoupledPairs, PairKey, Triple},
 };
-use coupled::coupled;
+use coupled::{coupled, is_told_by_one};
 use freed::after_free;
 use interrupted::{interrupted, pairs_of};
-use missing::{is_half, missing, seldom};
+use missing::{is_half, missing, seldom, unset_sibling};
+use refused::refused;
 use reordered::reordered;
 use unsnarl_trace::EventId;
 
@@ -38,6 +40,13 @@ pub(super) enum Story {
         original: PairKey,
         /// The read in the failing run.
         reader: EventId,
+    },
+    /// A thread gave up because others held what it tried to lock.
+    Refused {
+        /// Where the lock was taken that it could not have.
+        held: EventId,
+        /// Its last attempt.
+        attempt: EventId,
     },
     /// A block was used (or freed again) after it was freed.
     AfterFree {
@@ -77,17 +86,20 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     let mut found = after_free(view);
     let interrupted = interrupted(view);
     found.extend(reordered(view, &pairs_of(view, &interrupted)));
-    found.extend(interrupted);
-    let couples = match budget.stop() {
+    let mut couples = match budget.stop() {
         None => coupled(view, budget),
         Some(_) => Vec::new(),
     };
+    couples.retain(|couple| !is_told_by_one(couple, &interrupted));
+    found.extend(interrupted);
     found.extend(
         missing(view)
             .into_iter()
             .filter(|one| !is_half(one, &couples)),
     );
     found.extend(couples);
+    found.extend(refused(view));
+    found.extend(unset_sibling(view));
     if found.is_empty() {
         found = seldom(view);
     }
@@ -121,6 +133,7 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::MultiVariable(couple) => (couple.first.head, couple.second.tail),
         Story::Order { early, late } => (*early, *late),
         Story::Missing { reader, .. } => (*reader, view.failure),
+        Story::Refused { held, attempt } => (*held, *attempt),
         Story::AfterFree { free, used } => (*free, *used),
     }
 }

@@ -1,0 +1,216 @@
+//! Lost wakeups: a signal that came too early, that went to another thread, or that never comes.
+
+use super::{
+    deadlock::{Waiting, object_name, request},
+    draft::Draft,
+    view::View,
+};
+use crate::{
+    explanation::{BugKind, Certainty, Explanation, Role},
+    facts,
+};
+use unsnarl_trace::{EventId, EventKind, LocationId};
+
+/// What became of the signal.
+enum Sent {
+    /// It was sent while nobody waited.
+    Early(EventId),
+    /// It was sent while the thread waited, and woke another one, which then waits again.
+    Elsewhere(Stolen),
+    /// There was none.
+    Never,
+}
+
+/// A signal that went to another thread.
+struct Stolen {
+    signal: EventId,
+    woken: EventId,
+    waits_again: EventId,
+}
+
+impl Sent {
+    /// What became of the signal that a waiting thread should have had.
+    fn of(view: &View, waiter: &Waiting) -> Sent {
+        let wait = request(view, waiter);
+        match (stolen(view, wait), unheard(view, waiter.object, wait)) {
+            (Some(stolen), _) => Sent::Elsewhere(stolen),
+            (None, Some(signal)) => Sent::Early(signal),
+            (None, None) => Sent::Never,
+        }
+    }
+
+    /// The more is known, the better.
+    fn rank(&self) -> u8 {
+        match self {
+            Sent::Elsewhere(_) => 0,
+            Sent::Early(_) => 1,
+            Sent::Never => 2,
+        }
+    }
+}
+
+/// Explains why threads wait for conditions for ever, by the one of them of which most is known.
+pub(super) fn lost_wakeup(view: &View, waiters: &[Waiting]) -> Option<Explanation> {
+    let known = waiters
+        .iter()
+        .map(|waiter| (waiter, Sent::of(view, waiter)));
+    let (waiter, sent) = known.min_by_key(|(_, sent)| sent.rank())?;
+    Some(explain(view, waiter, sent))
+}
+
+fn explain(view: &View, waiter: &Waiting, sent: Sent) -> Explanation {
+    let wait = request(view, waiter);
+    let condition = object_name(view, wait);
+    let who = facts::thread_in_words(&view.run, waiter.thread);
+    let headline = match sent {
+        Sent::Early(_) => format!("{who} waits for a signal that was already sent"),
+        Sent::Elsewhere(_) => format!("{who} waits for a signal that went to another thread"),
+        Sent::Never => format!("{who} waits for a signal that never comes"),
+    };
+    let mut draft = Draft::new(view, BugKind::LostWakeup, headline);
+    draft.set().certainty = match sent {
+        Sent::Never => Certainty::Possible,
+        Sent::Early(_) | Sent::Elsewhere(_) => Certainty::Likely,
+    };
+    let began = format!(
+        "{} began to wait at {}",
+        facts::thread_name(&view.run, waiter.thread),
+        view.at(wait)
+    );
+    match &sent {
+        Sent::Early(signal) => tell_early(view, &mut draft, *signal, &condition, &began),
+        Sent::Elsewhere(stolen) => tell_stolen(view, &mut draft, stolen, &condition),
+        Sent::Never => draft.detail(format!(
+            "{began} for `{condition}`; no thread is left that could signal it."
+        )),
+    }
+    if !matches!(sent, Sent::Elsewhere(_)) {
+        tell_check(view, &mut draft, wait, matches!(sent, Sent::Early(_)));
+    }
+    let mut step = view.step(wait, "for ever");
+    step.effect = format!("waits for {condition}");
+    draft.add(step);
+    draft.mark(wait, Role::Cause);
+    draft.finish()
+}
+
+fn tell_early(view: &View, draft: &mut Draft, signal: EventId, condition: &str, began: &str) {
+    draft.detail(format!(
+        "{} signalled `{condition}` at {} while nobody waited;\n{began}.",
+        view.words(signal),
+        view.at(signal)
+    ));
+    draft.step(signal, "nobody waits");
+    draft.mark(signal, Role::Interference);
+}
+
+/// Several threads wait for one condition, and one signal wakes only one of them.
+fn tell_stolen(view: &View, draft: &mut Draft, stolen: &Stolen, condition: &str) {
+    let Stolen {
+        signal,
+        woken,
+        waits_again,
+    } = *stolen;
+    draft.detail(format!(
+        "{} signalled `{condition}` at {} and woke {},\nwhich began to wait again at {}.",
+        view.words(signal),
+        view.at(signal),
+        view.words(woken),
+        view.at(waits_again)
+    ));
+    draft.set().remark =
+        format!("Both wait for `{condition}`, and a signal wakes only one of those that wait.");
+    draft.step(signal, format!("wakes {}", view.name(woken)));
+    draft.mark(signal, Role::Interference);
+    let mut again = view.step(waits_again, "for ever");
+    again.effect = format!("waits for {condition}");
+    draft.add(again);
+    draft.mark(waits_again, Role::Cause);
+}
+
+fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signalled: bool) {
+    let checked = checked_before(view, wait);
+    draft.set().remark = match checked {
+        Some(read) if signalled => format!(
+            "It last checked `{}` at {}: the signal came between that and the wait.",
+            view.variable(read),
+            view.at(read)
+        ),
+        Some(read) => format!(
+            "It last checked `{}` at {}.",
+            view.variable(read),
+            view.at(read)
+        ),
+        None => "Nothing is checked before the wait.".to_owned(),
+    };
+    if let Some(read) = checked {
+        draft.step(read, "");
+        draft.mark(read, Role::Cause);
+    }
+}
+
+/// The last signal during the wait: it woke another thread, which waits again for the same condition.
+fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
+    let (condition, waiter) = (view.event(wait).location, view.thread(wait));
+    let about = |kind: EventKind| {
+        view.run
+            .events
+            .iter()
+            .filter(move |(_, event)| event.location == condition && event.kind == kind)
+            .map(|(row, _)| row)
+    };
+    let signal = about(EventKind::Signal).filter(|row| *row > wait).last()?;
+    let woken = about(EventKind::Wake).find(|row| *row > signal && view.thread(*row) != waiter)?;
+    let again = |row: &EventId| *row > woken && view.thread(*row) == view.thread(woken);
+    let waits_again = about(EventKind::Wait).filter(again).last()?;
+    Some(Stolen {
+        signal,
+        woken,
+        waits_again,
+    })
+}
+
+/// The last signal before the wait that woke nobody.
+fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId> {
+    let signals = view.run.events.iter().filter(|(row, event)| {
+        *row < wait
+            && event.location == condition
+            && matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
+            && event.value == Some(unsnarl_trace::Value::Bits(0))
+    });
+    signals.map(|(row, _)| row).last()
+}
+
+/// The read by which the thread decided to wait: of a location that somebody wrote afterwards, before or with
+/// the signal; else the last read of shared data in its function.
+fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
+    const NEAR: usize = 80;
+    let thread = view.thread(wait);
+    let before = view
+        .rows
+        .before(thread, wait)
+        .iter()
+        .rev()
+        .copied()
+        .take(NEAR);
+    let shared = |row: &EventId| {
+        view.event(*row).kind.reads() && view.orders.accesses().is_shared(view.event(*row).location)
+    };
+    let reads: Vec<EventId> = before.filter(shared).collect();
+    let outdated = |row: &&EventId| {
+        let after = view
+            .orders
+            .accesses()
+            .after(view.event(**row).location, **row)
+            .iter();
+        let mut after = after.take_while(|next| **next < wait);
+        after.any(|next| view.thread(*next) != thread && view.event(*next).kind.writes())
+    };
+    let function = view.place(wait).function;
+    let here = |row: &&EventId| view.place(**row).function == function;
+    reads
+        .iter()
+        .find(outdated)
+        .or_else(|| reads.iter().find(here))
+        .copied()
+}

@@ -1,0 +1,366 @@
+//! Writes that passing runs have and the failing run has not.
+
+use super::{
+    draft::{Draft, in_runs, line},
+    order::{and, publication, too_visible},
+    view::View,
+};
+use crate::{
+    explanation::{BugKind, Edge, EdgeKind, Explanation, Place, Role, SiteMark},
+    facts,
+    pairs::PairKey,
+};
+use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
+
+/// Explains that a write which passing runs do before the read never came.
+pub(super) fn missing(view: &View, original: PairKey, reader: EventId) -> Explanation {
+    let site = view.corpus.counts().site(original.head);
+    let setter = site.map(|site| site.place.clone()).unwrap_or_default();
+    if let Some(published) = publication(view, reader)
+        && published.comes_before(view, &setter)
+    {
+        return too_visible(view, &published, reader, &setter, None);
+    }
+    if let Some(other) = other_half(view, original, reader, &setter) {
+        return half_new(view, original, reader, other);
+    }
+    if never_comes(view, &setter, reader) {
+        return never(view, original, reader, &setter);
+    }
+    not_yet(view, original, reader, &setter)
+}
+
+/// The write may still come, but too late.
+fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Explanation {
+    let name = view.variable(reader);
+    let old = has_old_value(view, reader);
+    let headline = match old {
+        true => format!("`{name}` was read before it was changed"),
+        false => format!("`{name}` was used before it was set"),
+    };
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    draft.detail(format!(
+        "{} read {name}{} at {}, but {} had not {} it yet.",
+        view.words(reader),
+        view.equals(reader),
+        view.at(reader),
+        line(setter, &view.place(reader)),
+        if old { "changed" } else { "set" }
+    ));
+    draft.set().contrast = before_in_passing(view, original, reader, setter);
+    draft.set().remark = match started_early(view, reader, setter) {
+        remark if remark.is_empty() => not_joined(view, reader),
+        remark => remark,
+    };
+    if let Some(fork) = fork_of(view, view.thread(reader)) {
+        draft.step(fork, "");
+    }
+    draft.step(reader, if old { "the old value" } else { "not set yet" });
+    draft.mark(reader, Role::Cause);
+    draft.mark_place(absent(view, reader, setter.clone()));
+    draft.fail();
+    let mut explanation = draft.finish();
+    passing_edge(&mut explanation);
+    explanation
+}
+
+/// The threads that could do the write have ended without it.
+fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Explanation {
+    let name = view.variable(reader);
+    let place = line(setter, &view.place(reader));
+    let headline = format!("`{name}` was never set: {place} did not run");
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    let read = format!(
+        "{} read {name}{} at {}",
+        view.words(reader),
+        view.equals(reader),
+        view.at(reader)
+    );
+    draft.set().contrast = before_in_passing(view, original, reader, setter);
+    match diverted(view, setter, reader) {
+        Some((write, seen)) => {
+            draft.detail(format!(
+                "{} had read {}{} at {}, written by {} at {}, and ended;\nthen {read}.",
+                view.words(seen),
+                view.variable_of(&[seen, write]),
+                view.equals(seen),
+                view.at(seen),
+                view.words(write),
+                line(&view.place(write), &view.place(seen)),
+            ));
+            draft.step(write, "");
+            draft.step(seen, "the last that it learned");
+            draft.mark(write, Role::Cause);
+            draft.mark(seen, Role::Interference);
+        }
+        None => {
+            draft.detail(format!("{read}; no thread was left that could set it."));
+            draft.mark(reader, Role::Cause);
+            draft.mark_place(absent(view, reader, setter.clone()));
+        }
+    }
+    draft.step(reader, "never set");
+    draft.fail();
+    draft.finish()
+}
+
+/// Was there a value that is no mere beginning?
+fn has_old_value(view: &View, reader: EventId) -> bool {
+    let event = view.event(reader);
+    let written = view.orders.last_write_before(event.location, reader);
+    written.is_some() || !matches!(event.value, None | Some(Value::Bits(0)))
+}
+
+/// Have all threads that could do the write ended before the read? Those are the ones that were in its
+/// function, or all others when none was.
+pub(super) fn never_comes(view: &View, setter: &Place, reader: EventId) -> bool {
+    let writers = could_write(view, setter, reader);
+    !writers.is_empty() && writers.iter().all(|&thread| end_of(view, thread) < reader)
+}
+
+fn could_write(view: &View, setter: &Place, reader: EventId) -> Vec<ThreadId> {
+    let own = view.thread(reader);
+    let others = (0..view.run.meta.threads.len() as u16).map(ThreadId);
+    let others: Vec<ThreadId> = others.filter(|&thread| thread != own).collect();
+    let end = EventId(u32::MAX);
+    let was_there = |thread: &ThreadId| {
+        let mut rows = view.rows.before(*thread, end).iter();
+        rows.any(|&row| view.place(row).function == setter.function)
+    };
+    let there: Vec<ThreadId> = others.iter().copied().filter(was_there).collect();
+    if there.is_empty() { others } else { there }
+}
+
+/// Where a thread ended; later than everything when it did not.
+fn end_of(view: &View, thread: ThreadId) -> EventId {
+    const NEVER: EventId = EventId(u32::MAX);
+    let last = view.rows.before(thread, NEVER).last().copied();
+    last.filter(|&row| view.event(row).kind == EventKind::End)
+        .unwrap_or(NEVER)
+}
+
+/// What a thread that ended without the write had learned last from another thread: the write and the read.
+fn diverted(view: &View, setter: &Place, reader: EventId) -> Option<(EventId, EventId)> {
+    let learned = |thread: ThreadId| {
+        let rows = view.rows.before(thread, reader).iter().rev().copied();
+        let reads = rows.filter(|&row| view.event(row).kind.reads());
+        let mut flows = reads.filter_map(|row| {
+            let write = view
+                .orders
+                .last_write_before(view.event(row).location, row)?;
+            Some((write, row))
+        });
+        flows.find(|&(write, row)| view.thread(write) != thread && !view.is_forced(write, row))
+    };
+    let threads = could_write(view, setter, reader);
+    threads
+        .into_iter()
+        .filter_map(learned)
+        .max_by_key(|(_, read)| *read)
+}
+
+/// `In all 25 passing runs line 40 sets it before.`, or how often passing runs do what this run does less often.
+fn before_in_passing(view: &View, original: PairKey, reader: EventId, setter: &Place) -> String {
+    let counts = view.corpus.counts();
+    let stats = counts.stats(original);
+    let (set, read) = (line(setter, &view.place(reader)), view.place(reader));
+    match view.pairs().find(original) {
+        None => format!(
+            "{} {set} sets it before.",
+            in_runs(stats.runs, counts.passing())
+        ),
+        Some(here) => format!(
+            "In passing runs {set} comes before {} more often: {} times on average, {} here.",
+            line(&read, &read),
+            mean(stats.times, stats.runs),
+            here.times
+        ),
+    }
+}
+
+/// With one decimal where there is one.
+fn mean(sum: u64, of: u32) -> String {
+    let tenths = sum * 10 / u64::from(of.max(1));
+    match tenths % 10 {
+        0 => (tenths / 10).to_string(),
+        rest => format!("{}.{rest}", tenths / 10),
+    }
+}
+
+/// `main joins main.1 and main.2 but not main.3 before.`
+fn not_joined(view: &View, reader: EventId) -> String {
+    let thread = view.thread(reader);
+    let before = view.rows.before(thread, reader).iter().copied();
+    let of_kind = |kind: EventKind| -> Vec<ThreadId> {
+        let rows = before.clone().filter(|&row| view.event(row).kind == kind);
+        let threads = rows.filter_map(|row| crate::orders::other_thread(view.event(row).value));
+        threads.map(ThreadId).collect()
+    };
+    let (started, joined) = (of_kind(EventKind::Fork), of_kind(EventKind::Join));
+    let left = started
+        .into_iter()
+        .filter(|thread| !joined.contains(thread));
+    let names = |threads: Vec<ThreadId>| -> Vec<String> {
+        let name = |thread| facts::thread_name(&view.run, thread);
+        threads.into_iter().map(name).collect()
+    };
+    let left = names(left.collect());
+    match (names(joined), left.is_empty()) {
+        (_, true) => String::new(),
+        (joined, false) if joined.is_empty() => {
+            format!(
+                "{} does not wait for {} before.",
+                view.name(reader),
+                and(&left)
+            )
+        }
+        (joined, false) => format!(
+            "{} joins {} but not {} before.",
+            view.name(reader),
+            and(&joined),
+            and(&left)
+        ),
+    }
+}
+
+/// The dependency that comes with the missing one in every passing run, and that the failing run has: from
+/// the function of the missing write to the function of the read.
+fn other_half(
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    setter: &Place,
+) -> Option<(EventId, EventId)> {
+    let counts = view.corpus.counts();
+    let stats = counts.stats(original);
+    if stats.runs == counts.passing() {
+        return None;
+    }
+    let function = view.place(reader).function;
+    let mut found = None;
+    crate::orders::dependencies(&view.run, view.orders.accesses(), |d| {
+        let key = PairKey {
+            head: view.key(d.head),
+            tail: view.key(d.tail),
+        };
+        let fits = counts.stats(key).signature == stats.signature
+            && view.thread(d.tail) == view.thread(reader)
+            && view.place(d.tail).function == function
+            && view.place(d.head).function == setter.function
+            && d.location != view.event(reader).location;
+        if fits {
+            found = Some((d.head, d.tail));
+        }
+    });
+    found
+}
+
+/// Explains that two variables were read while only one of them was new, and the run ended before the other
+/// was written.
+fn half_new(
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    other: (EventId, EventId),
+) -> Explanation {
+    let counts = view.corpus.counts();
+    let (written, seen) = other;
+    let setter = counts
+        .site(original.head)
+        .map(|site| site.place.clone())
+        .unwrap_or_default();
+    let (x, y) = (view.variable_of(&[seen, written]), view.variable(reader));
+    let headline = format!("`{x}` and `{y}` were read while only one of them was new");
+    let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
+    draft.detail(format!(
+        "{} read {x}{} at {} and {y}{} at {},\nbetween the two updates of {} at lines {} and {}.",
+        view.words(reader),
+        view.equals(seen),
+        view.at(seen),
+        view.equals(reader),
+        line(&view.place(reader), &view.place(seen)),
+        view.words(written),
+        view.place(written).line,
+        setter.line
+    ));
+    let runs = counts.stats(original).runs;
+    draft.set().contrast = format!(
+        "{} both were new, in the others both were old.",
+        in_runs(runs, counts.passing())
+    );
+    for row in [written, seen, reader] {
+        draft.step(row, if row == written { "" } else { "in between" });
+    }
+    draft.mark(written, Role::Cause);
+    draft.mark(seen, Role::Interference);
+    draft.mark(reader, Role::Interference);
+    let mut mark = absent(view, reader, setter);
+    mark.role = Role::Cause;
+    draft.mark_place(mark);
+    draft.fail();
+    draft.finish()
+}
+
+/// In passing runs the absent write comes first.
+pub(super) fn passing_edge(explanation: &mut Explanation) {
+    let at = |role| {
+        explanation
+            .sites
+            .iter()
+            .position(|mark| mark.role == role)
+            .map(|at| at as u32)
+    };
+    if let (Some(from), Some(to)) = (at(Role::Interference), at(Role::Cause)) {
+        explanation.edges.push(Edge {
+            from,
+            to,
+            kind: EdgeKind::Passing,
+        });
+    }
+}
+
+/// The mark of a write that the failing run did not reach.
+pub(super) fn absent(view: &View, reader: EventId, place: Place) -> SiteMark {
+    SiteMark {
+        place,
+        thread: String::new(),
+        access: EventKind::Write.name().to_owned(),
+        location: view.run.location(view.event(reader).location).to_owned(),
+        role: Role::Interference,
+        step: None,
+    }
+}
+
+fn fork_of(view: &View, thread: ThreadId) -> Option<EventId> {
+    let forks = view
+        .run
+        .events
+        .iter()
+        .filter(|(_, event)| event.kind == EventKind::Fork);
+    let of_thread = |value| crate::orders::other_thread(value) == Some(thread.0);
+    forks
+        .filter(|(_, event)| of_thread(event.value))
+        .map(|(row, _)| row)
+        .next()
+}
+
+/// `session_new creates main.1 at line 57 and sets it only at line 58.`
+fn started_early(view: &View, reader: EventId, setter: &Place) -> String {
+    let Some(fork) = fork_of(view, view.thread(reader)) else {
+        return String::new();
+    };
+    let created = view.place(fork);
+    if created.function != setter.function
+        || created.file != setter.file
+        || created.line >= setter.line
+    {
+        return String::new();
+    }
+    format!(
+        "{} starts {} at line {} and sets it only at line {}.",
+        setter.function,
+        view.name(reader),
+        created.line,
+        setter.line
+    )
+}
