@@ -49,7 +49,7 @@ fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> E
     ));
     draft.set().contrast = before_in_passing(view, original, reader, setter);
     draft.set().remark = match started_early(view, reader, setter) {
-        remark if remark.is_empty() => not_joined(view, reader),
+        remark if remark.is_empty() => not_waited_for(view, reader),
         remark => remark,
     };
     if let Some(fork) = fork_of(view, view.thread(reader)) {
@@ -184,6 +184,35 @@ fn mean(sum: u64, of: u32) -> String {
     match tenths % 10 {
         0 => (tenths / 10).to_string(),
         rest => format!("{}.{rest}", tenths / 10),
+    }
+}
+
+/// What the thread did not wait for: a signal, or the end of other threads.
+fn not_waited_for(view: &View, reader: EventId) -> String {
+    let before = view.rows.before(view.thread(reader), reader);
+    let mut waits = before.iter().rev().copied();
+    let of_kind = |kind: EventKind| move |row: &EventId| view.event(*row).kind == kind;
+    let Some(wake) = waits.find(of_kind(EventKind::Wake)) else {
+        return not_joined(view, reader);
+    };
+    let Some(wait) = waits.find(of_kind(EventKind::Wait)) else {
+        return String::new();
+    };
+    let mut between = view
+        .run
+        .events
+        .iter()
+        .filter(|(row, _)| *row > wait && *row < wake);
+    let signalled = between.any(|(_, event)| {
+        event.location == view.event(wait).location
+            && matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
+    });
+    match signalled {
+        true => String::new(),
+        false => format!(
+            "The wait at {} ended without a signal: it timed out, or woke by itself.",
+            view.at(wait)
+        ),
     }
 }
 
