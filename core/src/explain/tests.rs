@@ -476,3 +476,85 @@ fn cancelled() {
     let outcome = explain(&corpus(&[], &["main W x @1\nmain fails @1"]), &budget);
     assert_eq!(outcome.stopped, StopReason::Cancelled);
 }
+
+#[test]
+fn a_signal_goes_to_a_thread_that_waits_for_something_else() {
+    let run = r#"
+        main fork main.1 @80 main "pthread_create(&sender, NULL, post, NULL);"
+        main fork main.2 @81 main "pthread_create(&receiver, NULL, take, NULL);"
+        start main.1 post
+        start main.2 take
+        main.1 lock m @36 post "pthread_mutex_lock(&m);"
+        main.1 wait changed @38 post "pthread_cond_wait(&changed, &m);"
+        main.1 unlock m @38 post "pthread_cond_wait(&changed, &m);"
+        main.2 lock m @46 take "pthread_mutex_lock(&m);"
+        main.2 wait changed @49 take "pthread_cond_wait(&changed, &m);"
+        main.2 unlock m @49 take "pthread_cond_wait(&changed, &m);"
+        main signal changed =1 @52 main "pthread_cond_signal(&changed);"
+        main.2 lock m @49 take "pthread_cond_wait(&changed, &m);"
+        main.2 wake changed @49 take "pthread_cond_wait(&changed, &m);"
+        main.2 wait changed @49 take "pthread_cond_wait(&changed, &m);"
+        main.2 unlock m @49 take "pthread_cond_wait(&changed, &m);"
+        main blocked join main.1 @83 main "pthread_join(sender, NULL);"
+        main.1 blocked condition changed @38 post "pthread_cond_wait(&changed, &m);"
+        main.2 blocked condition changed @49 take "pthread_cond_wait(&changed, &m);"
+        deadlocks all threads wait for each other
+    "#;
+    check(
+        &[],
+        &[run],
+        expect![[r#"
+        error: post (main.1) waits for a signal that went to another thread
+          main signalled `changed` at test.c:52 and woke take (main.2),
+          which began to wait again at test.c:49.
+
+           main.1  test.c:38  pthread_cond_wait(&changed, &m);  waits for changed  for ever
+           main    test.c:52  pthread_cond_signal(&changed);    signals changed    wakes main.2
+           main.2  test.c:49  pthread_cond_wait(&changed, &m);  waits for changed  for ever
+
+          Both wait for `changed`, and a signal wakes only one of those that wait.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+#[test]
+fn a_write_that_cannot_come_any_more_is_told_by_what_its_thread_had_learned() {
+    let start = r#"
+        main fork main.1 @70 main "pthread_create(&worker, NULL, work, NULL);"
+        start main.1 work
+    "#;
+    let works = r#"
+        main.1 R stop =0 @46 work "if (stop)"
+        main.1 W done =1 @56 work "done = 1;"
+        main W stop =1 @36 main "stop = 1;"
+    "#;
+    let stops = r#"
+        main W stop =1 @36 main "stop = 1;"
+        main.1 R stop =1 @46 work "if (stop)"
+    "#;
+    let ends = r#"
+        main.1 end
+        main join main.1 @76 main "pthread_join(worker, NULL);"
+        main R done =VALUE @77 main "assert(done == 1);"
+    "#;
+    let passes = [start, works, &ends.replace("VALUE", "1")].concat();
+    let fails = "main fails @77 assertion `done == 1` failed";
+    check(
+        &[passes.as_str(); 5],
+        &[&[start, stops, &ends.replace("VALUE", "0"), fails].concat()],
+        expect![[r#"
+            error: `done` was never set: line 56 did not run
+              work (main.1) had read stop = 1 at test.c:46, written by main at line 36, and ended;
+              then main read done = 0 at test.c:77.
+
+               main    test.c:36  stop = 1;           writes 1
+               main.1  test.c:46  if (stop)           reads 1         the last that it learned
+               main    test.c:77  assert(done == 1);  reads 0, fails  never set
+
+              In all 5 passing runs line 56 sets it before.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
