@@ -404,8 +404,8 @@ fn a_replay_that_leaves_the_schedule_says_where() {
     let folder = Folder::new();
     folder.build(
         "moody",
-        "#include <stdio.h>\nvolatile int mood;\nint main(void) { FILE *f = fopen(\"mood\", \"r\");\n\
-         mood = f ? 7 : 3;\nreturn mood == 7; }\n",
+        "#include <sys/stat.h>\nvolatile int mood;\nint main(void) { struct stat found;\n\
+         mood = stat(\"mood\", &found) == 0 ? 7 : 3;\nreturn mood == 7; }\n",
     );
     folder.check(0, &["record", "-n", "1", "--seed", "1", "--", "./moody"]);
     let run = folder.runs().remove(0);
@@ -415,6 +415,24 @@ fn a_replay_that_leaves_the_schedule_says_where() {
     assert!(
         text.contains("recorded") && text.contains("mood = 3") && text.contains("mood = 7"),
         "{text}"
+    );
+}
+
+#[test]
+fn a_file_that_was_not_there_is_not_there_in_a_replay() {
+    let folder = Folder::new();
+    folder.build(
+        "reader",
+        "#include <stdio.h>\nint main(void) { return fopen(\"mood\", \"r\") != NULL; }\n",
+    );
+    folder.check(0, &["record", "-n", "1", "--seed", "1", "--", "./reader"]);
+    let run = folder.runs().remove(0);
+    fs::write(folder.path().join("mood"), "").unwrap();
+    let (text, problems) = folder.check(0, &["replay", &run]);
+    let said = format!("{text}{problems}");
+    assert!(
+        said.contains("other input than recorded at reader.c:2"),
+        "{said}"
     );
 }
 

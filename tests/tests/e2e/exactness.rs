@@ -63,9 +63,18 @@ const WRITTEN_UNSEEN: [(&str, &str); 3] = [
     ("cpp_weak_session", "libc.so.6:__libc_single_threaded"),
 ];
 
-/// All programs under `tests/programs`, some runs each.
 #[test]
-fn every_read_has_the_last_written_value() -> Result<()> {
+fn every_read_has_the_last_written_value_gcc() -> Result<()> {
+    every_read_has_the_last_written_value(Compiler::Gcc)
+}
+
+#[test]
+fn every_read_has_the_last_written_value_clang() -> Result<()> {
+    every_read_has_the_last_written_value(Compiler::Clang)
+}
+
+/// All programs under `tests/programs`, some runs each.
+fn every_read_has_the_last_written_value(compiler: Compiler) -> Result<()> {
     let mut all = BTreeMap::new();
     for name in Program::names()? {
         let program = Program::open(&name)?;
@@ -73,23 +82,21 @@ fn every_read_has_the_last_written_value() -> Result<()> {
             let is_it = |(of, start): &(&str, &str)| *of == name && location.starts_with(start);
             WRITTEN_UNSEEN.iter().any(is_it)
         };
-        for compiler in [Compiler::Gcc, Compiler::Clang] {
-            let workspace = Workspace::new()?;
-            let command = program.compile(&workspace, compiler)?;
-            workspace.record(&["-n", "12"], &command)?;
-            for run in workspace.runs()? {
-                let run = read_run(&workspace.path().join(workspace.run_path(&run)))?;
-                let reads = consistent::check(&run, unseen)
-                    .with_context(|| format!("{name}, {compiler:?}"))?;
-                *all.entry(name.clone()).or_default() += reads;
-            }
+        let workspace = Workspace::new()?;
+        let command = program.compile(&workspace, compiler)?;
+        workspace.record(&["-n", "4"], &command)?;
+        for run in workspace.runs()? {
+            let run = read_run(&workspace.path().join(workspace.run_path(&run)))?;
+            let reads =
+                consistent::check(&run, unseen).with_context(|| format!("{name}, {compiler:?}"))?;
+            *all.entry(name.clone()).or_default() += reads;
         }
     }
     let agree: u64 = all
         .values()
         .map(|reads: &consistent::Reads| reads.agree)
         .sum();
-    ensure!(agree > 10_000, "only {agree} reads were checked: {all:?}");
+    ensure!(agree > 1_000, "only {agree} reads were checked: {all:?}");
     Ok(())
 }
 
