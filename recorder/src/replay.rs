@@ -6,7 +6,7 @@ mod verbs;
 use crate::{
     launch::{LaunchError, Output},
     log::Limits,
-    record::{Executed, Job, RecordError, execute, input_hash, strategy::Attempt},
+    record::{Attempt, Executed, Job, RecordError, execute, input_hash},
     target::{self, Target, TargetError},
 };
 use std::{

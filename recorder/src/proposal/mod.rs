@@ -17,7 +17,7 @@ use self::{
 use crate::{
     assemble::{Program, RawLog},
     log::Log,
-    record::{Job, RecordError, execute_with_log, input_hash, strategy::Attempt},
+    record::{Attempt, Job, RecordError, execute_with_log, input_hash},
 };
 use std::sync::atomic::AtomicBool;
 use unsnarl_trace::{Outcome, Policy, Proposal, Run, Wanted, raw::RawStrategy};

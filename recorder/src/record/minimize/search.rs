@@ -5,7 +5,7 @@
 //! thread stands, so the others keep their meaning when one is gone.
 
 use super::{
-    super::{Details, Executed, Job, RecordError, execute, strategy::Attempt},
+    super::{Attempt, Details, Executed, Job, RecordError, execute},
     deviations::{Deviation, deviations, plan, points, preemptions},
     way::Way,
 };

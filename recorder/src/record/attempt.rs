@@ -1,0 +1,92 @@
+//! What one run tries.
+
+use unsnarl_trace::{
+    Chances, Mode, RunMeta,
+    input::RunInput,
+    raw::{Directive, RawMode, RawStrategy},
+};
+
+/// What one run tries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// As in the run file.
+    pub name: &'static str,
+    /// For the runtime.
+    pub strategy: RawStrategy,
+    /// Controlled or free.
+    pub mode: RawMode,
+    /// Seed.
+    pub seed: u64,
+    /// PCT's depth, 0 otherwise.
+    pub depth: u32,
+    /// PCT's k, 0 otherwise.
+    pub expected_steps: u64,
+    /// Random walk: how seldom the running thread is left.
+    pub switch_one_in: u32,
+    /// Choices to follow before the strategy goes on.
+    pub prefix: Vec<u16>,
+    /// Choices given by where their thread stands, sorted; the strategy makes the others.
+    pub plan: Vec<Directive>,
+    /// Places where threads are not chosen ([`unsnarl_trace::raw::quiet_slot`]).
+    pub quiet: Vec<u32>,
+    /// The choices other than threads that the run has.
+    pub chances: Chances,
+    /// Ask for what is known about each choice.
+    pub details: bool,
+    /// A proposed schedule to follow first ([`unsnarl_trace::raw::follow`]); empty when there is none.
+    pub follow: Vec<u8>,
+    /// Record the branches that are taken.
+    pub branches: bool,
+    /// Input of a recorded run, to give back; `None` to take it as it comes.
+    pub input: Option<RunInput>,
+}
+
+/// Each thread runs until it waits.
+impl Default for Attempt {
+    fn default() -> Self {
+        Attempt {
+            name: "sequential",
+            strategy: RawStrategy::Sequential,
+            mode: RawMode::Controlled,
+            seed: 0,
+            depth: 0,
+            expected_steps: 0,
+            switch_one_in: 1,
+            prefix: Vec::new(),
+            plan: Vec::new(),
+            quiet: Vec::new(),
+            chances: Chances::default(),
+            details: false,
+            follow: Vec::new(),
+            branches: false,
+            input: None,
+        }
+    }
+}
+
+impl Attempt {
+    /// The same with the input that a recorded run had.
+    pub fn with_input_of(self, recorded: &RunMeta) -> Attempt {
+        let mut input = recorded.input.clone();
+        input.seed = input.seed.or(Some(recorded.seed));
+        Attempt {
+            input: Some(input),
+            ..self
+        }
+    }
+
+    /// What the program's random numbers are drawn from.
+    pub fn input_seed(&self) -> u64 {
+        let given = self.input.as_ref().and_then(|input| input.seed);
+        given.unwrap_or(self.seed)
+    }
+
+    /// The mode as the run file has it.
+    pub fn run_mode(&self) -> Mode {
+        match self.mode {
+            RawMode::Free => Mode::Free,
+            RawMode::Path => Mode::Path,
+            RawMode::Controlled | RawMode::Off => Mode::Controlled,
+        }
+    }
+}

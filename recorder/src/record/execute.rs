@@ -1,0 +1,127 @@
+//! One run: the program is started, and what it logged is put together.
+
+use super::{Attempt, Details, Job, RecordError};
+use crate::{
+    assemble::{Launch, Program, RawLog, assemble},
+    launch::{Finished, LaunchError, Request, launch},
+    log::{Config, Log},
+};
+use sha2::{Digest, Sha256};
+use std::{io, os::unix::ffi::OsStrExt, sync::atomic::AtomicBool};
+use unsnarl_trace::Run;
+
+/// One run as it came out.
+pub struct Executed {
+    /// The run.
+    pub run: Run,
+    /// How the process ended.
+    pub finished: Finished,
+    /// What is known about its choices, when the attempt asked for it.
+    pub details: Option<Details>,
+}
+
+/// Runs the program once and puts the run together.
+pub fn execute(
+    job: &Job,
+    program: &Program,
+    attempt: &Attempt,
+    stop: &AtomicBool,
+) -> Result<Executed, RecordError> {
+    execute_with_log(job, program, attempt, stop).map(|(executed, _)| executed)
+}
+
+/// As [`execute`], with the log for what the run does not say.
+pub(crate) fn execute_with_log(
+    job: &Job,
+    program: &Program,
+    attempt: &Attempt,
+    stop: &AtomicBool,
+) -> Result<(Executed, Log), RecordError> {
+    let log = Log::create(&config(job, attempt)).map_err(RecordError::Log)?;
+    let request = Request {
+        program: program.path().to_owned(),
+        command: job.command.clone(),
+        directory: job.directory.clone(),
+        stdin: job.stdin.clone(),
+        output: job.output,
+        timeout: job.timeout,
+    };
+    let finished = launch(&request, &log, stop)?;
+    let raw = RawLog::new(log.bytes())?;
+    let executed = Executed {
+        run: assemble(&raw, program, &seen(job, attempt, &finished)?),
+        finished,
+        details: attempt.details.then(|| Details::read(&raw)),
+    };
+    Ok((executed, log))
+}
+
+/// What the runtime is told for an attempt.
+pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
+    Config {
+        mode: attempt.mode,
+        strategy: attempt.strategy,
+        seed: attempt.seed,
+        depth: attempt.depth,
+        expected_steps: attempt.expected_steps,
+        switch_one_in: attempt.switch_one_in,
+        prefix: attempt.prefix.clone(),
+        plan: attempt.plan.clone(),
+        quiet: attempt.quiet.clone(),
+        chances: attempt.chances,
+        details: attempt.details,
+        follow: attempt.follow.clone(),
+        branches: attempt.branches,
+        input_seed: attempt.input_seed(),
+        input: attempt.input.clone().unwrap_or_default(),
+        is_debugged: false,
+        limits: job.limits,
+    }
+}
+
+pub(crate) fn seen(
+    job: &Job,
+    attempt: &Attempt,
+    finished: &Finished,
+) -> Result<Launch, LaunchError> {
+    Ok(Launch {
+        command: job
+            .command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        directory: job.directory.to_string_lossy().into_owned(),
+        input_hash: input_hash(job)?,
+        mode: attempt.run_mode(),
+        strategy: attempt.name.to_owned(),
+        seed: attempt.seed,
+        depth: attempt.depth,
+        expected_steps: attempt.expected_steps,
+        chances: attempt.chances,
+        timed_out: finished.timed_out,
+        killed: finished.stopped,
+        exit: finished.exit,
+    })
+}
+
+/// SHA-256 over the arguments, each with its length, and standard input.
+pub(crate) fn input_hash(job: &Job) -> Result<String, LaunchError> {
+    let mut hash = Sha256::new();
+    for argument in job.command.iter().skip(1) {
+        hash.update((argument.as_bytes().len() as u64).to_le_bytes());
+        hash.update(argument.as_bytes());
+    }
+    if let Some(path) = &job.stdin {
+        let failed = |error| LaunchError::Stdin {
+            path: path.clone(),
+            error,
+        };
+        let mut file = std::fs::File::open(path).map_err(failed)?;
+        io::copy(&mut file, &mut hash).map_err(failed)?;
+    }
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}

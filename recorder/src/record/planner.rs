@@ -1,0 +1,220 @@
+//! Which schedule the next run of a campaign tries.
+
+use super::{
+    Attempt, Executed, RecordError, Recording,
+    exhaustive::{Exhaustive, Progress, StateFile},
+    strategy::Strategy,
+};
+use crate::assemble::Program;
+use std::collections::VecDeque;
+use unsnarl_trace::{
+    Chances,
+    raw::{RawMode, RawStrategy},
+};
+
+/// The portfolio's turns: random walks that switch at every step, seldom and very seldom, and PCT
+/// that looks for bugs of two and of three ordered steps.
+const TURNS: [Turn; 8] = [
+    Turn::Random(1),
+    Turn::Pct(3),
+    Turn::Random(8),
+    Turn::Pct(2),
+    Turn::Random(1),
+    Turn::Pct(3),
+    Turn::Random(40),
+    Turn::Pct(2),
+];
+
+#[derive(Clone, Copy)]
+enum Turn {
+    Random(u32),
+    Pct(u32),
+}
+
+/// Decides run by run what to try, and learns from the runs how long the program is.
+pub struct Planner {
+    strategy: Strategy,
+    seed: u64,
+    chances: Chances,
+    made: u64,
+    steps: VecDeque<u64>,
+    search: Option<Exhaustive>,
+}
+
+/// Runs from which PCT's k is measured.
+const MEASURED: usize = 16;
+/// PCT's k before anything was measured.
+const GUESSED_STEPS: u64 = 200;
+
+impl Planner {
+    /// Begins a campaign; an exhaustive search that was interrupted goes on.
+    pub fn begin(recording: &Recording, program: &Program) -> Result<Planner, RecordError> {
+        let Recording { job, chances, .. } = recording;
+        let mut planner = Planner::new(recording.strategy, recording.seed, *chances);
+        if let Strategy::Exhaustive(bound) = recording.strategy {
+            let file = StateFile::of(&recording.out, job, program.build_id(), *chances)?;
+            planner.search = Some(Exhaustive::begin(bound, Some(file))?);
+        }
+        Ok(planner)
+    }
+
+    fn new(strategy: Strategy, seed: u64, chances: Chances) -> Planner {
+        Planner {
+            strategy,
+            seed,
+            chances,
+            made: 0,
+            steps: VecDeque::new(),
+            search: None,
+        }
+    }
+
+    /// What the next run tries; `None` when there is no schedule left. Its seed is the campaign's plus
+    /// its number.
+    pub fn next_attempt(&mut self) -> Option<Attempt> {
+        let attempt = match &self.search {
+            Some(search) => exhaustive(search.next_prefix()?),
+            None => self.attempt(),
+        };
+        Some(Attempt {
+            chances: self.chances,
+            ..attempt
+        })
+    }
+
+    fn attempt(&mut self) -> Attempt {
+        let seed = self.seed.wrapping_add(self.made);
+        let turn = TURNS
+            .get((self.made % TURNS.len() as u64) as usize)
+            .copied();
+        self.made += 1;
+        match (self.strategy, turn) {
+            (Strategy::Portfolio, Some(Turn::Pct(depth))) | (Strategy::Pct(depth), _) => {
+                self.pct(seed, depth)
+            }
+            (Strategy::Portfolio, Some(Turn::Random(one_in))) => random(seed, one_in),
+            (Strategy::Portfolio, None) => random(seed, 1),
+            (Strategy::Random(one_in), _) => random(seed, one_in),
+            (Strategy::Sequential | Strategy::Exhaustive(_), _) => Attempt {
+                seed,
+                ..Attempt::default()
+            },
+            (Strategy::Free, _) => Attempt {
+                name: "free",
+                strategy: RawStrategy::Sequential,
+                mode: RawMode::Free,
+                ..random(seed, 1)
+            },
+            (Strategy::Path, _) => Attempt {
+                name: "path",
+                strategy: RawStrategy::Sequential,
+                mode: RawMode::Path,
+                ..random(seed, 1)
+            },
+        }
+    }
+
+    fn pct(&self, seed: u64, depth: u32) -> Attempt {
+        let expected_steps = self
+            .steps
+            .iter()
+            .max()
+            .copied()
+            .unwrap_or(GUESSED_STEPS)
+            .max(1);
+        Attempt {
+            name: "pct",
+            strategy: RawStrategy::Pct,
+            depth,
+            expected_steps,
+            ..random(seed, 1)
+        }
+    }
+
+    /// Learns from a run: k is the most steps of the last runs. Whether the run counts: a search makes
+    /// some again for the sake of what follows.
+    pub fn observe(&mut self, executed: &Executed) -> Result<bool, RecordError> {
+        self.measured(executed.run.meta.steps);
+        match &mut self.search {
+            Some(search) => search.observe(executed),
+            None => Ok(true),
+        }
+    }
+
+    /// The run that was tried left nothing to learn from.
+    pub fn lost(&mut self) {
+        if let Some(search) = &mut self.search {
+            search.lost();
+        }
+    }
+
+    /// Ends the campaign: leaves what the next one goes on with. How far an exhaustive search has come.
+    pub fn leave(&self) -> Result<Option<Progress>, RecordError> {
+        match &self.search {
+            Some(search) => search.leave().map(|()| Some(search.progress())),
+            None => Ok(None),
+        }
+    }
+
+    fn measured(&mut self, steps: u64) {
+        self.steps.push_back(steps);
+        if self.steps.len() > MEASURED {
+            self.steps.pop_front();
+        }
+    }
+}
+
+/// The seed is always the same: what is drawn must not differ between two runs of a search.
+fn exhaustive(prefix: Vec<u16>) -> Attempt {
+    Attempt {
+        name: "exhaustive",
+        prefix,
+        details: true,
+        ..Attempt::default()
+    }
+}
+
+fn random(seed: u64, switch_one_in: u32) -> Attempt {
+    Attempt {
+        name: "random",
+        strategy: RawStrategy::Random,
+        seed,
+        switch_one_in,
+        ..Attempt::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_portfolio_tries_everything_with_seeds_of_its_own() {
+        let mut planner = Planner::new(Strategy::Portfolio, 100, Chances::default());
+        let attempts: Vec<Attempt> = (0..16).map(|_| planner.next_attempt().unwrap()).collect();
+        assert_eq!(
+            attempts
+                .iter()
+                .filter(|attempt| attempt.name == "pct")
+                .count(),
+            8
+        );
+        for (attempt, seed) in attempts.iter().zip(100..) {
+            assert_eq!(attempt.seed, seed);
+        }
+        for depth in [2, 3] {
+            assert!(attempts.iter().any(|attempt| attempt.depth == depth));
+        }
+    }
+
+    #[test]
+    fn k_is_measured_again() {
+        let mut planner = Planner::new(Strategy::Pct(2), 0, Chances::default());
+        let k = |planner: &mut Planner| planner.next_attempt().unwrap().expected_steps;
+        assert_eq!(k(&mut planner), GUESSED_STEPS);
+        planner.measured(5000);
+        assert_eq!(k(&mut planner), 5000);
+        (0..MEASURED).for_each(|_| planner.measured(70));
+        assert_eq!(k(&mut planner), 70);
+    }
+}

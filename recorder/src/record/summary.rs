@@ -1,0 +1,45 @@
+//! What a campaign tells whoever started it.
+
+use super::{Ended, Tally, coverage::Coverage, exhaustive::Progress};
+use std::path::{Path, PathBuf};
+use unsnarl_trace::Run;
+
+/// One run of a campaign, for whoever watches.
+pub struct Observed<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Where it was stored, if it was kept.
+    pub file: Option<&'a Path>,
+    /// The runs up to this one.
+    pub tally: Tally,
+}
+
+/// A campaign that has ended.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// What was seen.
+    pub tally: Tally,
+    /// Why it ended.
+    pub ended: Ended,
+    /// The first failing run that was kept.
+    pub first_failing: Option<PathBuf>,
+    /// How far an exhaustive search has come.
+    pub search: Option<Progress>,
+    /// Which interleavings were seen.
+    pub coverage: Coverage,
+    /// Campaigns that were killed before this one began.
+    pub killed_before: u64,
+    /// The runs with the fewest preemptions, one for each way to fail, if that was asked for.
+    pub minimized: Vec<MinimizedRun>,
+    /// What the runs' problems were, each once, with the number of runs that had it.
+    pub problems: Vec<(String, u64)>,
+}
+
+/// What came of a failing run when preemptions were taken away.
+#[derive(Clone, Debug)]
+pub struct MinimizedRun {
+    /// The failing run's file.
+    pub from: PathBuf,
+    /// What it became, and its file; `None` when the run could not be repeated.
+    pub to: Option<(PathBuf, Run)>,
+}

@@ -1,0 +1,82 @@
+//! What a campaign has seen so far, in numbers, and which runs are kept.
+
+use unsnarl_trace::Outcome;
+
+/// Runs that are kept, passing and failing ones, although they are like one before: on them it is
+/// counted how often something happens. Beyond them only runs that differ are kept.
+const KEPT_ANYWAY: u64 = 50;
+
+/// What has been seen so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Runs.
+    pub runs: u64,
+    /// Passed.
+    pub passed: u64,
+    /// Failed by assertion, abort, signal or exit status.
+    pub failed: u64,
+    /// All threads waited for each other.
+    pub deadlocked: u64,
+    /// Took too long.
+    pub timed_out: u64,
+    /// The record ends before the run did.
+    pub cut_short: u64,
+    /// Passing runs that were kept.
+    pub kept_passing: u64,
+    /// Runs that were not kept because one with the same order of conflicting events was.
+    pub repeated: u64,
+    /// Passing runs that were not kept because there were enough.
+    pub not_kept: u64,
+    /// Runs that differ from all before them in the order of conflicting events.
+    pub different: u64,
+    /// Failing ones among them.
+    pub different_failing: u64,
+    /// Failing runs in a row that were like one before.
+    pub failing_again: u64,
+}
+
+impl Tally {
+    /// Runs in which something went wrong in the program.
+    pub fn failing(&self) -> u64 {
+        self.failed + self.deadlocked + self.timed_out
+    }
+
+    pub(super) fn count(&mut self, outcome: Outcome) {
+        self.runs += 1;
+        let counter = match outcome {
+            Outcome::Passed => &mut self.passed,
+            Outcome::Failed => &mut self.failed,
+            Outcome::Deadlocked => &mut self.deadlocked,
+            Outcome::TimedOut => &mut self.timed_out,
+            Outcome::CutShort => &mut self.cut_short,
+        };
+        *counter += 1;
+    }
+
+    /// Whether a run is to be kept.
+    pub(super) fn wants(&mut self, outcome: Outcome, is_new: bool, most_passing: u64) -> bool {
+        let passed = outcome == Outcome::Passed;
+        let before = match passed {
+            true => self.kept_passing,
+            false => self.failing().saturating_sub(1),
+        };
+        if !is_new && before >= KEPT_ANYWAY {
+            self.repeated += 1;
+            return false;
+        }
+        if passed && self.kept_passing >= most_passing {
+            self.not_kept += 1;
+            return false;
+        }
+        self.kept_passing += u64::from(passed);
+        true
+    }
+
+    pub(super) fn compare(&mut self, is_failure: bool, is_new: bool) {
+        self.different += u64::from(is_new);
+        if is_failure {
+            self.different_failing += u64::from(is_new);
+            self.failing_again = if is_new { 0 } else { self.failing_again + 1 };
+        }
+    }
+}
