@@ -9,6 +9,7 @@ use std::{
 };
 use unsnarl_recorder::{
     log::{Config, Log},
+    replay::registers,
     runtime_library,
     wrapper::compiler::{self, Language, in_path},
 };
@@ -187,7 +188,13 @@ fn gdb() -> Finding {
     let version = first_line(program.as_os_str()).unwrap_or_default();
     let asked = ["-nx", "-batch", "-ex", "python print(6 * 7)"];
     match Command::new(&program).args(asked).output() {
-        Ok(output) if output.stdout.starts_with(b"42") => Good(version),
+        Ok(output) if output.stdout.starts_with(b"42") => match registers::limit() {
+            None => Good(version),
+            Some(_) => Weak(
+                format!("{version} cannot call functions of the program on this processor (AMX)"),
+                registers::NEXT.to_owned(),
+            ),
+        },
         _ => Weak(format!("{version} cannot run Python"), next),
     }
 }

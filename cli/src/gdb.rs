@@ -7,6 +7,7 @@ use unsnarl_core::{Budget, Corpus, CorpusKey, RunSummary, explain};
 use unsnarl_recorder::replay::{
     Options,
     debug::{Debugged, Session, Step, debug},
+    registers,
 };
 use unsnarl_trace::{Run, RunFolder, read_run};
 
@@ -26,6 +27,9 @@ pub fn run(
         name: name.into_owned(),
         arguments,
     };
+    if let Some(limit) = registers::limit() {
+        message::note(&limit);
+    }
     let debugged = debug(&run, options, &session)?;
     report(&debugged);
     let differs = debugged.difference.is_some();

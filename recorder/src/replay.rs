@@ -1,6 +1,7 @@
 //! Runs a recorded run again, with its schedule, and compares event by event; or under a debugger.
 
 pub mod debug;
+pub mod registers;
 mod verbs;
 
 use crate::{

