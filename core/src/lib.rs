@@ -12,6 +12,7 @@ pub mod corpus;
 pub mod explain;
 pub mod explanation;
 pub mod facts;
+pub mod findings;
 #[cfg(test)]
 mod fixture;
 pub mod hover;

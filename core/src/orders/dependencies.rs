@@ -1,10 +1,12 @@
 //! Immediate dependencies between threads: flow (RAW), anti (WAR), output (WAW).
 
 use super::Accesses;
+use serde::{Deserialize, Serialize};
 use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 
 /// Kinds of dependencies.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum DependencyKind {
     /// Read after write.
     Flow,

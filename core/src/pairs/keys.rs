@@ -27,6 +27,15 @@ impl AccessClass {
         }
     }
 
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Update => "update",
+        }
+    }
+
     /// The letter for it.
     pub fn letter(self) -> char {
         match self {

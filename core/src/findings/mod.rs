@@ -1,0 +1,166 @@
+//! What single engines say about the failing runs of a corpus, each finding with its evidence.
+//!
+//! An explanation is what a person reads first; a finding is what one method of the literature reports,
+//! as it reports it, so that methods can be compared and their answers be used by other programs. An
+//! engine that can say nothing says why: [`Answer::stopped`] and [`Answer::notes`] are never both silent
+//! when there are no findings.
+
+pub mod pairs;
+#[cfg(test)]
+mod tests;
+
+use crate::{Budget, Corpus, StopReason, explanation::Place, orders::DependencyKind};
+use serde::{Deserialize, Serialize};
+
+/// The engines that can be asked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Access pairs: [`crate::pairs`].
+    Pairs,
+}
+
+impl Engine {
+    /// All of them.
+    pub const ALL: [Engine; 1] = [Engine::Pairs];
+
+    /// The word for it, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Pairs => "pairs",
+        }
+    }
+
+    /// The engine with this name.
+    pub fn from_name(name: &str) -> Option<Engine> {
+        Engine::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+}
+
+/// An access that a finding is about.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+pub struct FoundSite {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Who, as people say it: `withdraw (main.2)`; empty when it did not run in the failing run.
+    pub thread: String,
+    /// `read`, `write` or `update`.
+    pub access: String,
+    /// On what.
+    pub location: String,
+}
+
+/// How a dependency stands in the failing run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Seen {
+    /// The failing run has it.
+    Failing,
+    /// It is suspected only: the failing run ended before it could be seen, or lacks the opposite order.
+    Missing,
+}
+
+/// One access after another of another thread on the same location.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct FoundDependency {
+    /// Index of the earlier access in [`Finding::sites`].
+    pub head: u32,
+    /// Index of the later access.
+    pub tail: u32,
+    /// Read after write, write after read, write after write.
+    pub kind: DependencyKind,
+    /// Whether the failing run has it.
+    pub seen: Seen,
+}
+
+/// What an engine reports.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// Who.
+    pub engine: Engine,
+    /// By which of its methods, e.g. `procedure II`.
+    pub method: String,
+    /// What, in a sentence.
+    pub headline: String,
+    /// The accesses, in the order in which they ran.
+    pub sites: Vec<FoundSite>,
+    /// What depends on what among them.
+    pub dependencies: Vec<FoundDependency>,
+    /// Failing runs that it rests on, by name; `replay` takes them.
+    pub runs: Vec<String>,
+    /// Number of passing runs that it was compared with.
+    pub passing: u32,
+}
+
+/// What an engine says about a corpus.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// Who.
+    pub engine: Engine,
+    /// Its findings, best first.
+    pub findings: Vec<Finding>,
+    /// Why it stopped.
+    pub stopped: StopReason,
+    /// What the reader should know: what was looked at, what makes the answer weak.
+    pub notes: Vec<String>,
+}
+
+/// What to ask.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Questions {
+    /// Whom, in this order.
+    pub engines: Vec<Engine>,
+    /// How the access pairs are looked at.
+    pub pairs: pairs::Options,
+}
+
+/// Asks engines about a corpus: one answer each, in the order of the question.
+pub fn ask(corpus: &Corpus, questions: &Questions, budget: &Budget) -> Vec<Answer> {
+    let answer = |engine: &Engine| match engine {
+        Engine::Pairs => pairs::ask(corpus, &questions.pairs, budget),
+    };
+    questions.engines.iter().map(answer).collect()
+}
+
+/// Why no engine that compares runs can say anything about this corpus, if that is so.
+pub fn cannot_compare(corpus: &Corpus) -> Option<StopReason> {
+    if corpus.failing().next().is_none() {
+        return Some(StopReason::Lacks("a failing run"));
+    }
+    if corpus.passing().next().is_none() {
+        return Some(StopReason::Lacks("a passing run to compare with"));
+    }
+    None
+}
+
+/// What makes every comparison of this corpus weaker, in words.
+pub fn weaknesses(corpus: &Corpus) -> Vec<String> {
+    let (mut cut_short, mut inexact) = (0usize, 0usize);
+    for run in corpus.runs() {
+        let compared = run.is_pass() || run.is_failure();
+        cut_short += usize::from(!compared);
+        inexact += usize::from(compared && !run.exact);
+    }
+    let mut notes = Vec::new();
+    if cut_short > 0 {
+        notes.push(format!(
+            "{} cut short: neither passing nor failing, left out",
+            runs_were(cut_short)
+        ));
+    }
+    if inexact > 0 {
+        notes.push(format!(
+            "{} inexact: the order of accesses to data without a lock may have been another one",
+            runs_were(inexact)
+        ));
+    }
+    notes
+}
+
+fn runs_were(number: usize) -> String {
+    match number {
+        1 => "1 run was".to_owned(),
+        number => format!("{number} runs were"),
+    }
+}
