@@ -3,11 +3,13 @@
 use super::{
     couples::{CoupleKey, couples},
     keys::{AccessClass, AccessKey, AccessSite, PairKey, TripleKey},
+    loops::Loops,
+    meetings::{Meetings, Occurrence, by_iterations, by_threads},
     triples::triples,
 };
 use crate::{
     facts::place,
-    orders::{Accesses, dependencies},
+    orders::{Accesses, Dependency, dependencies},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, EventKind, LocationId, Run};
@@ -25,6 +27,10 @@ pub struct SeenPair {
     pub location: u32,
     /// How often it occurs.
     pub times: u32,
+    /// Its place among the pairs of the run, in the order of first occurrence.
+    pub place: u32,
+    /// It occurs on other locations, too.
+    pub elsewhere: bool,
 }
 
 /// The pairs of one run and what else procedures compare over runs.
@@ -32,6 +38,10 @@ pub struct SeenPair {
 pub struct RunPairs {
     /// Sorted by key.
     pub pairs: Vec<SeenPair>,
+    /// Which pairs met between which threads.
+    pub by_threads: Meetings,
+    /// Which pairs met in which iterations of loops.
+    pub by_iterations: Meetings,
     /// Dependencies that are not immediate: no pairs, but they have an order. Sorted.
     pub indirect: Vec<PairKey>,
     /// Couples of pairs in opposite directions. Sorted.
@@ -53,38 +63,19 @@ impl RunPairs {
     /// The same when the accesses are indexed already.
     pub fn with_accesses(run: &Run, accesses: &Accesses) -> RunPairs {
         let mut keys = Keys::new(run);
-        let mut pairs: FxHashMap<PairKey, SeenPair> = FxHashMap::default();
-        let mut direct = Vec::new();
+        let mut found = Found::default();
         let mut indirect = FxHashSet::default();
-        let mut names = Names::default();
+        let mut direct = Vec::new();
         dependencies(run, accesses, |dependency| {
             let key = PairKey {
                 head: keys.of(dependency.head),
                 tail: keys.of(dependency.tail),
             };
-            if !dependency.direct {
+            if dependency.direct {
+                direct.push(dependency);
+                found.add(run, key, dependency);
+            } else {
                 indirect.insert(key);
-                return;
-            }
-            direct.push(dependency);
-            let seen = SeenPair {
-                key,
-                head: dependency.head,
-                tail: dependency.tail,
-                location: 0,
-                times: 0,
-            };
-            let slot = pairs.entry(key).or_insert(SeenPair {
-                tail: EventId(u32::MAX),
-                ..seen
-            });
-            slot.times += 1;
-            if dependency.tail < slot.tail {
-                *slot = SeenPair {
-                    times: slot.times,
-                    location: names.of(run, dependency.location),
-                    ..seen
-                };
             }
         });
         let mut coupled = FxHashSet::default();
@@ -105,15 +96,20 @@ impl RunPairs {
                 keys.of(row);
             });
         }
-        let mut pairs: Vec<SeenPair> = pairs.into_values().collect();
-        pairs.sort_by_key(|pair| pair.key);
+        found.sort();
+        let loops = match found.occurrences.is_empty() {
+            true => Loops::default(),
+            false => Loops::new(run),
+        };
         RunPairs {
-            pairs,
+            by_threads: by_threads(run, &found.occurrences),
+            by_iterations: by_iterations(run, &loops, &found.occurrences),
+            pairs: found.pairs,
             indirect: sorted(indirect),
             couples: sorted(coupled),
             triples: sorted(unserializable),
             accesses: keys.sites(),
-            locations: names.list,
+            locations: found.names.list,
         }
     }
 
@@ -145,6 +141,73 @@ fn sorted<T: Ord>(set: FxHashSet<T>) -> Vec<T> {
     let mut list: Vec<T> = set.into_iter().collect();
     list.sort();
     list
+}
+
+/// The pairs of a run and all their occurrences.
+#[derive(Default)]
+struct Found {
+    index: FxHashMap<PairKey, u32>,
+    pairs: Vec<SeenPair>,
+    occurrences: Vec<Occurrence>,
+    names: Names,
+}
+
+impl Found {
+    fn add(&mut self, run: &Run, key: PairKey, dependency: Dependency) {
+        let location = self.names.of(run, dependency.location);
+        let Dependency { head, tail, .. } = dependency;
+        let new = SeenPair {
+            key,
+            head,
+            tail,
+            location,
+            times: 0,
+            place: 0,
+            elsewhere: false,
+        };
+        let number = *self.index.entry(key).or_insert_with(|| {
+            self.pairs.push(new);
+            self.pairs.len() as u32 - 1
+        });
+        self.occurrences.push(Occurrence {
+            dependency,
+            pair: number,
+            location,
+        });
+        if let Some(pair) = self.pairs.get_mut(number as usize) {
+            pair.elsewhere |= pair.location != location;
+            pair.times += 1;
+            if (tail, head) < (pair.tail, pair.head) {
+                (pair.head, pair.tail, pair.location) = (head, tail, location);
+            }
+        }
+    }
+
+    /// Sorts the pairs by key and notes their places in the order of occurrence.
+    fn sort(&mut self) {
+        let key = |pair: &SeenPair| (pair.tail, pair.head, pair.key);
+        let mut order: Vec<(_, u32)> = self.pairs.iter().map(key).zip(0..).collect();
+        order.sort_unstable();
+        for (place, (_, number)) in order.into_iter().enumerate() {
+            if let Some(pair) = self.pairs.get_mut(number as usize) {
+                pair.place = place as u32;
+            }
+        }
+        let mut order: Vec<(PairKey, u32)> = self.pairs.iter().map(|p| p.key).zip(0..).collect();
+        order.sort_unstable();
+        let mut now = vec![0; order.len()];
+        for (new, &(_, old)) in order.iter().enumerate() {
+            if let Some(slot) = now.get_mut(old as usize) {
+                *slot = new as u32;
+            }
+        }
+        for occurrence in &mut self.occurrences {
+            if let Some(&new) = now.get(occurrence.pair as usize) {
+                occurrence.pair = new;
+            }
+        }
+        self.pairs.sort_unstable_by_key(|pair| pair.key);
+    }
 }
 
 /// Keys of the accesses of one run, worked out once per site and class.

@@ -2,24 +2,30 @@
 
 use super::{
     collect::RunPairs,
+    columns::{Tally, places, spread, walk},
     couples::CoupleKey,
     keys::{AccessKey, AccessSite, Fnv, PairKey, TripleKey},
 };
 use rustc_hash::FxHashMap;
 
 /// Over the passing runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct PairStats {
     /// How many have it.
     pub runs: u32,
+    /// A location on which they have it: [`PairCounts::location`] names it.
+    location: u32,
     /// Which have it: the sum of their hashes. Equal sums are taken for equal sets, which makes finding
     /// coupled pairs (step 1.2 of Algorithm 2) a matter of sorting instead of comparing all with all.
-    pub signature: u128,
+    pub signature: Signature,
     /// How often they have it, in sum.
     pub times: u64,
     /// Sum of its places in the order of first occurrence.
     pub places: u64,
 }
+
+/// A sum of 128-bit hashes of runs.
+pub type Signature = (u64, u64);
 
 impl PairStats {
     /// Mean place in the order of first occurrence, in 256ths.
@@ -32,81 +38,117 @@ impl PairStats {
 #[derive(Clone, Debug, Default)]
 pub struct PairCounts {
     passing: u32,
-    pairs: FxHashMap<PairKey, PairStats>,
-    indirect: FxHashMap<PairKey, u32>,
-    triples: FxHashMap<TripleKey, u32>,
-    couples: FxHashMap<CoupleKey, u32>,
-    ran: FxHashMap<AccessKey, u32>,
+    /// Sorted; `stats` belongs to it row by row.
+    keys: Vec<PairKey>,
+    stats: Vec<PairStats>,
+    indirect: Tally<PairKey>,
+    triples: Tally<TripleKey>,
+    couples: Tally<CoupleKey>,
+    ran: Tally<AccessKey>,
     /// What keys stand for. A build has few sites: they stay when runs go.
     sites: FxHashMap<AccessKey, AccessSite>,
-    /// A location of each pair, the first by name.
-    locations: FxHashMap<PairKey, String>,
+    names: Names,
+}
+
+/// Names of locations, each once; they stay when runs go.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    list: Vec<String>,
+    index: FxHashMap<String, u32>,
+}
+
+impl Names {
+    fn of(&mut self, name: &str) -> u32 {
+        if let Some(&known) = self.index.get(name) {
+            return known;
+        }
+        let number = self.list.len() as u32;
+        self.list.push(name.to_owned());
+        self.index.insert(name.to_owned(), number);
+        number
+    }
+
+    fn name(&self, number: u32) -> &str {
+        self.list.get(number as usize).map_or("", String::as_str)
+    }
 }
 
 impl PairCounts {
     /// Takes in a passing run.
     pub fn insert(&mut self, name: &str, run: &RunPairs) {
         self.passing += 1;
-        let hash = run_hash(name);
-        for (place, pair) in in_order(run) {
-            let stats = self.pairs.entry(pair.key).or_default();
-            stats.runs += 1;
-            stats.signature = stats.signature.wrapping_add(hash);
-            stats.times += u64::from(pair.times);
-            stats.places += place;
-            let name = run.location(pair);
-            let known = self
-                .locations
-                .entry(pair.key)
-                .or_insert_with(|| name.to_owned());
-            if name < known.as_str() {
-                name.clone_into(known);
-            }
-        }
-        for &key in &run.indirect {
-            *self.indirect.entry(key).or_default() += 1;
-        }
-        for &couple in &run.couples {
-            *self.couples.entry(couple).or_default() += 1;
-        }
-        for &triple in &run.triples {
-            *self.triples.entry(triple).or_default() += 1;
-        }
+        self.take_pairs(run_hash(name), run);
+        self.indirect.insert(run.indirect.iter().copied());
+        self.couples.insert(run.couples.iter().copied());
+        self.triples.insert(run.triples.iter().copied());
+        self.ran.insert(run.accesses.iter().map(|(key, _)| *key));
         for (key, site) in &run.accesses {
-            *self.ran.entry(*key).or_default() += 1;
             self.sites.entry(*key).or_insert_with(|| site.clone());
+        }
+    }
+
+    fn take_pairs(&mut self, hash: Signature, run: &RunPairs) {
+        let names = &mut self.names;
+        let numbers: Vec<u32> = run.locations.iter().map(|name| names.of(name)).collect();
+        let location = |pair: &super::SeenPair| {
+            let number = numbers.get(pair.location as usize);
+            number.copied().unwrap_or(u32::MAX)
+        };
+        let (mut new, mut fresh) = (Vec::new(), Vec::new());
+        let (names, stats) = (&self.names, &mut self.stats);
+        let hit = |at: usize, number: usize| {
+            if let (Some(stats), Some(pair)) = (stats.get_mut(at), run.pairs.get(number)) {
+                add(stats, hash, pair);
+                let here = location(pair);
+                // Of several locations the first by name.
+                if here != stats.location && names.name(here) < names.name(stats.location) {
+                    stats.location = here;
+                }
+            }
+        };
+        let miss = |number: usize, key| {
+            let mut stats = PairStats::default();
+            if let Some(pair) = run.pairs.get(number) {
+                add(&mut stats, hash, pair);
+                stats.location = location(pair);
+            }
+            new.push(key);
+            fresh.push(stats);
+        };
+        walk(&self.keys, run.pairs.iter().map(|pair| pair.key), hit, miss);
+        if !new.is_empty() {
+            let places = places(&self.keys, &new);
+            spread(&mut self.keys, &places, &new);
+            spread(&mut self.stats, &places, &fresh);
         }
     }
 
     /// Takes a passing run out again; `run` is what went in under this name.
     pub fn remove(&mut self, name: &str, run: &RunPairs) {
         self.passing = self.passing.saturating_sub(1);
-        let hash = run_hash(name);
-        for (place, pair) in in_order(run) {
-            let Some(stats) = self.pairs.get_mut(&pair.key) else {
-                continue;
-            };
-            stats.runs = stats.runs.saturating_sub(1);
-            stats.signature = stats.signature.wrapping_sub(hash);
-            stats.times = stats.times.saturating_sub(u64::from(pair.times));
-            stats.places = stats.places.saturating_sub(place);
-            if stats.runs == 0 {
-                self.pairs.remove(&pair.key);
-                self.locations.remove(&pair.key);
+        self.give_pairs(run_hash(name), run);
+        self.indirect.remove(run.indirect.iter().copied());
+        self.couples.remove(run.couples.iter().copied());
+        self.triples.remove(run.triples.iter().copied());
+        self.ran.remove(run.accesses.iter().map(|(key, _)| *key));
+    }
+
+    fn give_pairs(&mut self, hash: Signature, run: &RunPairs) {
+        let stats = &mut self.stats;
+        let mut gone = false;
+        let hit = |at: usize, number: usize| {
+            if let (Some(stats), Some(pair)) = (stats.get_mut(at), run.pairs.get(number)) {
+                subtract(stats, hash, pair);
+                gone |= stats.runs == 0;
             }
+        };
+        let keys = run.pairs.iter().map(|pair| pair.key);
+        walk(&self.keys, keys, hit, |_, _| {});
+        if gone {
+            let mut kept = self.stats.iter().map(|stats| stats.runs > 0);
+            self.keys.retain(|_| kept.next().unwrap_or(false));
+            self.stats.retain(|stats| stats.runs > 0);
         }
-        run.indirect
-            .iter()
-            .for_each(|key| drop_one(&mut self.indirect, key));
-        run.couples
-            .iter()
-            .for_each(|couple| drop_one(&mut self.couples, couple));
-        run.triples
-            .iter()
-            .for_each(|triple| drop_one(&mut self.triples, triple));
-        run.accesses
-            .iter()
-            .for_each(|(key, _)| drop_one(&mut self.ran, key));
     }
 
     /// Number of passing runs.
@@ -116,34 +158,70 @@ impl PairCounts {
 
     /// What is known of a pair; zeros when no passing run has it.
     pub fn stats(&self, key: PairKey) -> PairStats {
-        self.pairs.get(&key).copied().unwrap_or_default()
+        let at = self.keys.binary_search(&key).ok();
+        at.and_then(|at| self.stats.get(at))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Passing runs (at least this many) in which the head ran before the tail on one location, with at most
     /// reads in between.
     pub fn ordered(&self, key: PairKey) -> u32 {
-        let indirect = self.indirect.get(&key).copied().unwrap_or(0);
-        self.stats(key).runs.max(indirect)
+        self.stats(key).runs.max(self.indirect.get(&key))
     }
 
-    /// All pairs of passing runs, in no particular order.
+    /// All pairs of passing runs, in the order of their keys.
     pub fn pairs(&self) -> impl Iterator<Item = (PairKey, PairStats)> + '_ {
-        self.pairs.iter().map(|(key, stats)| (*key, *stats))
+        self.keys.iter().copied().zip(self.stats.iter().copied())
+    }
+
+    /// For each of the pairs (sorted by key): is it in a passing run?
+    pub(super) fn known(&self, pairs: &[super::SeenPair]) -> Vec<bool> {
+        let mut known = vec![true; pairs.len()];
+        let unknown = |number: usize, _| {
+            if let Some(known) = known.get_mut(number) {
+                *known = false;
+            }
+        };
+        walk(
+            &self.keys,
+            pairs.iter().map(|pair| pair.key),
+            |_, _| {},
+            unknown,
+        );
+        known
+    }
+
+    /// For each row of [`PairCounts::pairs`]: is it one of these pairs (sorted by key)?
+    pub(super) fn are_in(&self, pairs: &[super::SeenPair]) -> Vec<bool> {
+        let mut are_in = vec![false; self.keys.len()];
+        let hit = |at: usize, _| {
+            if let Some(is_in) = are_in.get_mut(at) {
+                *is_in = true;
+            }
+        };
+        walk(
+            &self.keys,
+            pairs.iter().map(|pair| pair.key),
+            hit,
+            |_, _| {},
+        );
+        are_in
     }
 
     /// Passing runs with this triple.
     pub fn triple_runs(&self, key: TripleKey) -> u32 {
-        self.triples.get(&key).copied().unwrap_or(0)
+        self.triples.get(&key)
     }
 
     /// Passing runs with this couple of pairs.
     pub fn couple_runs(&self, key: CoupleKey) -> u32 {
-        self.couples.get(&key).copied().unwrap_or(0)
+        self.couples.get(&key)
     }
 
     /// Passing runs in which this access ran (on shared data).
     pub fn ran(&self, key: AccessKey) -> u32 {
-        self.ran.get(&key).copied().unwrap_or(0)
+        self.ran.get(&key)
     }
 
     /// What a key stands for.
@@ -153,25 +231,39 @@ impl PairCounts {
 
     /// A location on which passing runs have the pair.
     pub fn location(&self, key: PairKey) -> &str {
-        self.locations.get(&key).map_or("", String::as_str)
+        match self.stats(key) {
+            PairStats { runs: 0, .. } => "",
+            stats => self.names.name(stats.location),
+        }
+    }
+
+    /// Are these on different variables?
+    pub(super) fn differ(&self, a: &PairStats, b: &PairStats) -> bool {
+        a.location != b.location
     }
 }
 
-/// The pairs with their places in the order of first occurrence.
-fn in_order(run: &RunPairs) -> impl Iterator<Item = (u64, &super::SeenPair)> {
-    let mut order: Vec<_> = run.pairs.iter().collect();
-    order.sort_by_key(|pair| (pair.tail, pair.head, pair.key));
-    order
-        .into_iter()
-        .enumerate()
-        .map(|(place, pair)| (place as u64, pair))
+fn add(stats: &mut PairStats, hash: Signature, pair: &super::SeenPair) {
+    stats.runs += 1;
+    stats.signature.0 = stats.signature.0.wrapping_add(hash.0);
+    stats.signature.1 = stats.signature.1.wrapping_add(hash.1);
+    stats.times += u64::from(pair.times);
+    stats.places += u64::from(pair.place);
 }
 
-fn run_hash(name: &str) -> u128 {
+fn subtract(stats: &mut PairStats, hash: Signature, pair: &super::SeenPair) {
+    stats.runs = stats.runs.saturating_sub(1);
+    stats.signature.0 = stats.signature.0.wrapping_sub(hash.0);
+    stats.signature.1 = stats.signature.1.wrapping_sub(hash.1);
+    stats.times = stats.times.saturating_sub(u64::from(pair.times));
+    stats.places = stats.places.saturating_sub(u64::from(pair.place));
+}
+
+fn run_hash(name: &str) -> Signature {
     let mut second = Fnv::default();
     second.text("run");
     second.text(name);
-    u128::from(mix(Fnv::of(name))) << 64 | u128::from(mix(second.0))
+    (mix(Fnv::of(name)), mix(second.0))
 }
 
 /// Spreads the bits (the finalizer of splitmix64), so that sums of hashes don't collide by structure.
@@ -179,13 +271,4 @@ fn mix(mut x: u64) -> u64 {
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ x >> 31
-}
-
-fn drop_one<K: std::hash::Hash + Eq>(counts: &mut FxHashMap<K, u32>, key: &K) {
-    if let Some(count) = counts.get_mut(key) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(key);
-        }
-    }
 }

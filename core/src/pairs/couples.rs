@@ -1,12 +1,16 @@
-//! Two dependencies in opposite directions between the same two threads, on different locations: what
-//! Test Procedure III looks for (LOCON, Algorithm 3), at loop precision.
+//! Two dependencies in opposite directions between the same two threads, on different locations, near
+//! each other: what explanations of several variables are made of.
 //!
-//! Loops are told apart by what runs again: if one thread repeats an end of a dependency between the two,
-//! they belong to different iterations and are no couple. A window over each thread's dependencies
-//! keeps the search linear.
+//! [`procedure_three()`](super::procedure_three()) looks at all couples of a failing run, this at those that are near:
+//! a window over each thread's dependencies keeps the search linear. If one thread repeats an end of a
+//! dependency between the two, they belong to different steps and are no couple.
 
-use super::keys::{AccessKey, Fnv, PairKey};
-use crate::orders::Dependency;
+use super::{
+    collect::access_key,
+    counts::PairCounts,
+    keys::{AccessKey, Fnv, PairKey},
+};
+use crate::orders::{Accesses, Dependency, dependencies};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, LocationId, Run};
 
@@ -25,7 +29,7 @@ pub struct CoupledPairs {
 }
 
 /// Identity of a couple: a hash of both pairs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct CoupleKey(pub u64);
 
 impl CoupleKey {
@@ -80,6 +84,32 @@ pub fn couples(
             }
         }
     }
+}
+
+/// Couples of the failing run with the number of passing runs that have them too, in the order in which
+/// they were complete.
+pub fn seen_couples(
+    run: &Run,
+    accesses: &Accesses,
+    passing: &PairCounts,
+) -> Vec<(CoupledPairs, u32)> {
+    let mut direct: Vec<Dependency> = Vec::new();
+    dependencies(run, accesses, |dependency| {
+        if dependency.direct {
+            direct.push(dependency);
+        }
+    });
+    let mut found = Vec::new();
+    couples(
+        run,
+        &direct,
+        |row| access_key(run, row),
+        |couple, key| {
+            found.push((couple, passing.couple_runs(key)));
+        },
+    );
+    found.sort_by_key(|(couple, _)| (couple.first.tail.max(couple.second.tail), *couple));
+    found
 }
 
 /// The other thread's two accesses are not both before or both after the interrupted thread's.

@@ -1,15 +1,24 @@
 //! Access pairs after Wang et al., "Localization of Concurrency Bugs Using Shared Memory Access Pairs" (LOCON).
 //!
-//! [`RunPairs`] is what one run contributes; [`PairCounts`] is what a corpus knows of its passing runs, and
-//! taking one run in or out costs only that run. [`procedure_one()`](procedure_one::procedure_one) finds pairs that only the failing run
-//! has, [`procedure_two()`](procedure_two::procedure_two) pairs that the failing run should have had, [`procedure_three()`](procedure_three::procedure_three)
-//! pairs that are harmless alone but were never seen together.
+//! A pair is an immediate dependency between two threads: the head, the tail, the location, and with them
+//! the threads and the iterations of loops ([`Loops`]) that both ends are in. [`RunPairs`] is what one run
+//! contributes; [`PairCounts`] is what a corpus knows of its passing runs, in sorted columns, and taking one
+//! run in or out costs that run.
+//!
+//! [`procedure_one()`] finds pairs that only the failing run has, [`procedure_two()`] pairs that the failing
+//! run should have had, [`procedure_three()`] pairs that are harmless alone but were never seen together;
+//! [`localize()`] asks them in the paper's order. [`falcon`] is the method that the paper compares with.
 
 mod collect;
+mod columns;
 mod counts;
 mod couples;
+pub mod falcon;
 mod keys;
+mod localize;
 mod loops;
+mod matrix;
+mod meetings;
 mod predictable;
 mod procedure_one;
 mod procedure_three;
@@ -20,11 +29,13 @@ mod triples;
 
 pub use collect::{RunPairs, SeenPair, access_key};
 pub use counts::{PairCounts, PairStats};
-pub use couples::{CoupleKey, CoupledPairs};
+pub use couples::{CoupleKey, CoupledPairs, seen_couples};
 pub(crate) use keys::Fnv;
 pub use keys::{AccessClass, AccessKey, AccessSite, PairKey, TripleKey};
+pub use localize::{Procedure, Reported, Reports, localize};
 pub use loops::{Iteration, Loops};
+pub use meetings::{Group, Meetings, Met};
 pub use procedure_one::procedure_one;
-pub use procedure_three::procedure_three;
+pub use procedure_three::{Couple, CoupledPair, Couples, Precision, procedure_three};
 pub use procedure_two::{MissingPair, procedure_two};
 pub use triples::{Triple, triples};

@@ -4,7 +4,13 @@
 //! one thread and `t2` before `t1` in the other, `h2 -> t2` forces `h1 -> t1`. If the inner pair were the bug, its
 //! reverse would be harmless and some passing run would show the outer pair; so the inner one goes.
 
-use unsnarl_trace::EventId;
+use super::{
+    keys::PairKey,
+    procedure_three::{Couple, CoupledPair},
+};
+use crate::{Budget, StopReason};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, Run};
 
 /// An occurrence of a pair: rows and threads of head and tail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,4 +58,77 @@ pub fn implies_another(occurrences: &[Occurrence]) -> Vec<bool> {
         }
     }
     drop
+}
+
+/// For each couple: does one of its pairs make one of another couple predictable (Algorithm 3, step 3)? Of
+/// two couples that do so to each other the earlier one stays.
+pub fn predictable_couples(
+    run: &Run,
+    couples: &[Couple],
+    budget: &Budget,
+) -> Result<Vec<bool>, StopReason> {
+    let mut with: FxHashMap<PairKey, Vec<usize>> = FxHashMap::default();
+    let mut pairs: FxHashMap<PairKey, CoupledPair> = FxHashMap::default();
+    for (number, couple) in couples.iter().enumerate() {
+        for pair in [couple.first, couple.second] {
+            with.entry(pair.key).or_default().push(number);
+            let slot = pairs.entry(pair.key).or_insert(pair);
+            *slot = (*slot).min(pair);
+        }
+    }
+    let mut pairs: Vec<CoupledPair> = pairs.into_values().collect();
+    pairs.sort_unstable();
+    let mut implied: FxHashMap<PairKey, Vec<PairKey>> = FxHashMap::default();
+    for &pair in &pairs {
+        if let Some(stop) = budget.stop() {
+            return Err(stop);
+        }
+        let inner = occurrence_of(run, &pair);
+        let others = pairs.iter().filter(|other| other.key != pair.key);
+        let outer = others.filter(|other| implies(inner, occurrence_of(run, other)));
+        implied.insert(pair.key, outer.map(|other| other.key).collect());
+    }
+    let forces = |from: &Couple, to: &Couple| {
+        let targets = [to.first.key, to.second.key];
+        [from.first.key, from.second.key].iter().any(|pair| {
+            let implied = implied.get(pair).map_or(&[][..], Vec::as_slice);
+            targets.iter().any(|target| implied.contains(target))
+        })
+    };
+    let mut dropped = Vec::with_capacity(couples.len());
+    for (number, couple) in couples.iter().enumerate() {
+        if let Some(stop) = budget.stop() {
+            return Err(stop);
+        }
+        let own = [couple.first.key, couple.second.key];
+        let outer = own.iter().filter_map(|pair| implied.get(pair)).flatten();
+        let mut others = outer.filter_map(|pair| with.get(pair)).flatten();
+        dropped.push(others.any(|&other| {
+            let mutual = || {
+                couples
+                    .get(other)
+                    .is_some_and(|other| forces(other, couple))
+            };
+            other != number && (other < number || !mutual())
+        }));
+    }
+    Ok(dropped)
+}
+
+fn occurrence_of(run: &Run, pair: &CoupledPair) -> Occurrence {
+    let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
+    Occurrence {
+        head: pair.head,
+        head_thread: thread(pair.head),
+        tail: pair.tail,
+        tail_thread: thread(pair.tail),
+    }
+}
+
+/// Is the outer one there whenever the inner one is?
+fn implies(inner: Occurrence, outer: Occurrence) -> bool {
+    (inner.head_thread, inner.tail_thread) == (outer.head_thread, outer.tail_thread)
+        && outer.head <= inner.head
+        && inner.tail <= outer.tail
+        && (outer.head, outer.tail) != (inner.head, inner.tail)
 }

@@ -10,8 +10,9 @@ use unsnarl_trace::Run;
 /// Pairs of the failing run that no passing run has, without those that make another one predictable, in
 /// the order of their first occurrence.
 pub fn procedure_one(run: &Run, failing: &RunPairs, passing: &PairCounts) -> Vec<SeenPair> {
-    let only_here = |pair: &&SeenPair| passing.stats(pair.key).runs == 0;
-    let new: Vec<SeenPair> = failing.pairs.iter().filter(only_here).copied().collect();
+    let known = passing.known(&failing.pairs);
+    let only_here = failing.pairs.iter().zip(known).filter(|(_, known)| !known);
+    let new: Vec<SeenPair> = only_here.map(|(pair, _)| *pair).collect();
     let occurrences: Vec<Occurrence> = new.iter().map(|pair| occurrence(run, pair)).collect();
     let dropped = implies_another(&occurrences);
     let kept = new.into_iter().zip(dropped).filter(|(_, dropped)| !dropped);

@@ -1,35 +1,353 @@
-//! Test Procedure III (LOCON, Algorithm 3): pairs that passing runs have too, but never as a couple.
+//! Test Procedure III (LOCON, Algorithm 3): pairs that passing runs have, too, but never together.
+//!
+//! Two pairs are a candidate when the failing run has them on different locations between the same two
+//! threads; from tid precision on, in opposite directions (the other form is in no multi-variable scenario);
+//! at loop precision, in one iteration of every loop around both (regions that are meant to be atomic
+//! rarely reach over the border of an iteration). Every passing run strikes out those that it has
+//! together, too, at that precision. The paper compares all pairs with all in every run; here the
+//! candidates are a matrix of bits, and a run strikes out whole rows of a group at once.
 
 use super::{
-    collect::access_key,
+    collect::RunPairs,
+    columns::walk,
     counts::PairCounts,
-    couples::{CoupledPairs, couples},
+    keys::PairKey,
+    matrix::{Item, Matrix},
+    meetings::{Met, SEVERAL},
+    predictable::predictable_couples,
 };
-use crate::orders::{Accesses, Dependency, dependencies};
-use unsnarl_trace::Run;
+use crate::{Budget, StopReason};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use unsnarl_trace::{EventId, Run};
 
-/// Couples of the failing run with the number of passing runs that have them too, in the order in which
-/// they were complete. Those of the procedure have none; the others are weaker evidence.
+/// What makes two pairs of a run be together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Precision {
+    /// The run has both.
+    Pc,
+    /// Between the same two threads, in opposite directions.
+    Tid,
+    /// The same, in one iteration of their loops.
+    Loop,
+}
+
+/// A pair of a couple with the rows that make it one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CoupledPair {
+    /// The later access.
+    pub tail: EventId,
+    /// The earlier access.
+    pub head: EventId,
+    /// Which pair.
+    pub key: PairKey,
+}
+
+/// Two pairs of the failing run that no passing run has together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Couple {
+    /// The one that was complete first.
+    pub first: CoupledPair,
+    /// The other one.
+    pub second: CoupledPair,
+}
+
+/// What the procedure found.
+#[derive(Clone, Debug)]
+pub struct Couples {
+    /// In the order in which they were complete, without those that make others predictable.
+    pub couples: Vec<Couple>,
+    /// More than can be told apart: this many were left out.
+    pub left_out: u64,
+    /// Why it stopped.
+    pub stopped: StopReason,
+}
+
+/// Bytes of the matrix that is worked on at a time.
+const BLOCK: usize = 64 << 20;
+/// Couples that are told apart. So many say that passing runs are too few to compare with.
+const MOST: usize = 100_000;
+
+/// Couples of the failing run that are in none of the passing ones, whose counts are `counts`.
 pub fn procedure_three(
     run: &Run,
-    accesses: &Accesses,
-    passing: &PairCounts,
-) -> Vec<(CoupledPairs, u32)> {
-    let mut direct: Vec<Dependency> = Vec::new();
-    dependencies(run, accesses, |dependency| {
-        if dependency.direct {
-            direct.push(dependency);
+    failing: &RunPairs,
+    passing: &[&RunPairs],
+    counts: &PairCounts,
+    precision: Precision,
+    budget: &Budget,
+) -> Couples {
+    let mut found = candidates(failing, passing, counts, precision, budget);
+    if found.stopped != StopReason::Complete {
+        return found;
+    }
+    match predictable_couples(run, &found.couples, budget) {
+        Ok(predictable) => {
+            let mut predictable = predictable.into_iter();
+            let couples = &mut found.couples;
+            couples.retain(|_| !predictable.next().unwrap_or(false));
         }
-    });
-    let mut found = Vec::new();
-    couples(
-        run,
-        &direct,
-        |row| access_key(run, row),
-        |couple, key| {
-            found.push((couple, passing.couple_runs(key)));
-        },
-    );
-    found.sort_by_key(|(couple, _)| (couple.first.tail.max(couple.second.tail), *couple));
+        Err(stopped) => found.stopped = stopped,
+    }
     found
+}
+
+/// Steps 1 and 2: couples before those that make others predictable are taken out.
+pub(super) fn candidates(
+    failing: &RunPairs,
+    passing: &[&RunPairs],
+    counts: &PairCounts,
+    precision: Precision,
+    budget: &Budget,
+) -> Couples {
+    let numbers = Numbers::of(failing, counts);
+    let mut found = Couples {
+        couples: Vec::new(),
+        left_out: 0,
+        stopped: StopReason::Complete,
+    };
+    let width = numbers.keys.len();
+    let rows = (BLOCK / (width / 8 + 8)).max(1);
+    for first in (0..width).step_by(rows) {
+        let block = first..(first + rows).min(width);
+        let searched = search(
+            failing, passing, &numbers, precision, block, budget, &mut found,
+        );
+        if let Err(stopped) = searched {
+            found.stopped = stopped;
+            break;
+        }
+    }
+    found.couples.sort_unstable();
+    found
+}
+
+/// The pairs of the failing run that passing runs have, too (step 1), numbered.
+struct Numbers {
+    keys: Vec<PairKey>,
+    of_failing: Vec<u32>,
+}
+
+/// Not a pair that is looked for.
+const NONE: u32 = u32::MAX;
+
+impl Numbers {
+    fn of(failing: &RunPairs, counts: &PairCounts) -> Numbers {
+        let known = counts.known(&failing.pairs);
+        let mut keys = Vec::new();
+        let number = |(pair, known): (&super::SeenPair, bool)| {
+            if !known {
+                return NONE;
+            }
+            keys.push(pair.key);
+            keys.len() as u32 - 1
+        };
+        let of_failing = failing.pairs.iter().zip(known).map(number).collect();
+        Numbers { keys, of_failing }
+    }
+
+    fn in_run(&self, run: &RunPairs) -> Vec<u32> {
+        let mut numbers = vec![NONE; run.pairs.len()];
+        let hit = |at: usize, pair: usize| {
+            if let Some(slot) = numbers.get_mut(pair) {
+                *slot = at as u32;
+            }
+        };
+        let keys = run.pairs.iter().map(|pair| pair.key);
+        walk(&self.keys, keys, hit, |_, _| {});
+        numbers
+    }
+}
+
+/// Steps 1 and 2 for the candidates whose first pair is in `block`.
+fn search(
+    failing: &RunPairs,
+    passing: &[&RunPairs],
+    numbers: &Numbers,
+    precision: Precision,
+    block: Range<usize>,
+    budget: &Budget,
+    found: &mut Couples,
+) -> Result<(), StopReason> {
+    let mut matrix = Matrix::new(block, numbers.keys.len());
+    let groups = in_failing(failing, &numbers.of_failing, precision);
+    for group in &groups {
+        stop(budget)?;
+        group.each(|forward, backward| matrix.mark(forward, backward));
+    }
+    for run in passing {
+        stop(budget)?;
+        if matrix.is_empty() {
+            return Ok(());
+        }
+        for group in in_passing(run, &numbers.in_run(run), precision) {
+            group.each(|forward, backward| matrix.strike(forward, backward));
+        }
+    }
+    harvest(&matrix, &groups, numbers, found);
+    Ok(())
+}
+
+fn stop(budget: &Budget) -> Result<(), StopReason> {
+    budget.stop().map_or(Ok(()), Err)
+}
+
+/// Pairs that are together: those of one half with those of the other.
+struct Halves {
+    forward: Vec<Item>,
+    /// None: the same as `forward`.
+    backward: Option<Vec<Item>>,
+}
+
+impl Halves {
+    fn of(forward: &[Met], backward: &[Met], numbers: &[u32]) -> Halves {
+        Halves {
+            forward: items(forward, numbers),
+            backward: Some(items(backward, numbers)),
+        }
+    }
+
+    /// Calls back for each two parts that are together: their ends are not in different iterations of a loop
+    /// further inside.
+    fn each(&self, mut found: impl FnMut(&[Item], &[Item])) {
+        let Some(backward) = &self.backward else {
+            return found(&self.forward, &self.forward);
+        };
+        let same = |a: &Item, b: &Item| a.within == b.within;
+        for forward in self.forward.chunk_by(same) {
+            for backward in backward.chunk_by(same) {
+                if let ([a, ..], [b, ..]) = (forward, backward)
+                    && apart(a.within.0, b.within.0)
+                    && apart(a.within.1, b.within.1)
+                {
+                    found(forward, backward);
+                }
+            }
+        }
+    }
+}
+
+/// Are these different loops, or none?
+fn apart(a: u32, b: u32) -> bool {
+    a == 0 || b == 0 || a != b
+}
+
+fn items(met: &[Met], numbers: &[u32]) -> Vec<Item> {
+    let item = |met: &Met| {
+        let number = *numbers.get(met.pair as usize)?;
+        (number != NONE).then_some(Item {
+            number,
+            location: met.location,
+            within: met.within,
+            head: met.head,
+            tail: met.tail,
+        })
+    };
+    met.iter().filter_map(item).collect()
+}
+
+/// Each pair once, whatever its direction.
+fn both_ways(mut items: Vec<Item>) -> Vec<Item> {
+    items.sort_unstable_by_key(|item| (item.number, item.tail, item.head));
+    items.dedup_by(|again, first| {
+        let same = again.number == first.number;
+        if same && again.location != first.location {
+            first.location = SEVERAL;
+        }
+        same
+    });
+    items
+}
+
+/// The groups of the failing run; at pc precision those of two threads, whatever the direction.
+fn in_failing(run: &RunPairs, numbers: &[u32], precision: Precision) -> Vec<Halves> {
+    match precision {
+        Precision::Pc => {
+            let groups = run.by_threads.groups();
+            let groups = groups.map(|group| Halves {
+                forward: both_ways(items(&[group.forward, group.backward].concat(), numbers)),
+                backward: None,
+            });
+            groups.collect()
+        }
+        Precision::Tid | Precision::Loop => directed(run, numbers, precision),
+    }
+}
+
+/// The groups of a passing run; at pc precision the whole run.
+fn in_passing(run: &RunPairs, numbers: &[u32], precision: Precision) -> Vec<Halves> {
+    if precision != Precision::Pc {
+        return directed(run, numbers, precision);
+    }
+    let item = |(pair, &number): (&super::SeenPair, &u32)| {
+        (number != NONE).then_some(Item {
+            number,
+            location: if pair.elsewhere {
+                SEVERAL
+            } else {
+                pair.location
+            },
+            within: (0, 0),
+            head: pair.head,
+            tail: pair.tail,
+        })
+    };
+    vec![Halves {
+        forward: run.pairs.iter().zip(numbers).filter_map(item).collect(),
+        backward: None,
+    }]
+}
+
+fn directed(run: &RunPairs, numbers: &[u32], precision: Precision) -> Vec<Halves> {
+    let meetings = match precision {
+        Precision::Loop => &run.by_iterations,
+        _ => &run.by_threads,
+    };
+    let groups = meetings.groups();
+    let halves = groups.map(|group| Halves::of(group.forward, group.backward, numbers));
+    let both = |halves: &Halves| {
+        let backward = halves.backward.as_deref().unwrap_or(&[]);
+        !halves.forward.is_empty() && !backward.is_empty()
+    };
+    halves.filter(both).collect()
+}
+
+/// Makes couples of the candidates that are left, each with its first occurrence.
+fn harvest(matrix: &Matrix, groups: &[Halves], numbers: &Numbers, found: &mut Couples) {
+    let mut couples: FxHashMap<(u32, u32), Couple> = FxHashMap::default();
+    let mut left_out = 0;
+    for group in groups {
+        group.each(|forward, backward| {
+            matrix.each(forward, backward, |a, b| {
+                let couple = couple(a, b, numbers);
+                let names = (a.number.min(b.number), a.number.max(b.number));
+                let full = found.couples.len() + couples.len() >= MOST;
+                if full && !couples.contains_key(&names) {
+                    left_out += 1;
+                    return;
+                }
+                let slot = couples.entry(names).or_insert(couple);
+                *slot = (*slot).min(couple);
+            });
+        });
+    }
+    found.couples.extend(couples.into_values());
+    found.left_out += left_out;
+}
+
+fn couple(a: &Item, b: &Item, numbers: &Numbers) -> Couple {
+    let pair = |item: &Item| CoupledPair {
+        tail: item.tail,
+        head: item.head,
+        key: numbers
+            .keys
+            .get(item.number as usize)
+            .copied()
+            .unwrap_or_default(),
+    };
+    let (a, b) = (pair(a), pair(b));
+    Couple {
+        first: a.min(b),
+        second: a.max(b),
+    }
 }

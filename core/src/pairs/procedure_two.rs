@@ -2,7 +2,7 @@
 
 use super::{
     collect::RunPairs,
-    counts::{PairCounts, PairStats},
+    counts::{PairCounts, PairStats, Signature},
     keys::PairKey,
 };
 use rustc_hash::FxHashMap;
@@ -26,73 +26,73 @@ impl MissingPair {
 
 /// Missing pairs in the order in which the originals occur in passing runs.
 pub fn procedure_two(failing: &RunPairs, passing: &PairCounts) -> Vec<MissingPair> {
-    let mut missing = always(failing, passing);
-    missing.extend(coupled(failing, passing));
-    missing.sort_by_key(|pair| (passing.stats(pair.original).place(), pair.original));
-    missing
-}
-
-/// Steps 1.1 and 2.1: pairs of all passing runs.
-fn always(failing: &RunPairs, passing: &PairCounts) -> Vec<MissingPair> {
-    let all = passing
-        .pairs()
-        .filter(|(_, stats)| stats.runs == passing.passing());
-    let lacking = all.filter(|(key, _)| failing.find(*key).is_none());
-    lacking
-        .map(|(original, _)| MissingPair {
-            original,
-            partner: None,
-        })
-        .collect()
-}
-
-/// Steps 1.2 and 2.2: pairs that always come together with one that the failing run has. Pairs with
-/// the same signature occur in the same runs, so sorting by it finds the couples.
-fn coupled(failing: &RunPairs, passing: &PairCounts) -> Vec<MissingPair> {
-    let mut groups: FxHashMap<u128, Vec<PairKey>> = FxHashMap::default();
-    for (key, stats) in passing
-        .pairs()
-        .filter(|(_, stats)| sometimes(stats, passing))
-    {
-        groups.entry(stats.signature).or_default().push(key);
+    let here = passing.are_in(&failing.pairs);
+    let mut missing = Vec::new();
+    let mut lacking = Vec::new();
+    for ((key, stats), here) in passing.pairs().zip(&here) {
+        match (here, stats.runs == passing.passing()) {
+            (false, true) => missing.push((key, stats, None)),
+            (false, false) => lacking.push((key, stats)),
+            (true, _) => {}
+        }
     }
-    let groups = groups.into_values().filter(|group| group.len() > 1);
-    groups
-        .flat_map(|group| lacking_partner(&group, failing, passing))
+    missing.extend(coupled(&lacking, &here, passing));
+    missing.sort_unstable_by_key(|(original, stats, _)| (stats.place(), *original));
+    let missing = missing.into_iter();
+    missing
+        .map(|(original, _, partner)| MissingPair { original, partner })
         .collect()
 }
 
-fn sometimes(stats: &PairStats, passing: &PairCounts) -> bool {
-    stats.runs < passing.passing()
+/// A pair of passing runs with what is known of it.
+type Known = (PairKey, PairStats);
+
+/// Steps 1.2 and 2.2: pairs that always come together with one that the failing run has, on another
+/// variable. Pairs with the same signature occur in the same runs.
+fn coupled(
+    lacking: &[Known],
+    here: &[bool],
+    passing: &PairCounts,
+) -> Vec<(PairKey, PairStats, Option<PairKey>)> {
+    let mut partners: FxHashMap<Signature, Partners> = FxHashMap::default();
+    for (_, stats) in lacking {
+        partners.entry(stats.signature).or_default();
+    }
+    let mine = passing.pairs().zip(here).filter(|(_, here)| **here);
+    for (known, _) in mine {
+        if let Some(partners) = partners.get_mut(&known.1.signature) {
+            partners.add(known, passing);
+        }
+    }
+    let coupled = lacking.iter().filter_map(|(original, stats)| {
+        let partner = partners.get(&stats.signature)?.beside(stats, passing)?;
+        Some((*original, *stats, Some(partner)))
+    });
+    coupled.collect()
 }
 
-/// Two pairs on different variables are enough as partners: one of them differs from any third.
-fn lacking_partner(
-    group: &[PairKey],
-    failing: &RunPairs,
-    passing: &PairCounts,
-) -> Vec<MissingPair> {
-    let mut here: Vec<PairKey> = group
-        .iter()
-        .copied()
-        .filter(|key| failing.find(*key).is_some())
-        .collect();
-    here.sort_by_key(|key| (passing.stats(*key).place(), *key));
-    let partner = |original: PairKey| {
-        let variable = passing.location(original);
-        here.iter()
-            .copied()
-            .find(|key| passing.location(*key) != variable)
-    };
-    let lacking = group
-        .iter()
-        .copied()
-        .filter(|key| failing.find(*key).is_none());
-    let pair = |original| {
-        Some(MissingPair {
-            original,
-            partner: Some(partner(original)?),
-        })
-    };
-    lacking.filter_map(pair).collect()
+/// Two on different variables are enough: one of them differs from any third.
+#[derive(Default)]
+struct Partners {
+    /// The first to occur.
+    first: Option<Known>,
+    /// The first to occur on another variable than that.
+    other: Option<Known>,
+}
+
+impl Partners {
+    fn add(&mut self, known: Known, passing: &PairCounts) {
+        let place = |known: &Known| (known.1.place(), known.0);
+        let all = [Some(known), self.first, self.other];
+        self.first = all.into_iter().flatten().min_by_key(place);
+        let first = self.first;
+        let differs = |known: &Known| first.is_some_and(|first| passing.differ(&first.1, &known.1));
+        self.other = all.into_iter().flatten().filter(differs).min_by_key(place);
+    }
+
+    fn beside(&self, stats: &PairStats, passing: &PairCounts) -> Option<PairKey> {
+        let fits = |known: &&Known| passing.differ(&known.1, stats);
+        let both = [self.first.as_ref(), self.other.as_ref()];
+        both.into_iter().flatten().find(fits).map(|known| known.0)
+    }
 }

@@ -1,17 +1,17 @@
 //! The figures and scenarios of LOCON as traces, and the incremental state against a fresh one.
 
-use super::*;
+use super::{procedure_three::candidates, *};
 use crate::{
-    Corpus, CorpusKey, RunSummary,
+    Budget, Corpus, CorpusKey, RunSummary, StopReason,
     fixture::{corpus, feasible},
-    orders::Accesses,
+    orders::{Accesses, Dependency, dependencies},
 };
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use std::sync::Arc;
-use unsnarl_trace::{EventId, Outcome};
+use unsnarl_trace::{EventId, Outcome, Run};
 
-/// What the procedures say about the failing run, a line each.
+/// What every procedure says about the failing run, a line each.
 fn check(passing: &[&str], failing: &str, expected: Expect) {
     let corpus = corpus(passing, &[failing]);
     let summary = corpus.failing().next().unwrap();
@@ -25,44 +25,63 @@ fn check(passing: &[&str], failing: &str, expected: Expect) {
             run.meta.site(event.site).line
         )
     };
+    let known = |key, pair| {
+        let site = corpus.counts().site(key).unwrap();
+        let location = corpus.counts().location(pair);
+        format!("{} {location}@{}", site.class.letter(), site.place.line)
+    };
     let mut lines = Vec::new();
-    for pair in procedure_one(run, &summary.pairs, corpus.counts()) {
-        lines.push(format!(
-            "I   {} -> {}\n",
-            access(pair.head),
-            access(pair.tail)
-        ));
-    }
-    for missing in procedure_two(&summary.pairs, corpus.counts()) {
-        let side = |key| {
-            let site = corpus.counts().site(key).unwrap();
-            format!(
-                "{} {}@{}",
-                site.class.letter(),
-                corpus.counts().location(missing.original),
-                site.place.line
-            )
-        };
-        let reversed = missing.reversed();
-        lines.push(format!(
-            "II  {} -> {}\n",
-            side(reversed.head),
-            side(reversed.tail)
-        ));
-    }
-    for (couple, runs) in procedure_three(run, &Accesses::new(run), corpus.counts()) {
-        if runs > 0 {
-            continue;
+    for procedure in Procedure::ORDER {
+        let found = localize(&corpus, summary, procedure, &Budget::unlimited());
+        assert_eq!(found.stopped, StopReason::Complete);
+        for reported in found.reported {
+            let text = match reported {
+                Reported::Seen(pair) => format!("{} -> {}", access(pair.head), access(pair.tail)),
+                Reported::Missing(pair) => format!(
+                    "{} -> {}",
+                    known(pair.reversed().head, pair.original),
+                    known(pair.reversed().tail, pair.original)
+                ),
+                Reported::Couple(Couple { first, second }) => format!(
+                    "{} -> {} with {} -> {}",
+                    access(first.head),
+                    access(first.tail),
+                    access(second.head),
+                    access(second.tail)
+                ),
+            };
+            lines.push(format!("{:8} {text}\n", procedure.name()));
         }
-        let dependency =
-            |d: crate::orders::Dependency| format!("{} -> {}", access(d.head), access(d.tail));
-        lines.push(format!(
-            "III {} with {}\n",
-            dependency(couple.first),
-            dependency(couple.second)
-        ));
     }
     expected.assert_eq(&lines.concat());
+}
+
+/// Two threads in an order: `1` is the next step of the first, `2` of the second, `!` its failure.
+fn interleaved(threads: [&[&str]; 2], order: &str) -> String {
+    let mut steps = threads.map(|steps| steps.iter());
+    let (mut lines, mut last) = (Vec::new(), 0);
+    for step in order.chars() {
+        last = match step {
+            '1' => 0,
+            '2' => 1,
+            _ => {
+                lines.push(format!("main.{} fails @99", last + 1));
+                continue;
+            }
+        };
+        lines.push(format!("main.{} {}", last + 1, steps[last].next().unwrap()));
+    }
+    lines.join("\n")
+}
+
+/// A row of Table 1: two threads, the orders of its passing runs and that of the failing one.
+fn row(threads: [&[&str]; 2], passing: &[&str], failing: &str, expected: Expect) {
+    let passing: Vec<String> = passing
+        .iter()
+        .map(|order| interleaved(threads, order))
+        .collect();
+    let passing: Vec<&str> = passing.iter().map(String::as_str).collect();
+    check(&passing, &interleaved(threads, failing), expected);
 }
 
 #[test]
@@ -71,173 +90,431 @@ fn figure_1_transmission() {
         &["main.1 W bandwidth @10\nmain.2 R bandwidth @20\nmain.2 R limit @21\nmain.1 W limit @12"],
         "main.2 R bandwidth @20\nmain.2 fails @20",
         expect![[r#"
-            II  R bandwidth@20 -> W bandwidth@10
-            II  W limit@12 -> R limit@21
+            II       R bandwidth@20 -> W bandwidth@10
+            II       W limit@12 -> R limit@21
         "#]],
     );
 }
 
 #[test]
 fn figure_3_the_predictable_pair_hides_its_inner_one() {
-    let passing = "main.1 W x @1\nmain.1 R y @2\nmain.2 W y @3\nmain.2 R x @4";
-    check(
-        &[passing],
-        "main.2 W y @3\nmain.2 R x @4\nmain.1 W x @1\nmain.1 R y @2\nmain.1 fails @2",
+    let (first, second) = (&["W x @1", "R y @2"][..], &["W y @3", "R x @4"][..]);
+    // FRun1 of the figure, then FRun2.
+    row(
+        [first, second],
+        &["1122"],
+        "1221!",
         expect![[r#"
-            I   W y@3 -> R y@2
-            II  W y@3 -> R y@2
-            II  R x@4 -> W x@1
+        I        W y@3 -> R y@2
+        II       W y@3 -> R y@2
+    "#]],
+    );
+    row(
+        [first, second],
+        &["1122"],
+        "2211!",
+        expect![[r#"
+        I        W y@3 -> R y@2
+        II       W y@3 -> R y@2
+        II       R x@4 -> W x@1
+    "#]],
+    );
+}
+
+#[test]
+fn figure_4_only_loops_tell_the_iterations_apart() {
+    let threads: [&[&str]; 2] = [
+        &["W x @2", "W y @3", "W x @2", "W y @3"],
+        &["R x @5", "R y @6"],
+    ];
+    row(
+        threads,
+        &["221111", "112211", "111122"],
+        "211211!",
+        expect![[r#"
+            II       R x@5 -> W x@2
+            III-loop R x@5 -> W x@2 with W y@3 -> R y@6
         "#]],
     );
 }
 
 #[test]
-fn order_1_premature_write() {
-    check(
-        &["main.2 R x @20\nmain.1 W x @10"],
-        "main.1 W x @10\nmain.2 R x @20\nmain.2 fails @20",
+fn figure_6_mysql_two_variables_found_by_procedure_one() {
+    let (name, log) = ("log_file_name", "cur_log");
+    let reader = [format!("R {name} @2"), format!("R {log} @3")];
+    let writer = [format!("W {name} @8"), format!("W {log} @9")];
+    let threads = [
+        &[reader[0].as_str(), &reader[1]][..],
+        &[writer[0].as_str(), &writer[1]][..],
+    ];
+    // When the writer is first, the reader sees another name and does not look at the log.
+    row(
+        threads,
+        &["1122", "221"],
+        "1221!",
         expect![[r#"
-            I   W x@10 -> R x@20
-            II  W x@10 -> R x@20
-        "#]],
+        I        W cur_log@9 -> R cur_log@3
+        II       W cur_log@9 -> R cur_log@3
+    "#]],
+    );
+}
+
+/// A premature write.
+#[test]
+fn scenario_01_order_write_read() {
+    let threads: [&[&str]; 2] = [&["W x @1"], &["R x @2"]];
+    row(
+        threads,
+        &["21"],
+        "12!",
+        expect![[r#"
+        I        W x@1 -> R x@2
+        II       W x@1 -> R x@2
+    "#]],
+    );
+}
+
+/// A late write, that came or did not.
+#[test]
+fn scenario_02_order_read_write() {
+    let threads: [&[&str]; 2] = [&["R x @1"], &["W x @2"]];
+    row(
+        threads,
+        &["21"],
+        "12!",
+        expect![[r#"
+        I        R x@1 -> W x@2
+        II       R x@1 -> W x@2
+    "#]],
+    );
+    // The read ended the run.
+    row(
+        threads,
+        &["21"],
+        "1!",
+        expect![[r#"
+        II       R x@1 -> W x@2
+    "#]],
+    );
+}
+
+/// The first write is covered by the second.
+#[test]
+fn scenario_03_order_write_write() {
+    let threads: [&[&str]; 2] = [&["W x @1"], &["W x @2"]];
+    row(
+        threads,
+        &["21"],
+        "12!",
+        expect![[r#"
+        I        W x@1 -> W x@2
+        II       W x@1 -> W x@2
+    "#]],
+    );
+}
+
+/// The first write is covered.
+#[test]
+fn scenario_04_one_variable_write_write_read() {
+    let threads: [&[&str]; 2] = [&["W x @1", "R x @3"], &["W x @2"]];
+    row(
+        threads,
+        &["112", "211"],
+        "121!",
+        expect![[r#"
+        I        W x@1 -> W x@2
+        I        W x@2 -> R x@3
+    "#]],
+    );
+}
+
+/// The write in between is lost.
+#[test]
+fn scenario_05_one_variable_read_write_write() {
+    let threads: [&[&str]; 2] = [&["R x @1", "W x @3"], &["W x @2"]];
+    row(
+        threads,
+        &["112", "211"],
+        "121!",
+        expect![[r#"
+        I        R x@1 -> W x@2
+        I        W x@2 -> W x@3
+    "#]],
+    );
+}
+
+/// Two reads that differ.
+#[test]
+fn scenario_06_one_variable_read_write_read() {
+    let threads: [&[&str]; 2] = [&["R x @1", "R x @3"], &["W x @2"]];
+    row(
+        threads,
+        &["112", "211"],
+        "121!",
+        expect![[r#"
+        I        R x@1 -> W x@2
+        I        W x@2 -> R x@3
+    "#]],
+    );
+}
+
+/// A value that was not meant to be seen.
+#[test]
+fn scenario_07_one_variable_write_read_write() {
+    let threads: [&[&str]; 2] = [&["W x @1", "W x @3"], &["R x @2"]];
+    row(
+        threads,
+        &["112", "211"],
+        "121!",
+        expect![[r#"
+        I        W x@1 -> R x@2
+        I        R x@2 -> W x@3
+    "#]],
+    );
+    // The read ended the run.
+    row(
+        threads,
+        &["112", "211"],
+        "12!",
+        expect![[r#"
+        I        W x@1 -> R x@2
+    "#]],
     );
 }
 
 #[test]
-fn order_2_late_write_that_still_came() {
-    check(
-        &["main.2 W x @20\nmain.1 R x @10"],
-        "main.1 R x @10\nmain.2 W x @20\nmain.1 fails @10",
+fn scenario_08_read_write_with_write_read() {
+    let threads: [&[&str]; 2] = [&["R x @1", "W y @4"], &["W x @2", "R y @3"]];
+    row(
+        threads,
+        &["1122", "2211"],
+        "1221!",
         expect![[r#"
-            I   R x@10 -> W x@20
-            II  R x@10 -> W x@20
-        "#]],
+        II       R x@1 -> W x@2
+        II       R y@3 -> W y@4
+        III-pc   R x@1 -> W x@2 with R y@3 -> W y@4
+        III-tid  R x@1 -> W x@2 with R y@3 -> W y@4
+        III-loop R x@1 -> W x@2 with R y@3 -> W y@4
+    "#]],
+    );
+    // The other interleaving.
+    row(
+        threads,
+        &["1122", "2211"],
+        "2112!",
+        expect![[r#"
+        II       W x@2 -> R x@1
+        II       W y@4 -> R y@3
+        III-pc   W x@2 -> R x@1 with W y@4 -> R y@3
+        III-tid  W x@2 -> R x@1 with W y@4 -> R y@3
+        III-loop W x@2 -> R x@1 with W y@4 -> R y@3
+    "#]],
+    );
+    // A read of `y` ended the run.
+    row(
+        threads,
+        &["1122", "2211"],
+        "122!",
+        expect![[r#"
+        II       R y@3 -> W y@4
+    "#]],
     );
 }
 
 #[test]
-fn order_2_late_write_that_never_came() {
-    check(
-        &["main.2 W x @20\nmain.1 R x @10"],
-        "main.1 R x @10\nmain.1 fails @10",
+fn scenario_09_read_write_with_read_write() {
+    let threads: [&[&str]; 2] = [&["R x @1", "W y @4"], &["R y @2", "W x @3"]];
+    row(
+        threads,
+        &["1122", "2211"],
+        "1221!",
         expect![[r#"
-            II  R x@10 -> W x@20
-        "#]],
+        II       R y@2 -> W y@4
+        II       R x@1 -> W x@3
+        III-pc   R x@1 -> W x@3 with R y@2 -> W y@4
+        III-tid  R x@1 -> W x@3 with R y@2 -> W y@4
+        III-loop R x@1 -> W x@3 with R y@2 -> W y@4
+    "#]],
     );
 }
 
 #[test]
-fn order_3_first_write_covered() {
-    check(
-        &["main.2 W x @20\nmain.1 W x @10"],
-        "main.1 W x @10\nmain.2 W x @20\nmain.2 fails @21",
+fn scenario_10_writes_with_reads() {
+    let threads: [&[&str]; 2] = [&["W x @1", "W y @4"], &["R x @2", "R y @3"]];
+    row(
+        threads,
+        &["1122", "2211"],
+        "1221!",
         expect![[r#"
-            I   W x@10 -> W x@20
-            II  W x@10 -> W x@20
-        "#]],
+        II       W x@1 -> R x@2
+        II       R y@3 -> W y@4
+        III-pc   W x@1 -> R x@2 with R y@3 -> W y@4
+        III-tid  W x@1 -> R x@2 with R y@3 -> W y@4
+        III-loop W x@1 -> R x@2 with R y@3 -> W y@4
+    "#]],
+    );
+    // The other interleaving.
+    row(
+        threads,
+        &["1122", "2211"],
+        "2112!",
+        expect![[r#"
+        II       R x@2 -> W x@1
+        II       W y@4 -> R y@3
+        III-pc   R x@2 -> W x@1 with W y@4 -> R y@3
+        III-tid  R x@2 -> W x@1 with W y@4 -> R y@3
+        III-loop R x@2 -> W x@1 with W y@4 -> R y@3
+    "#]],
+    );
+    // A read of `y` ended the run.
+    row(
+        threads,
+        &["1122", "2211"],
+        "122!",
+        expect![[r#"
+        II       R y@3 -> W y@4
+    "#]],
     );
 }
 
 #[test]
-fn atomicity_4_write_write_read() {
-    check(
-        &[
-            "main.1 W x @10\nmain.1 R x @11\nmain.2 W x @20",
-            "main.2 W x @20\nmain.1 W x @10\nmain.1 R x @11",
-        ],
-        "main.1 W x @10\nmain.2 W x @20\nmain.1 R x @11\nmain.1 fails @11",
+fn scenario_11_writes_with_write_read() {
+    let threads: [&[&str]; 2] = [&["W x @1", "W y @4"], &["W x @2", "R y @3"]];
+    row(
+        threads,
+        &["1122", "2211"],
+        "1221!",
         expect![[r#"
-            I   W x@10 -> W x@20
-            I   W x@20 -> R x@11
-        "#]],
+        II       W x@1 -> W x@2
+        II       R y@3 -> W y@4
+        III-pc   W x@1 -> W x@2 with R y@3 -> W y@4
+        III-tid  W x@1 -> W x@2 with R y@3 -> W y@4
+        III-loop W x@1 -> W x@2 with R y@3 -> W y@4
+    "#]],
+    );
+    // The other interleaving.
+    row(
+        threads,
+        &["1122", "2211"],
+        "2112!",
+        expect![[r#"
+        II       W x@2 -> W x@1
+        II       W y@4 -> R y@3
+        III-pc   W x@2 -> W x@1 with W y@4 -> R y@3
+        III-tid  W x@2 -> W x@1 with W y@4 -> R y@3
+        III-loop W x@2 -> W x@1 with W y@4 -> R y@3
+    "#]],
+    );
+    // A read of `y` ended the run.
+    row(
+        threads,
+        &["1122", "2211"],
+        "122!",
+        expect![[r#"
+        II       R y@3 -> W y@4
+    "#]],
     );
 }
 
 #[test]
-fn atomicity_5_read_write_write() {
-    check(
-        &[
-            "main.1 R x @10\nmain.1 W x @11\nmain.2 W x @20",
-            "main.2 W x @20\nmain.1 R x @10\nmain.1 W x @11",
-        ],
-        "main.1 R x @10\nmain.2 W x @20\nmain.1 W x @11\nmain.1 fails @12",
+fn scenario_12_writes_with_writes() {
+    let threads: [&[&str]; 2] = [&["W x @1", "W y @4"], &["W x @2", "W y @3"]];
+    row(
+        threads,
+        &["1122", "2211"],
+        "1221!",
         expect![[r#"
-            I   R x@10 -> W x@20
-            I   W x@20 -> W x@11
-        "#]],
+        II       W x@1 -> W x@2
+        II       W y@3 -> W y@4
+        III-pc   W x@1 -> W x@2 with W y@3 -> W y@4
+        III-tid  W x@1 -> W x@2 with W y@3 -> W y@4
+        III-loop W x@1 -> W x@2 with W y@3 -> W y@4
+    "#]],
+    );
+    // The other interleaving.
+    row(
+        threads,
+        &["1122", "2211"],
+        "2112!",
+        expect![[r#"
+        II       W x@2 -> W x@1
+        II       W y@4 -> W y@3
+        III-pc   W x@2 -> W x@1 with W y@4 -> W y@3
+        III-tid  W x@2 -> W x@1 with W y@4 -> W y@3
+        III-loop W x@2 -> W x@1 with W y@4 -> W y@3
+    "#]],
     );
 }
 
 #[test]
-fn atomicity_6_read_write_read() {
-    check(
-        &[
-            "main.1 R x @10\nmain.1 R x @11\nmain.2 W x @20",
-            "main.2 W x @20\nmain.1 R x @10\nmain.1 R x @11",
-        ],
-        "main.1 R x @10\nmain.2 W x @20\nmain.1 R x @11\nmain.1 fails @11",
+fn scenario_13_writes_with_reads_the_other_way() {
+    let threads: [&[&str]; 2] = [&["W x @1", "W y @4"], &["R y @2", "R x @3"]];
+    row(
+        threads,
+        &["1122", "2211"],
+        "1221!",
         expect![[r#"
-            I   R x@10 -> W x@20
-            I   W x@20 -> R x@11
-        "#]],
+        II       R y@2 -> W y@4
+        II       W x@1 -> R x@3
+        III-pc   W x@1 -> R x@3 with R y@2 -> W y@4
+        III-tid  W x@1 -> R x@3 with R y@2 -> W y@4
+        III-loop W x@1 -> R x@3 with R y@2 -> W y@4
+    "#]],
+    );
+    // The read of `x` ended the run.
+    row(
+        threads,
+        &["1122", "2211"],
+        "122!",
+        expect![[r#"
+        II       R y@2 -> W y@4
+    "#]],
     );
 }
 
 #[test]
-fn atomicity_7_write_read_write() {
-    check(
-        &[
-            "main.1 W x @10\nmain.1 W x @11\nmain.2 R x @20",
-            "main.2 R x @20\nmain.1 W x @10\nmain.1 W x @11",
-        ],
-        "main.1 W x @10\nmain.2 R x @20\nmain.1 W x @11\nmain.2 fails @20",
+fn scenario_14_writes_with_read_write_the_other_way() {
+    let threads: [&[&str]; 2] = [&["W x @1", "W y @4"], &["R y @2", "W x @3"]];
+    row(
+        threads,
+        &["1122", "2211"],
+        "1221!",
         expect![[r#"
-            I   W x@10 -> R x@20
-            I   R x@20 -> W x@11
-        "#]],
-    );
-}
-
-/// Row 10 of Table 1, third case: the reader fails before the second write.
-const BOTH_NEW: &str = "main.1 W x @1\nmain.1 W y @2\nmain.2 R x @3\nmain.2 R y @4";
-const BOTH_OLD: &str = "main.2 R x @3\nmain.2 R y @4\nmain.1 W x @1\nmain.1 W y @2";
-
-#[test]
-fn multi_variable_10_partially_missing() {
-    check(
-        &[BOTH_NEW, BOTH_OLD],
-        "main.1 W x @1\nmain.2 R x @3\nmain.2 R y @4\nmain.2 fails @4",
-        expect![[r#"
-            II  R y@4 -> W y@2
-        "#]],
+        II       R y@2 -> W y@4
+        II       W x@1 -> W x@3
+        III-pc   W x@1 -> W x@3 with R y@2 -> W y@4
+        III-tid  W x@1 -> W x@3 with R y@2 -> W y@4
+        III-loop W x@1 -> W x@3 with R y@2 -> W y@4
+    "#]],
     );
 }
 
 #[test]
-fn multi_variable_10_coupled() {
-    check(
-        &[BOTH_NEW, BOTH_OLD],
-        "main.1 W x @1\nmain.2 R x @3\nmain.2 R y @4\nmain.1 W y @2\nmain.2 fails @5",
+fn scenario_15_writes_with_writes_the_other_way() {
+    let threads: [&[&str]; 2] = [&["W x @1", "W y @4"], &["W y @2", "W x @3"]];
+    row(
+        threads,
+        &["1122", "2211"],
+        "1221!",
         expect![[r#"
-            II  W x@1 -> R x@3
-            II  R y@4 -> W y@2
-            III W x@1 -> R x@3 with R y@4 -> W y@2
-        "#]],
+        II       W y@2 -> W y@4
+        II       W x@1 -> W x@3
+        III-pc   W x@1 -> W x@3 with W y@2 -> W y@4
+        III-tid  W x@1 -> W x@3 with W y@2 -> W y@4
+        III-loop W x@1 -> W x@3 with W y@2 -> W y@4
+    "#]],
     );
 }
 
 #[test]
 fn nothing_to_say_when_the_failing_run_is_like_the_passing_ones() {
-    check(
-        &[BOTH_NEW, BOTH_OLD],
-        &format!("{BOTH_NEW}\nmain.2 fails @5"),
-        expect![[r#""#]],
-    );
+    let threads: [&[&str]; 2] = [&["W x @1", "W y @4"], &["R x @2", "R y @3"]];
+    row(threads, &["1122", "2211"], "1122!", expect![[""]]);
 }
 
 #[test]
 fn one_event_and_no_passing_run() {
-    check(&[], "main W x @1\nmain fails @1", expect![[r#""#]]);
+    check(&[], "main W x @1\nmain fails @1", expect![[""]]);
 }
 
 /// A summary of a random run.
@@ -296,6 +573,87 @@ proptest! {
         expected.dedup();
         found.sort();
         prop_assert_eq!(found, expected);
+    }
+}
+
+/// Algorithm 3, steps 1 and 2, taken literally: all couples of occurrences, compared with all of every run.
+fn literal_three(
+    failing: &RunSummary,
+    passing: &[(Run, &RunPairs)],
+    precision: Precision,
+) -> Vec<(PairKey, PairKey)> {
+    let run = failing.run.as_ref().unwrap();
+    let in_some = |key| passing.iter().any(|(_, pairs)| pairs.find(key).is_some());
+    let mut found: Vec<(PairKey, PairKey)> = together(run, precision, true)
+        .into_iter()
+        .filter(|(a, b)| in_some(*a) && in_some(*b))
+        .collect();
+    for (run, _) in passing {
+        let harmless = together(run, precision, false);
+        found.retain(|couple| !harmless.contains(couple));
+    }
+    found
+}
+
+/// Pairs that are together in a run, the smaller key first; in a failing run between two threads always.
+fn together(run: &Run, precision: Precision, fails: bool) -> Vec<(PairKey, PairKey)> {
+    let mut direct = Vec::new();
+    dependencies(run, &Accesses::new(run), |dependency| {
+        if dependency.direct {
+            direct.push(dependency);
+        }
+    });
+    let loops = Loops::new(run);
+    let thread = |row: EventId| run.events.threads()[row.index()];
+    let key = |d: &Dependency| PairKey {
+        head: access_key(run, d.head),
+        tail: access_key(run, d.tail),
+    };
+    let mut found = Vec::new();
+    for a in &direct {
+        for b in &direct {
+            let back = thread(a.head) == thread(b.tail) && thread(a.tail) == thread(b.head);
+            let same = thread(a.head) == thread(b.head) && thread(a.tail) == thread(b.tail);
+            let near = |x: EventId, y: EventId| loops.are_together(x.index(), y.index());
+            let fits = match precision {
+                Precision::Pc => !fails || back || same,
+                Precision::Tid => back,
+                Precision::Loop => back && near(a.head, b.tail) && near(a.tail, b.head),
+            };
+            let couple = (key(a), key(b));
+            if fits && a.location != b.location && couple.0 < couple.1 {
+                found.push(couple);
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Procedure III before its last step is the algorithm; the last step leaves some of it.
+    #[test]
+    fn procedure_three_is_the_algorithm(runs in proptest::collection::vec(feasible(80), 2..6)) {
+        let mut corpus = Corpus::new(CorpusKey::default());
+        for (i, run) in runs.iter().enumerate() {
+            corpus.insert(summary(&format!("run-{i}"), run.clone(), i > 0));
+        }
+        let failing = corpus.failing().next().unwrap();
+        let passing: Vec<(Run, &RunPairs)> = runs.iter().skip(1).cloned().zip(corpus.passing().map(|run| &*run.pairs)).collect();
+        let pairs: Vec<&RunPairs> = passing.iter().map(|(_, pairs)| *pairs).collect();
+        for precision in [Precision::Pc, Precision::Tid, Precision::Loop] {
+            let found = candidates(&failing.pairs, &pairs, corpus.counts(), precision, &Budget::unlimited());
+            let mut keys: Vec<_> = found.couples.iter().map(|c| (c.first.key.min(c.second.key), c.first.key.max(c.second.key))).collect();
+            keys.sort();
+            let expected = literal_three(failing, &passing, precision);
+            prop_assert_eq!(&keys, &expected, "{:?}", precision);
+            let kept = procedure_three(failing.run.as_ref().unwrap(), &failing.pairs, &pairs, corpus.counts(), precision, &Budget::unlimited());
+            prop_assert!(kept.couples.iter().all(|couple| found.couples.contains(couple)));
+            prop_assert_eq!(kept.couples.is_empty(), found.couples.is_empty());
+        }
     }
 }
 

@@ -5,14 +5,14 @@ use crate::{
     Budget,
     explain::view::View,
     orders::{Dependency, DependencyKind},
-    pairs::{CoupledPairs, procedure_three},
+    pairs::{CoupledPairs, seen_couples},
 };
 
-/// Test Procedure III. What passing runs have too is weak, but may be the cause with other values.
+/// Couples as in Test Procedure III. What passing runs have too is weak, but may be the cause with other values.
 pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
     let passing = view.corpus.counts().passing();
     let mut found = Vec::new();
-    for (couple, runs) in procedure_three(&view.run, view.orders.accesses(), view.corpus.counts()) {
+    for (couple, runs) in seen_couples(&view.run, view.orders.accesses(), view.corpus.counts()) {
         if budget.stop().is_some() {
             break;
         }
