@@ -281,7 +281,7 @@ pub fn log_written(this: &Thread, addr: *const u8, bytes: usize, pc: u64) {
 }
 
 /// Cuts a range at multiples of eight.
-fn for_words(addr: *const u8, bytes: usize, mut each: impl FnMut(*const u8, u32)) {
+pub fn for_words(addr: *const u8, bytes: usize, mut each: impl FnMut(*const u8, u32)) {
     let (mut at, end) = (addr as usize, addr as usize + bytes);
     for _ in 0..MOST_WORDS {
         if at >= end {

@@ -166,7 +166,7 @@ macro_rules! atomics {
                 atomic: *const $atomic,
                 expected: $int,
                 wanted: $int,
-                order: c_int,
+                (order, failure_order): (c_int, c_int),
                 pc: u64,
             ) -> Result<$int, $int> {
                 let this = recording_memory();
@@ -199,7 +199,13 @@ macro_rules! atomics {
                         }
                         log_rmw(this, &place, old as u64, wanted as u64);
                     }
-                    Err(found) => log_one(this, RecordKind::AtomicRead, &place, found as u64),
+                    Err(found) => {
+                        let place = Place {
+                            order: failure_order,
+                            ..place
+                        };
+                        log_one(this, RecordKind::AtomicRead, &place, found as u64);
+                    }
                 }
                 result
             }
@@ -209,7 +215,7 @@ macro_rules! atomics {
                 expected: *mut $int,
                 wanted: $int,
                 order: c_int,
-                _failure_order: c_int,
+                failure_order: c_int,
                 pc: u64,
             ) -> bool {
                 // The compiler leaves both accesses to the expected value to the callback.
@@ -218,7 +224,8 @@ macro_rules! atomics {
                     access::read(expected.cast(), pc, $size, 0);
                     on_behalf(this_thread(), pc, || *expected)
                 };
-                match exchange_if::<WEAK>(atomic, guess, wanted, order, pc) {
+                let orders = (order, failure_order);
+                match exchange_if::<WEAK>(atomic, guess, wanted, orders, pc) {
                     Ok(_) => true,
                     Err(found) => {
                         // SAFETY: the program's own argument.
@@ -236,10 +243,11 @@ macro_rules! atomics {
                 expected: $int,
                 wanted: $int,
                 order: c_int,
-                _failure_order: c_int,
+                failure_order: c_int,
                 pc: u64,
             ) -> $int {
-                match exchange_if::<false>(atomic, expected, wanted, order, pc) {
+                let orders = (order, failure_order);
+                match exchange_if::<false>(atomic, expected, wanted, orders, pc) {
                     Ok(old) | Err(old) => old,
                 }
             }

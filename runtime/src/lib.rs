@@ -49,6 +49,8 @@ mod condition;
 )]
 mod copies;
 #[cfg(feature = "interpose")]
+mod cpp_library;
+#[cfg(feature = "interpose")]
 mod descriptors;
 #[cfg(feature = "interpose")]
 mod entry;
@@ -82,6 +84,8 @@ mod mutex;
 mod next;
 #[cfg(feature = "interpose")]
 mod objects;
+#[cfg(feature = "interpose")]
+mod odd_atomics;
 #[cfg(feature = "interpose")]
 mod once;
 #[cfg(feature = "interpose")]

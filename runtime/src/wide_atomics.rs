@@ -101,15 +101,21 @@ impl Place {
         old
     }
 
-    unsafe fn compare_exchange(&self, expected: u128, wanted: u128) -> u128 {
+    /// Puts `wanted` in the place of `expected`; a failure has an order of its own.
+    unsafe fn compare_exchange(&self, expected: u128, wanted: u128, failure_order: c_int) -> u128 {
         let this = self.ready(RecordKind::Rmw);
         // SAFETY: the program's own operation.
         let found = on_behalf(this, self.pc, || unsafe {
             exchange_if(self.addr, expected, wanted)
         });
-        match found == expected {
-            true => self.log_rmw(this, found, wanted),
-            false => self.log(this, RecordKind::AtomicRead, found),
+        if found == expected {
+            self.log_rmw(this, found, wanted);
+        } else {
+            let failed = Place {
+                order: failure_order,
+                ..*self
+            };
+            failed.log(this, RecordKind::AtomicRead, found);
         }
         found
     }
@@ -172,13 +178,13 @@ modifications! {
     nand: |old, operand| !(old & operand);
 }
 
-/// The place stands where the order of a failure, which nobody needs, was passed.
 unsafe extern "C" fn compare_exchange(
     addr: *mut u128,
     expected: *mut u128,
     low: u64,
     high: u64,
     order: c_int,
+    failure_order: c_int,
     pc: u64,
 ) -> bool {
     let place = Place { addr, order, pc };
@@ -186,7 +192,7 @@ unsafe extern "C" fn compare_exchange(
     unsafe {
         access::read(expected.cast(), pc, SIZE, 0);
         let guess = expected.read_unaligned();
-        let found = place.compare_exchange(guess, joined(low, high));
+        let found = place.compare_exchange(guess, joined(low, high), failure_order);
         if found != guess {
             access::write(expected.cast(), pc, SIZE, 0);
             expected.write_unaligned(found);
@@ -202,11 +208,13 @@ unsafe extern "C" fn compare_exchange_val(
     low: u64,
     high: u64,
     order: c_int,
+    failure_order: c_int,
     pc: u64,
 ) -> u128 {
     let expected = joined(expected_low, expected_high);
+    let place = Place { addr, order, pc };
     // SAFETY: the program's own operation.
-    unsafe { Place { addr, order, pc }.compare_exchange(expected, joined(low, high)) }
+    unsafe { place.compare_exchange(expected, joined(low, high), failure_order) }
 }
 
 crate::entry::entry! {
@@ -219,8 +227,6 @@ crate::entry::entry! {
     __tsan_atomic128_fetch_or, "r8" => or;
     __tsan_atomic128_fetch_xor, "r8" => xor;
     __tsan_atomic128_fetch_nand, "r8" => nand;
-    __tsan_atomic128_compare_exchange_strong, "r9" => compare_exchange;
-    __tsan_atomic128_compare_exchange_weak, "r9" => compare_exchange;
     __atomic_load_16, "rdx" => load;
     __atomic_store_16, "r8" => store;
     __atomic_exchange_16, "r8" => exchange;
@@ -230,18 +236,32 @@ crate::entry::entry! {
     __atomic_fetch_or_16, "r8" => or;
     __atomic_fetch_xor_16, "r8" => xor;
     __atomic_fetch_nand_16, "r8" => nand;
-    __atomic_compare_exchange_16, "r9" => compare_exchange;
 }
 
-// The seventh argument, the order of a failure, is passed on the stack: the place takes its slot.
+crate::entry::entry_on_stack! {
+    __tsan_atomic128_compare_exchange_strong => compare_exchange;
+    __tsan_atomic128_compare_exchange_weak => compare_exchange;
+    __atomic_compare_exchange_16 => compare_exchange;
+}
+
+// The seventh argument, the order of a failure, is passed on the stack: the place becomes the eighth.
 core::arch::global_asm!(
     ".pushsection .text.__tsan_atomic128_compare_exchange_val,\"ax\",@progbits",
     ".weak __tsan_atomic128_compare_exchange_val",
     ".type __tsan_atomic128_compare_exchange_val,@function",
     "__tsan_atomic128_compare_exchange_val:",
-    "mov rax, qword ptr [rsp]",
-    "mov qword ptr [rsp + 8], rax",
-    "jmp {target}",
+    ".cfi_startproc",
+    "sub rsp, 8",
+    ".cfi_adjust_cfa_offset 8",
+    "push qword ptr [rsp + 8]",
+    ".cfi_adjust_cfa_offset 8",
+    "push qword ptr [rsp + 24]",
+    ".cfi_adjust_cfa_offset 8",
+    "call {target}",
+    "add rsp, 24",
+    ".cfi_adjust_cfa_offset -24",
+    "ret",
+    ".cfi_endproc",
     ".size __tsan_atomic128_compare_exchange_val,.-__tsan_atomic128_compare_exchange_val",
     ".popsection",
     target = sym compare_exchange_val,

@@ -272,7 +272,11 @@ pub(super) fn is_opaque(name: &str, in_std: bool) -> bool {
         "__atomic_base",
     ];
     let stem = name.split('<').next().unwrap_or(name);
-    C.contains(&name) || in_std && STD.contains(&stem)
+    // A pointer and, changed apart from it, a count that serves as a lock.
+    let is_two = ["atomic<std::shared_ptr<", "atomic<std::weak_ptr<"]
+        .iter()
+        .any(|two| name.starts_with(two));
+    C.contains(&name) || in_std && STD.contains(&stem) && !is_two
 }
 
 #[cfg(test)]

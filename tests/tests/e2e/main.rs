@@ -15,6 +15,7 @@ mod killed;
 mod library;
 mod minimize;
 mod names;
+mod orders;
 mod outside;
 mod pages;
 mod path_mode;
