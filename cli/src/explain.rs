@@ -199,6 +199,7 @@ fn stopped(reason: StopReason) -> Option<String> {
         StopReason::Complete => None,
         StopReason::OutOfTime => Some("its time was over (--budget)".to_owned()),
         StopReason::Cancelled => Some("it was cancelled".to_owned()),
+        StopReason::TooMuch(what) => Some(format!("there are too many {what}")),
         StopReason::Lacks(what) => Some(format!("the runs lack {what}")),
     }
 }

@@ -55,6 +55,9 @@ pub enum StopReason {
     OutOfTime,
     /// Somebody cancelled.
     Cancelled,
+    /// There is more than the engine's own limit lets it look at; the text says of what. The findings so far
+    /// are right but may not be all.
+    TooMuch(&'static str),
     /// The runs lack what the engine needs; the text says what.
     Lacks(&'static str),
 }

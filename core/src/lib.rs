@@ -16,6 +16,7 @@ pub mod findings;
 #[cfg(test)]
 mod fixture;
 pub mod hover;
+pub mod mining;
 pub mod orders;
 pub mod pairs;
 pub mod render;

@@ -1,0 +1,274 @@
+//! Data dependencies between the macros of a trace (Section 2.2, lifted in Section 4).
+//!
+//! A dependency is between events of two threads on one location without a write in between: flow (read
+//! after write), anti (write after read), output (write after write). Each access ends at most one of each
+//! writer and one of each read before it, so there are not many more dependencies than accesses.
+
+use super::dataset::Item;
+use crate::{orders::DependencyKind, pairs::AccessClass};
+use rustc_hash::FxHashMap;
+
+/// Small numbers for things that are met again and again.
+#[derive(Debug)]
+pub struct Table<T> {
+    ids: FxHashMap<T, u32>,
+    list: Vec<T>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table {
+            ids: FxHashMap::default(),
+            list: Vec::new(),
+        }
+    }
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Table<T> {
+    /// The number of a thing.
+    pub fn id(&mut self, thing: T) -> u32 {
+        let new = self.list.len() as u32;
+        *self.ids.entry(thing).or_insert_with_key(|thing| {
+            self.list.push(thing.clone());
+            new
+        })
+    }
+
+    /// The thing with this number.
+    pub fn get(&self, id: u32) -> Option<&T> {
+        self.list.get(id as usize)
+    }
+}
+
+/// A dependency by the identity of its events.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Dependency {
+    /// The earlier event: index into [`DataSet::items`](super::DataSet::items).
+    pub head: u32,
+    /// The later event.
+    pub tail: u32,
+    /// How.
+    pub kind: DependencyKind,
+}
+
+/// Dependencies and sets of them that traces have in common.
+#[derive(Debug, Default)]
+pub struct Labels {
+    /// Single dependencies.
+    pub dependencies: Table<Dependency>,
+    /// What one macro has to do with another: numbers of dependencies, ascending.
+    pub sets: Table<Vec<u32>>,
+}
+
+/// A macro depends on an earlier one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// Place of the earlier macro in the trace.
+    pub from: u32,
+    /// Place of the later one.
+    pub to: u32,
+    /// Set of dependencies: a number of [`Labels::sets`].
+    pub label: u32,
+}
+
+/// A macro trace with its dependencies.
+#[derive(Debug, Default)]
+pub struct Graph {
+    /// Macros in order.
+    pub macros: Vec<u32>,
+    /// Their abstract events.
+    pub abstracts: Vec<u32>,
+    /// Edges by abstract events, then by place.
+    edges: Vec<Edge>,
+    by_pair: FxHashMap<(u32, u32), (u32, u32)>,
+    /// For each place: where its neighbours begin.
+    starts: Vec<u32>,
+    /// The other end and the label, by the place of the other end.
+    neighbours: Vec<(u32, u32)>,
+}
+
+impl Graph {
+    /// The graph of the macros `first..first + macros.len()` of a trace of these events; `lengths` are the
+    /// lengths of all macros of the trace.
+    pub fn new(
+        trace: &Parts<'_>,
+        abstracts: Vec<u32>,
+        items: &[Item],
+        labels: &mut Labels,
+    ) -> Graph {
+        let mut raw = between_macros(trace, items, labels);
+        let edges = labelled(&mut raw, labels);
+        let (starts, neighbours) = around(&edges, trace.macros.len());
+        let mut graph = Graph {
+            macros: trace.macros.to_vec(),
+            abstracts,
+            edges,
+            starts,
+            neighbours,
+            by_pair: FxHashMap::default(),
+        };
+        graph.index();
+        graph
+    }
+
+    fn index(&mut self) {
+        let abstracts = &self.abstracts;
+        let of = |place: u32| abstracts.get(place as usize).copied().unwrap_or(0);
+        let pair = |edge: &Edge| (of(edge.from), of(edge.to));
+        self.edges
+            .sort_unstable_by_key(|edge| (pair(edge), edge.from, edge.to));
+        let mut start = 0;
+        for group in self.edges.chunk_by(|a, b| pair(a) == pair(b)) {
+            let end = start + group.len() as u32;
+            if let Some(edge) = group.first() {
+                self.by_pair.insert(pair(edge), (start, end));
+            }
+            start = end;
+        }
+    }
+
+    /// Pairs of abstract events of which one depends on the other somewhere.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.by_pair.keys().copied()
+    }
+
+    /// Edges from one abstract event to another, by place.
+    pub fn edges(&self, from: u32, to: u32) -> &[Edge] {
+        let range = self.by_pair.get(&(from, to));
+        range.map_or(&[], |&(start, end)| {
+            self.edges.get(start as usize..end as usize).unwrap_or(&[])
+        })
+    }
+
+    /// What a macro has to do with others: their places, and labels.
+    pub fn around(&self, place: u32) -> &[(u32, u32)] {
+        let at = |i: usize| self.starts.get(i).map_or(0, |&start| start as usize);
+        self.neighbours
+            .get(at(place as usize)..at(place as usize + 1))
+            .unwrap_or(&[])
+    }
+
+    /// The label between two places.
+    pub fn label(&self, a: u32, b: u32) -> Option<u32> {
+        let around = self.around(a);
+        let at = around.binary_search_by_key(&b, |(other, _)| *other).ok()?;
+        around.get(at).map(|(_, label)| *label)
+    }
+
+    /// All dependencies of the trace between macros that were kept.
+    pub fn labels(&self) -> impl Iterator<Item = u32> + '_ {
+        self.edges.iter().map(|edge| edge.label)
+    }
+}
+
+/// A trace in its macros.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// All its events.
+    pub events: &'a [u32],
+    /// How many of them stand before the first macro that is kept.
+    pub skipped: usize,
+    /// The macros that are kept.
+    pub macros: &'a [u32],
+    /// Events of all macros.
+    pub of_macros: &'a [Vec<u32>],
+}
+
+/// What is known of one location while its accesses go by: event and place.
+#[derive(Clone, Default)]
+struct State {
+    writer: Option<(u32, u32)>,
+    readers: Vec<(u32, u32)>,
+}
+
+/// Place of events outside of the macros that are kept.
+const OUTSIDE: u32 = u32::MAX;
+
+/// Dependencies between kept macros: places and number of the dependency.
+fn between_macros(trace: &Parts<'_>, items: &[Item], labels: &mut Labels) -> Vec<(u32, u32, u32)> {
+    let mut found = Vec::new();
+    let mut states: FxHashMap<u32, State> = FxHashMap::default();
+    for (&event, place) in trace.events.iter().zip(places(trace)) {
+        let Some(item) = items.get(event as usize) else {
+            continue;
+        };
+        let state = states.entry(item.location).or_default();
+        let mut note = |(head, from): (u32, u32), kind| {
+            let other = items.get(head as usize).map(|head| head.thread);
+            if other != Some(item.thread) && from != OUTSIDE && place != OUTSIDE {
+                let tail = event;
+                let id = labels.dependencies.id(Dependency { head, tail, kind });
+                found.push((from, place, id));
+            }
+        };
+        match (state.writer, item.access) {
+            (Some(writer), AccessClass::Write) => note(writer, DependencyKind::Output),
+            (Some(writer), _) => note(writer, DependencyKind::Flow),
+            (None, _) => {}
+        }
+        if item.access == AccessClass::Read {
+            if state.readers.last() != Some(&(event, place)) {
+                state.readers.push((event, place));
+            }
+        } else {
+            state
+                .readers
+                .drain(..)
+                .for_each(|reader| note(reader, DependencyKind::Anti));
+            state.writer = Some((event, place));
+        }
+    }
+    found
+}
+
+/// For each event: the place of its macro.
+fn places<'a>(trace: &Parts<'a>) -> impl Iterator<Item = u32> + 'a {
+    let of_macros = trace.of_macros;
+    let kept = trace
+        .macros
+        .iter()
+        .enumerate()
+        .flat_map(move |(place, id)| {
+            let length = of_macros.get(*id as usize).map_or(0, Vec::len);
+            std::iter::repeat_n(place as u32, length)
+        });
+    let before = std::iter::repeat_n(OUTSIDE, trace.skipped);
+    before.chain(kept).chain(std::iter::repeat(OUTSIDE))
+}
+
+fn labelled(raw: &mut Vec<(u32, u32, u32)>, labels: &mut Labels) -> Vec<Edge> {
+    raw.sort_unstable();
+    raw.dedup();
+    let groups = raw.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+    let edge = |group: &[(u32, u32, u32)]| {
+        let &(from, to, _) = group.first()?;
+        let set = group.iter().map(|(_, _, id)| *id).collect();
+        let label = labels.sets.id(set);
+        Some(Edge { from, to, label })
+    };
+    groups.filter_map(edge).collect()
+}
+
+fn around(edges: &[Edge], places: usize) -> (Vec<u32>, Vec<(u32, u32)>) {
+    let both = edges.iter().flat_map(|edge| {
+        [
+            (edge.from, edge.to, edge.label),
+            (edge.to, edge.from, edge.label),
+        ]
+    });
+    let mut both: Vec<(u32, u32, u32)> = both.collect();
+    both.sort_unstable();
+    let mut starts = vec![0u32; places + 1];
+    for (place, _, _) in &both {
+        if let Some(count) = starts.get_mut(*place as usize + 1) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    let neighbours = both.into_iter().map(|(_, other, label)| (other, label));
+    (starts, neighbours.collect())
+}

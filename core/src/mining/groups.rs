@@ -1,0 +1,117 @@
+//! Step 8 of Algorithm 2: patterns with the same dependencies and the same support are one group; groups
+//! are ranked by relative support.
+
+use super::{graph::Dependency, mapping::Candidate, prepared::Prepared};
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BTreeMap,
+};
+
+/// Patterns that say the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// What depends on what.
+    pub dependencies: Vec<Dependency>,
+    /// Failing runs with one of its patterns (each has the same number).
+    pub failing: u32,
+    /// Passing runs with it.
+    pub passing: u32,
+    /// Its patterns: numbers of macros; the shortest first.
+    pub patterns: Vec<Vec<u32>>,
+}
+
+impl Group {
+    /// The paper's `rel_supp`: the share of failing runs, in relation to the shares of failing and passing
+    /// runs together. 1 when no passing run has it.
+    pub fn relative_support(&self, failing: u32, passing: u32) -> f64 {
+        let share = |runs: u32, of: u32| f64::from(runs) / f64::from(of.max(1));
+        let of_failing = share(self.failing, failing);
+        of_failing / (of_failing + share(self.passing, passing))
+    }
+
+    /// The events that depend on each other, in the order of its first pattern.
+    pub fn events(&self, prepared: &Prepared) -> Vec<u32> {
+        let macros = self.patterns.first().into_iter().flatten();
+        let events = macros.filter_map(|id| prepared.macros.events.get(*id as usize));
+        let is_part = |event: &u32| {
+            let mut dependencies = self.dependencies.iter();
+            dependencies.any(|d| d.head == *event || d.tail == *event)
+        };
+        let mut order: Vec<u32> = Vec::new();
+        for event in events.flatten().filter(|event| is_part(event)) {
+            if !order.contains(event) {
+                order.push(*event);
+            }
+        }
+        order
+    }
+}
+
+/// Collects patterns into groups.
+#[derive(Debug, Default)]
+pub struct Grouping {
+    groups: BTreeMap<(u32, u32, u32), Vec<Vec<u32>>>,
+}
+
+impl Grouping {
+    /// Takes in a pattern.
+    pub fn add(&mut self, found: Candidate) {
+        let key = (found.dependencies, found.failing, found.passing);
+        self.groups.entry(key).or_default().push(found.macros);
+    }
+
+    /// No patterns.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Number of patterns.
+    pub fn patterns(&self) -> usize {
+        self.groups.values().map(Vec::len).sum()
+    }
+
+    /// The groups, best first: by relative support; then those of more failing runs, of fewer dependencies
+    /// (what a person has to read), of more patterns.
+    pub fn ranked(self, prepared: &Prepared) -> Vec<Group> {
+        let groups = self.groups.into_iter();
+        let mut groups: Vec<Group> = groups
+            .map(|((set, failing, passing), mut patterns)| {
+                patterns.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+                Group {
+                    dependencies: dependencies(prepared, set),
+                    failing,
+                    passing,
+                    patterns,
+                }
+            })
+            .collect();
+        let order = |a: &Group, b: &Group| {
+            by_support(a, b).then_with(|| {
+                let key = |group: &Group| {
+                    (
+                        Reverse(group.failing),
+                        group.dependencies.len(),
+                        Reverse(group.patterns.len()),
+                    )
+                };
+                key(a)
+                    .cmp(&key(b))
+                    .then_with(|| a.dependencies.cmp(&b.dependencies))
+            })
+        };
+        groups.sort_by(order);
+        groups
+    }
+}
+
+fn dependencies(prepared: &Prepared, set: u32) -> Vec<Dependency> {
+    let ids = prepared.labels.sets.get(set).into_iter().flatten();
+    let dependencies = ids.filter_map(|id| prepared.labels.dependencies.get(*id));
+    dependencies.copied().collect()
+}
+
+/// The higher relative support first, compared without rounding.
+fn by_support(a: &Group, b: &Group) -> Ordering {
+    let product = |x: u32, y: u32| u64::from(x) * u64::from(y);
+    product(b.failing, a.passing).cmp(&product(a.failing, b.passing))
+}

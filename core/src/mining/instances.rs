@@ -1,0 +1,126 @@
+//! Instances of an abstract pattern in a macro trace in which every macro has a dependency with another
+//! one (Definition 4, and condition 2 of Section 4).
+//!
+//! They are found along the dependencies, not by trying all places.
+
+use super::graph::Graph;
+
+/// Calls back with the places of each instance, some more than once. Returns false when there are more than
+/// `most`, of which the first were reported.
+pub fn instances(
+    graph: &Graph,
+    pattern: &[u32],
+    most: usize,
+    mut found: impl FnMut(&[u32]),
+) -> bool {
+    let mut search = Search {
+        graph,
+        pattern,
+        left: most,
+        places: vec![None; pattern.len()],
+        complete: Vec::with_capacity(pattern.len()),
+        found: &mut found,
+    };
+    search.cover()
+}
+
+struct Search<'a, F> {
+    graph: &'a Graph,
+    pattern: &'a [u32],
+    left: usize,
+    /// Where the elements are that have a place.
+    places: Vec<Option<u32>>,
+    complete: Vec<u32>,
+    found: &'a mut F,
+}
+
+impl<F: FnMut(&[u32])> Search<'_, F> {
+    /// Gives a place to the first element without one, along a dependency; false when there is too much.
+    fn cover(&mut self) -> bool {
+        let Some(first) = self.places.iter().position(Option::is_none) else {
+            return self.report();
+        };
+        for other in 0..self.pattern.len() {
+            let go_on = match self.places.get(other).copied().flatten() {
+                _ if other == first => true,
+                Some(place) => self.beside(first, place),
+                None => self.together(first, other),
+            };
+            if !go_on {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn report(&mut self) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        self.complete.clear();
+        self.complete.extend(self.places.iter().flatten());
+        (self.found)(&self.complete);
+        true
+    }
+
+    /// The element depends on one that has a place.
+    fn beside(&mut self, element: usize, place: u32) -> bool {
+        let graph = self.graph;
+        let wanted = self.pattern.get(element).copied();
+        for &(other, _) in graph.around(place) {
+            let is = graph.abstracts.get(other as usize).copied();
+            if is == wanted && self.fits(element, other) && !self.with(element, other) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The element depends on a later one that has no place yet either.
+    fn together(&mut self, element: usize, other: usize) -> bool {
+        let graph = self.graph;
+        let (Some(&from), Some(&to)) = (self.pattern.get(element), self.pattern.get(other)) else {
+            return true;
+        };
+        let edges = graph.edges(from, to);
+        let after = self.places.get(..element).unwrap_or(&[]);
+        let after = after.iter().flatten().max().copied();
+        let start = edges.partition_point(|edge| after.is_some_and(|after| edge.from <= after));
+        for edge in edges.get(start..).unwrap_or(&[]) {
+            if !self.fits(element, edge.from) {
+                continue;
+            }
+            self.set(element, Some(edge.from));
+            let go_on = !self.fits(other, edge.to) || self.with(other, edge.to);
+            self.set(element, None);
+            if !go_on {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn with(&mut self, element: usize, place: u32) -> bool {
+        self.set(element, Some(place));
+        let go_on = self.cover();
+        self.set(element, None);
+        go_on
+    }
+
+    fn set(&mut self, element: usize, place: Option<u32>) {
+        if let Some(slot) = self.places.get_mut(element) {
+            *slot = place;
+        }
+    }
+
+    /// The place is between those of the elements before and after.
+    fn fits(&self, element: usize, place: u32) -> bool {
+        let placed = self.places.iter().enumerate();
+        let mut placed = placed.filter_map(|(i, place)| Some((i, (*place)?)));
+        placed.all(|(i, other)| match i < element {
+            true => other < place,
+            false => other > place,
+        })
+    }
+}

@@ -1,0 +1,418 @@
+//! Steps 4 to 7 of Algorithm 2: from an abstract pattern to the macro patterns that it stands for, with
+//! their dependencies and how often failing and passing runs have them.
+
+use super::{
+    graph::{Dependency, Graph},
+    instances::instances,
+    prepared::Prepared,
+};
+use crate::{Budget, StopReason};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What counts as an occurrence of a macro pattern in a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mapping {
+    /// Macros in this order with the same dependencies between them, in failing and in passing traces. Two
+    /// instances with different dependencies are two patterns: a loop passes the same macros in the same
+    /// order again and again, and only what depended on what tells a failing round from a passing one
+    /// (Section 2.3: the sequences *and the corresponding dependencies* do not arise in passing traces).
+    #[default]
+    Dependencies,
+    /// Macros in this order: the paper's second option (`macro(Σ)` as input of steps 5 to 7). The
+    /// dependencies of a pattern are those of its instances in failing traces.
+    MacroTraces,
+    /// The events of the macros in this order, whatever stands between them: the paper's first option (`Σ`
+    /// as input). A dependency is one of the pattern's when a failing trace that has the pattern has it.
+    OriginalTraces,
+}
+
+/// A macro pattern that passed steps 5 to 7.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// Its macros.
+    pub macros: Vec<u32>,
+    /// Its dependencies: a number of [`Labels::sets`](super::graph::Labels::sets).
+    pub dependencies: u32,
+    /// Failing runs with it.
+    pub failing: u32,
+    /// Passing runs with it.
+    pub passing: u32,
+}
+
+/// Maps abstract patterns to macro patterns.
+#[derive(Debug)]
+pub struct Mapper<'a> {
+    prepared: &'a mut Prepared,
+    mapping: Mapping,
+    /// Instances of a pattern in a trace that are looked at.
+    most: usize,
+    /// Patterns of which some trace has more instances.
+    pub crowded: usize,
+    /// What joined labels make together.
+    unions: FxHashMap<Vec<u32>, u32>,
+    /// For the first option: dependencies of each trace.
+    of_traces: Vec<FxHashSet<u32>>,
+}
+
+impl<'a> Mapper<'a> {
+    /// A mapper that looks at `most` instances of a pattern in a trace.
+    pub fn new(prepared: &'a mut Prepared, mapping: Mapping, most: usize) -> Mapper<'a> {
+        let mut mapper = Mapper {
+            prepared,
+            mapping,
+            most,
+            crowded: 0,
+            unions: FxHashMap::default(),
+            of_traces: Vec::new(),
+        };
+        if mapping == Mapping::OriginalTraces {
+            mapper.of_traces = mapper.dependencies_of_traces();
+        }
+        mapper
+    }
+
+    /// The macro patterns of an abstract pattern that are more frequent in failing runs than in passing
+    /// ones, and each macro of which depends on another one.
+    pub fn map(&mut self, pattern: &[u32], budget: &Budget) -> Result<Vec<Candidate>, StopReason> {
+        let mut found = match self.mapping {
+            Mapping::Dependencies => self.with_dependencies(pattern, budget)?,
+            Mapping::MacroTraces => self.on_macro_traces(pattern, budget)?,
+            Mapping::OriginalTraces => self.on_original_traces(pattern, budget)?,
+        };
+        let set = &self.prepared.set;
+        found.retain(|found| is_more_frequent(found, set.failing, set.passing));
+        Ok(found)
+    }
+
+    fn with_dependencies(
+        &mut self,
+        pattern: &[u32],
+        budget: &Budget,
+    ) -> Result<Vec<Candidate>, StopReason> {
+        let mut known: FxHashMap<(Vec<u32>, u32), usize> = FxHashMap::default();
+        let mut counts: Vec<(u32, u32)> = Vec::new();
+        for side in [Side::Failing, Side::Passing] {
+            for trace in 0..self.prepared.graphs.len() {
+                let runs = self.runs(trace, side);
+                if runs == 0 {
+                    continue;
+                }
+                if let Some(reason) = budget.stop() {
+                    return Err(reason);
+                }
+                for seen in self.seen(trace, pattern) {
+                    let new = counts.len();
+                    let at = match side {
+                        Side::Failing => *known.entry(seen).or_insert(new),
+                        Side::Passing => match known.get(&seen) {
+                            Some(at) => *at,
+                            None => continue,
+                        },
+                    };
+                    if at == new {
+                        counts.push((0, 0));
+                    }
+                    if let Some((failing, passing)) = counts.get_mut(at) {
+                        *side.of(failing, passing) += runs;
+                    }
+                }
+            }
+            if counts.is_empty() {
+                break;
+            }
+        }
+        let mut candidates: Vec<(usize, Candidate)> = known
+            .into_iter()
+            .filter_map(|((macros, dependencies), at)| {
+                let &(failing, passing) = counts.get(at)?;
+                let candidate = Candidate {
+                    macros,
+                    dependencies,
+                    failing,
+                    passing,
+                };
+                Some((at, candidate))
+            })
+            .collect();
+        candidates.sort_by_key(|(at, _)| *at);
+        Ok(candidates.into_iter().map(|(_, found)| found).collect())
+    }
+
+    /// The macro patterns, with their dependencies, that a trace has instances of.
+    fn seen(&mut self, trace: usize, pattern: &[u32]) -> Vec<(Vec<u32>, u32)> {
+        let Some(graph) = self.prepared.graphs.get(trace) else {
+            return Vec::new();
+        };
+        let mut seen: FxHashSet<(Vec<u32>, Vec<u32>)> = FxHashSet::default();
+        let mut order = Vec::new();
+        let complete = instances(graph, pattern, self.most, |places| {
+            let one = (macros_at(graph, places), labels_at(graph, places));
+            if !seen.contains(&one) {
+                seen.insert(one.clone());
+                order.push(one);
+            }
+        });
+        self.crowded += usize::from(!complete);
+        let mut numbered: Vec<(Vec<u32>, u32)> = Vec::new();
+        let mut listed = FxHashSet::default();
+        for (macros, labels) in order {
+            let one = (macros, self.union(labels));
+            if listed.insert(one.clone()) {
+                numbered.push(one);
+            }
+        }
+        numbered
+    }
+
+    /// The number of the set that joins these.
+    fn union(&mut self, labels: Vec<u32>) -> u32 {
+        if let Some(known) = self.unions.get(&labels) {
+            return *known;
+        }
+        let sets = &mut self.prepared.labels.sets;
+        let members = labels.iter().filter_map(|label| sets.get(*label));
+        let mut joined: Vec<u32> = members.flatten().copied().collect();
+        joined.sort_unstable();
+        joined.dedup();
+        let id = sets.id(joined);
+        self.unions.insert(labels, id);
+        id
+    }
+
+    fn on_macro_traces(
+        &mut self,
+        pattern: &[u32],
+        budget: &Budget,
+    ) -> Result<Vec<Candidate>, StopReason> {
+        let mut order: Vec<Vec<u32>> = Vec::new();
+        let mut dependencies: FxHashMap<Vec<u32>, Vec<u32>> = FxHashMap::default();
+        for trace in 0..self.prepared.graphs.len() {
+            if self.runs(trace, Side::Failing) == 0 {
+                continue;
+            }
+            for (macros, set) in self.seen(trace, pattern) {
+                let sets = dependencies.entry(macros.clone()).or_insert_with(|| {
+                    order.push(macros);
+                    Vec::new()
+                });
+                sets.push(set);
+            }
+        }
+        let mut found = Vec::new();
+        for macros in order {
+            if let Some(reason) = budget.stop() {
+                return Err(reason);
+            }
+            let mut sets = dependencies.remove(&macros).unwrap_or_default();
+            sets.sort_unstable();
+            sets.dedup();
+            let has = |trace: usize| {
+                let graph = self.prepared.graphs.get(trace);
+                graph.is_some_and(|graph| is_part(&macros, &graph.macros))
+            };
+            let (failing, passing) = self.count(has);
+            found.push(Candidate {
+                dependencies: self.union(sets),
+                macros,
+                failing,
+                passing,
+            });
+        }
+        Ok(found)
+    }
+
+    /// Runs whose trace has something: failing and passing ones.
+    fn count(&self, has: impl Fn(usize) -> bool) -> (u32, u32) {
+        let traces = (0..self.prepared.graphs.len()).filter(|trace| has(*trace));
+        traces.fold((0, 0), |(failing, passing), trace| {
+            (
+                failing + self.runs(trace, Side::Failing),
+                passing + self.runs(trace, Side::Passing),
+            )
+        })
+    }
+
+    fn runs(&self, trace: usize, side: Side) -> u32 {
+        let trace = self.prepared.set.traces.get(trace);
+        trace.map_or(0, |trace| match side {
+            Side::Failing => trace.failing.len() as u32,
+            Side::Passing => trace.passing,
+        })
+    }
+
+    fn dependencies_of_traces(&self) -> Vec<FxHashSet<u32>> {
+        let sets = &self.prepared.labels.sets;
+        let of = |graph: &Graph| {
+            let members = graph.labels().filter_map(|label| sets.get(label));
+            members.flatten().copied().collect()
+        };
+        self.prepared.graphs.iter().map(of).collect()
+    }
+
+    fn on_original_traces(
+        &mut self,
+        pattern: &[u32],
+        budget: &Budget,
+    ) -> Result<Vec<Candidate>, StopReason> {
+        let all: Vec<(usize, usize)> = (0..self.prepared.graphs.len())
+            .filter(|trace| self.runs(*trace, Side::Failing) > 0)
+            .map(|trace| (trace, 0))
+            .collect();
+        let mut patterns = Vec::new();
+        self.concretize(pattern, &mut Vec::new(), &all, budget, &mut patterns)?;
+        let mut found = Vec::new();
+        for (macros, traces) in patterns {
+            let Some(dependencies) = self.dependencies_within(&macros, &traces) else {
+                continue;
+            };
+            let whole = self.concatenated(&macros);
+            let has = |trace: usize| {
+                let trace = self.prepared.set.traces.get(trace);
+                trace.is_some_and(|trace| is_part(&whole, &trace.events))
+            };
+            let (failing, passing) = self.count(has);
+            found.push(Candidate {
+                dependencies: self.prepared.labels.sets.id(dependencies),
+                macros,
+                failing,
+                passing,
+            });
+        }
+        Ok(found)
+    }
+
+    /// Steps 4 and 5: the sequences of macros whose concatenation some failing trace has, with those traces.
+    fn concretize(
+        &self,
+        pattern: &[u32],
+        chosen: &mut Vec<u32>,
+        traces: &[(usize, usize)],
+        budget: &Budget,
+        found: &mut Vec<(Vec<u32>, Vec<usize>)>,
+    ) -> Result<(), StopReason> {
+        if let Some(reason) = budget.stop() {
+            return Err(reason);
+        }
+        let Some(wanted) = pattern.get(chosen.len()) else {
+            let traces = traces.iter().map(|(trace, _)| *trace).collect();
+            found.push((chosen.clone(), traces));
+            return Ok(());
+        };
+        let of_macros = self.prepared.abstraction.of_macros.iter().enumerate();
+        for (id, _) in of_macros.filter(|(_, class)| *class == wanted) {
+            let id = id as u32;
+            let further: Vec<(usize, usize)> = traces
+                .iter()
+                .filter_map(|&(trace, from)| Some((trace, self.behind(trace, from, id)?)))
+                .collect();
+            if !further.is_empty() {
+                chosen.push(id);
+                self.concretize(pattern, chosen, &further, budget, found)?;
+                chosen.pop();
+            }
+        }
+        Ok(())
+    }
+
+    /// Position behind the first occurrence of a macro's events, one after the other, from a position on.
+    fn behind(&self, trace: usize, from: usize, id: u32) -> Option<usize> {
+        let events = &self.prepared.set.traces.get(trace)?.events;
+        let mut at = from;
+        for event in self.prepared.macros.events.get(id as usize)? {
+            let rest = events.get(at..)?;
+            at += rest.iter().position(|other| other == event)? + 1;
+        }
+        Some(at)
+    }
+
+    fn concatenated(&self, macros: &[u32]) -> Vec<u32> {
+        let events = macros
+            .iter()
+            .filter_map(|id| self.prepared.macros.events.get(*id as usize));
+        events.flatten().copied().collect()
+    }
+
+    /// Step 6: dependencies of an earlier macro's event with a later one's that one of these traces has; none
+    /// when a macro is without.
+    fn dependencies_within(&self, macros: &[u32], traces: &[usize]) -> Option<Vec<u32>> {
+        let has = |place: usize, event: u32| {
+            let id = macros.get(place).copied().unwrap_or(0);
+            let events = self.prepared.macros.events.get(id as usize);
+            events.is_some_and(|events| events.contains(&event))
+        };
+        let of_traces = traces.iter().filter_map(|trace| self.of_traces.get(*trace));
+        let mut all: Vec<u32> = of_traces.flatten().copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        let mut covered = vec![false; macros.len()];
+        let mut found = Vec::new();
+        for id in all {
+            let Some(&Dependency { head, tail, .. }) = self.prepared.labels.dependencies.get(id)
+            else {
+                continue;
+            };
+            let mut within = false;
+            for later in 1..macros.len() {
+                for earlier in (0..later).filter(|earlier| has(*earlier, head)) {
+                    if has(later, tail) {
+                        within = true;
+                        for place in [earlier, later] {
+                            covered
+                                .iter_mut()
+                                .skip(place)
+                                .take(1)
+                                .for_each(|c| *c = true);
+                        }
+                    }
+                }
+            }
+            if within {
+                found.push(id);
+            }
+        }
+        covered.into_iter().all(|covered| covered).then_some(found)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Failing,
+    Passing,
+}
+
+impl Side {
+    fn of<'c>(self, failing: &'c mut u32, passing: &'c mut u32) -> &'c mut u32 {
+        match self {
+            Side::Failing => failing,
+            Side::Passing => passing,
+        }
+    }
+}
+
+/// Condition 3 of Section 4, `rel_supp > 0.5`, over shares of the runs.
+fn is_more_frequent(found: &Candidate, failing: u32, passing: u32) -> bool {
+    u64::from(found.failing) * u64::from(passing) > u64::from(found.passing) * u64::from(failing)
+}
+
+fn macros_at(graph: &Graph, places: &[u32]) -> Vec<u32> {
+    let at = |place: &u32| graph.macros.get(*place as usize).copied();
+    places.iter().filter_map(at).collect()
+}
+
+/// Labels between all places, sorted.
+fn labels_at(graph: &Graph, places: &[u32]) -> Vec<u32> {
+    let mut labels = Vec::new();
+    for (i, from) in places.iter().enumerate() {
+        let later = places.iter().skip(i + 1);
+        labels.extend(later.filter_map(|to| graph.label(*from, *to)));
+    }
+    labels.sort_unstable();
+    labels.dedup();
+    labels
+}
+
+/// Is `small` a subsequence?
+pub fn is_part(small: &[u32], large: &[u32]) -> bool {
+    let mut rest = large.iter();
+    small.iter().all(|item| rest.any(|other| other == item))
+}

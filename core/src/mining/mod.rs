@@ -1,0 +1,263 @@
+//! Bug explanation patterns ([mining]): sequences of events that failing runs have and passing runs have not.
+//!
+//! [`mine`] is Algorithm 2. Accesses become events by identity ([`trace`]), what a thread does between two
+//! context switches becomes a macro ([`macros`](mod@macros)), macros that share events become one abstract
+//! event ([`abstraction`]); closed patterns of the short abstract traces are mined ([`closed`]) and mapped
+//! back to macros ([`mapping`]), of which those stay in which every macro depends on another one and that
+//! are more frequent in failing runs. Patterns with the same dependencies and the same support are one
+//! [`Group`].
+//!
+//! What one more run costs: its own [`Trace`] is worked out once and kept. Macros, abstract events and
+//! patterns are those of all runs together, because one more context switch can split a macro of every
+//! other run; they are worked out anew, over the *different* traces only.
+//!
+//! [mining]: Tabaei Befrouei, Wang, Weissenbacher, *Abstraction and mining of traces to explain concurrency
+//! bugs*, Formal Methods in System Design 49, 2016.
+
+pub mod abstraction;
+pub mod closed;
+mod counter;
+mod dataset;
+mod graph;
+mod groups;
+mod guide;
+mod instances;
+pub mod macros;
+mod mapping;
+mod prepared;
+mod sequences;
+#[cfg(test)]
+mod tests;
+pub mod trace;
+
+pub use dataset::{DataSet, Distinct, Input, Item, Sample, Subset};
+pub use graph::Dependency;
+pub use groups::Group;
+pub use mapping::Mapping;
+pub use prepared::{Prepared, Wanted, abstract_patterns};
+pub use trace::{Kind, Trace};
+
+use crate::{Budget, StopReason};
+use groups::Grouping;
+use mapping::Mapper;
+
+/// How to mine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Least share of the failing runs that have an abstract pattern, in percent. None: from 100 down to
+    /// [`LOWEST`] in steps of [`STEP`], until something is found.
+    pub min_support: Option<u32>,
+    /// Macros in a pattern (the paper's `max_pattern_len`).
+    pub longest: usize,
+    /// What counts as an occurrence.
+    pub mapping: Mapping,
+    /// Which runs.
+    pub subset: Subset,
+    /// Abstract patterns of one length and support that are looked at; more are given up, and it is said.
+    pub most_patterns: usize,
+    /// Instances of a pattern in one trace that are looked at; more are left out, and it is said.
+    pub most_instances: usize,
+}
+
+/// The least support that is tried.
+pub const LOWEST: u32 = 10;
+/// The support is lowered by this.
+pub const STEP: u32 = 10;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            min_support: None,
+            longest: 4,
+            mapping: Mapping::default(),
+            subset: Subset::default(),
+            most_patterns: 100_000,
+            most_instances: 2_000,
+        }
+    }
+}
+
+/// What was mined.
+#[derive(Debug, Default)]
+pub struct Mined {
+    /// Groups of patterns, best first.
+    pub groups: Vec<Group>,
+    /// What they are numbers of.
+    pub prepared: Prepared,
+    /// Sizes of things on the way.
+    pub figures: Figures,
+    /// What makes the answer weak, or why there is none, in words.
+    pub notes: Vec<String>,
+}
+
+/// Sizes of things on the way to the patterns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Figures {
+    /// The support at which something was found, or the last one tried, in percent.
+    pub min_support: u32,
+    /// Macros in pruned traces of all runs together.
+    pub abstract_length: u64,
+    /// Abstract patterns that were mapped to macros.
+    pub abstract_patterns: usize,
+    /// Macro patterns that are left after step 7.
+    pub patterns: usize,
+    /// Patterns of which some trace has more instances than were looked at.
+    pub crowded: usize,
+}
+
+impl Mined {
+    /// Events of a run, on average.
+    pub fn average_length(&self) -> f64 {
+        self.per_run(self.prepared.set.events)
+    }
+
+    /// Macros of a run after pruning, on average.
+    pub fn average_abstract_length(&self) -> f64 {
+        self.per_run(self.figures.abstract_length)
+    }
+
+    fn per_run(&self, sum: u64) -> f64 {
+        let set = &self.prepared.set;
+        sum as f64 / f64::from((set.failing + set.passing).max(1))
+    }
+}
+
+/// Mines the traces of failing and passing runs. No groups with [`StopReason::Complete`] means that no pattern
+/// is more frequent in failing runs; the notes say how far it looked.
+pub fn mine(inputs: &[Input<'_>], options: &Options, budget: &Budget) -> (Mined, StopReason) {
+    let prepared = match Prepared::new(inputs, &options.subset, budget) {
+        Ok(prepared) => prepared,
+        Err(reason) => return (Mined::default(), reason),
+    };
+    let mut mined = Mined {
+        prepared,
+        ..Mined::default()
+    };
+    let macros = mined.prepared.graphs.iter().zip(&mined.prepared.set.traces);
+    let lengths = macros.map(|(graph, trace)| {
+        let runs = trace.failing.len() as u64 + u64::from(trace.passing);
+        graph.macros.len() as u64 * runs
+    });
+    mined.figures.abstract_length = lengths.sum();
+    if let Some(what) = missing(&mined.prepared) {
+        return (mined, StopReason::Lacks(what));
+    }
+    let stopped = search(&mut mined, options, budget);
+    (mined, stopped)
+}
+
+/// What there has to be and is not.
+fn missing(prepared: &Prepared) -> Option<&'static str> {
+    let set = &prepared.set;
+    if set.failing == 0 {
+        return Some("a failing run");
+    }
+    if set.passing == 0 {
+        return Some("a passing run to compare with");
+    }
+    if set.events == 0 {
+        return Some("accesses to data that two threads share");
+    }
+    if prepared.graphs.iter().all(|graph| graph.macros.is_empty()) {
+        return Some(
+            "runs whose threads take turns differently: all accesses come in the same order",
+        );
+    }
+    None
+}
+
+/// Steps 2 to 8, at lower and lower support until something is found. At each support the short patterns
+/// come first, so that those are complete when the budget ends.
+fn search(mined: &mut Mined, options: &Options, budget: &Budget) -> StopReason {
+    let data = mined.prepared.sequences();
+    let related = mined.prepared.related();
+    let failing = mined.prepared.set.failing;
+    let mut mapper = Mapper::new(&mut mined.prepared, options.mapping, options.most_instances);
+    let mut grouping = Grouping::default();
+    let figures = &mut mined.figures;
+    let mut below = failing + 1;
+    let mut stopped = StopReason::Complete;
+    'levels: for percent in levels(options) {
+        let least = runs_of(percent, failing);
+        figures.min_support = percent;
+        for length in 2..=options.longest {
+            let wanted = Wanted {
+                least,
+                below,
+                length,
+                longest: options.longest,
+                most: options.most_patterns,
+            };
+            let (patterns, reason) = abstract_patterns(&data, &related, &wanted, budget);
+            let too_many = patterns.len() > options.most_patterns;
+            for pattern in patterns.iter().take(options.most_patterns) {
+                match mapper.map(pattern, budget) {
+                    Ok(found) => found.into_iter().for_each(|found| grouping.add(found)),
+                    Err(reason) => {
+                        stopped = reason;
+                        mined.notes.push(unfinished(length, percent));
+                        break 'levels;
+                    }
+                }
+                figures.abstract_patterns += 1;
+            }
+            if let Some(reason) = reason {
+                stopped = reason;
+                mined.notes.push(unfinished(length, percent));
+                break 'levels;
+            }
+            if too_many {
+                stopped = StopReason::TooMuch("patterns");
+                mined.notes.push(format!(
+                    "more than {} abstract patterns of {length} macros at a support of {percent} %: gave up there",
+                    options.most_patterns
+                ));
+                break 'levels;
+            }
+        }
+        if !grouping.is_empty() {
+            break;
+        }
+        below = least;
+    }
+    figures.patterns = grouping.patterns();
+    figures.crowded = mapper.crowded;
+    mined.groups = grouping.ranked(&mined.prepared);
+    mined.notes.extend(remarks(mined, options, stopped));
+    stopped
+}
+
+fn levels(options: &Options) -> Vec<u32> {
+    match options.min_support {
+        Some(percent) => vec![percent],
+        None => (LOWEST..=100).rev().step_by(STEP as usize).collect(),
+    }
+}
+
+/// The least number of runs that is such a share of all.
+fn runs_of(percent: u32, failing: u32) -> u32 {
+    let runs = (u64::from(failing) * u64::from(percent)).div_ceil(100);
+    (runs as u32).max(1)
+}
+
+fn unfinished(length: usize, percent: u32) -> String {
+    format!("gave up among the patterns of {length} macros at a support of {percent} %")
+}
+
+fn remarks(mined: &Mined, options: &Options, stopped: StopReason) -> Vec<String> {
+    let figures = &mined.figures;
+    let mut remarks = Vec::new();
+    if mined.groups.is_empty() && stopped == StopReason::Complete {
+        remarks.push(format!(
+            "no pattern of up to {} macros with a support of at least {} % is more frequent in failing runs",
+            options.longest, figures.min_support
+        ));
+    }
+    if figures.crowded > 0 {
+        remarks.push(format!(
+            "in some traces {} patterns have more than {} instances; the others were not looked at",
+            figures.crowded, options.most_instances
+        ));
+    }
+    remarks
+}

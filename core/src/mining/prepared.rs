@@ -1,0 +1,149 @@
+//! Runs made ready for mining: events, macros, abstract events, dependencies.
+
+use super::{
+    abstraction::Abstraction,
+    closed::{Limits, Sequences},
+    dataset::{DataSet, Input, Subset},
+    graph::{Graph, Labels, Parts},
+    guide::Related,
+    macros::{Macros, macros},
+};
+use crate::{Budget, StopReason};
+use rustc_hash::FxHashMap;
+
+/// Everything that steps 2 to 8 of Algorithm 2 work on.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// Events and traces.
+    pub set: DataSet,
+    /// Macros of the traces.
+    pub macros: Macros,
+    /// Abstract events, common prefix and suffix.
+    pub abstraction: Abstraction,
+    /// For each trace: its macros without prefix and suffix, and what depends on what among them.
+    pub graphs: Vec<Graph>,
+    /// Dependencies by number.
+    pub labels: Labels,
+}
+
+impl Prepared {
+    /// Step 1 of Algorithm 2. Its cost is that of all runs: one more context switch can split macros of
+    /// any other run, so nothing of it can be kept when a run is added.
+    pub fn new(
+        inputs: &[Input<'_>],
+        subset: &Subset,
+        budget: &Budget,
+    ) -> Result<Prepared, StopReason> {
+        let set = DataSet::new(inputs, subset);
+        let kinds = set.items.len();
+        let threads: Vec<u32> = set.items.iter().map(|item| item.thread).collect();
+        let thread = |event: u32| threads.get(event as usize).copied().unwrap_or(0);
+        let traces: Vec<&[u32]> = set.traces.iter().map(|t| t.events.as_slice()).collect();
+        let macros = macros(&traces, kinds, thread, budget)?;
+        let mut prepared = Prepared {
+            abstraction: Abstraction::new(&macros, kinds),
+            macros,
+            set,
+            ..Prepared::default()
+        };
+        prepared.depend(budget)?;
+        Ok(prepared)
+    }
+
+    fn depend(&mut self, budget: &Budget) -> Result<(), StopReason> {
+        for (trace, macros) in self.set.traces.iter().zip(&self.macros.traces) {
+            if let Some(reason) = budget.stop() {
+                return Err(reason);
+            }
+            let length = |id: &u32| self.macros.events.get(*id as usize).map_or(0, Vec::len);
+            let skipped = macros.iter().take(self.abstraction.prefix);
+            let kept = self.abstraction.pruned(macros);
+            let parts = Parts {
+                events: &trace.events,
+                skipped: skipped.map(length).sum(),
+                macros: kept,
+                of_macros: &self.macros.events,
+            };
+            let abstracts = kept.iter().map(|id| self.abstraction.of(*id)).collect();
+            let graph = Graph::new(&parts, abstracts, &self.set.items, &mut self.labels);
+            self.graphs.push(graph);
+        }
+        Ok(())
+    }
+
+    /// Graphs of traces that fail, with the number of runs.
+    pub fn failing(&self) -> impl Iterator<Item = (&Graph, u32)> {
+        let traces = self.graphs.iter().zip(&self.set.traces);
+        traces
+            .map(|(graph, trace)| (graph, trace.failing.len() as u32))
+            .filter(|(_, runs)| *runs > 0)
+    }
+
+    /// Graphs of traces that pass, with the number of runs.
+    pub fn passing(&self) -> impl Iterator<Item = (&Graph, u32)> {
+        let traces = self.graphs.iter().zip(&self.set.traces);
+        traces
+            .map(|(graph, trace)| (graph, trace.passing))
+            .filter(|(_, runs)| *runs > 0)
+    }
+
+    /// The abstract traces of failing runs.
+    pub fn sequences(&self) -> Sequences {
+        let mut at: FxHashMap<&[u32], usize> = FxHashMap::default();
+        let mut list: Vec<(Vec<u32>, u32)> = Vec::new();
+        for (graph, runs) in self.failing() {
+            let index = *at.entry(&graph.abstracts).or_insert_with(|| {
+                list.push((graph.abstracts.clone(), 0));
+                list.len() - 1
+            });
+            if let Some((_, weight)) = list.get_mut(index) {
+                *weight += runs;
+            }
+        }
+        Sequences::new(self.abstraction.count, list)
+    }
+
+    /// Which abstract events depend on which in failing runs.
+    pub fn related(&self) -> Related {
+        let pairs = self.failing().flat_map(|(graph, _)| graph.pairs());
+        Related::new(self.abstraction.count, pairs)
+    }
+}
+
+/// Steps 2 and 3: closed abstract patterns of one length, each element of which can depend on another; that
+/// implies a context switch. One more than `wanted.most` at most.
+pub fn abstract_patterns(
+    data: &Sequences,
+    related: &Related,
+    wanted: &Wanted,
+    budget: &Budget,
+) -> (Vec<Vec<u32>>, Option<StopReason>) {
+    let limits = Limits {
+        least: wanted.least,
+        longest: Some(wanted.longest),
+        only: Some(wanted.length),
+    };
+    let mut patterns = Vec::new();
+    let stopped = data.mine(&limits, related, budget, |pattern, support| {
+        if support < wanted.below && related.is_covered(pattern) {
+            patterns.push(pattern.to_vec());
+        }
+        patterns.len() <= wanted.most
+    });
+    (patterns, stopped)
+}
+
+/// Which abstract patterns are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// Least support.
+    pub least: u32,
+    /// The support is smaller than this.
+    pub below: u32,
+    /// Patterns of this length.
+    pub length: usize,
+    /// Longest length of all.
+    pub longest: usize,
+    /// So many and one more at most.
+    pub most: usize,
+}
