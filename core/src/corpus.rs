@@ -3,6 +3,7 @@
 use crate::{
     explanation::FailurePlace,
     facts::place,
+    mining::Trace,
     orders::Accesses,
     pairs::{PairCounts, RunPairs},
 };
@@ -55,6 +56,8 @@ pub struct RunSummary {
     pub order: u64,
     /// Its access pairs.
     pub pairs: Arc<RunPairs>,
+    /// Its accesses in order, for mining: four bytes each.
+    pub accesses: Arc<Trace>,
     /// The run itself, kept for failing runs only.
     pub run: Option<Arc<Run>>,
 }
@@ -63,6 +66,7 @@ impl RunSummary {
     /// Summarizes a run in a few passes over its columns.
     pub fn new(name: impl Into<String>, run: Arc<Run>) -> RunSummary {
         let failure = run.meta.failure.as_ref();
+        let accesses = Accesses::new(&run);
         RunSummary {
             name: name.into(),
             key: CorpusKey::of(&run),
@@ -75,7 +79,8 @@ impl RunSummary {
             exact: run.meta.exact,
             events: run.events.len(),
             order: order_hash(&run),
-            pairs: Arc::new(RunPairs::with_accesses(&run, &Accesses::new(&run))),
+            pairs: Arc::new(RunPairs::with_accesses(&run, &accesses)),
+            accesses: Arc::new(Trace::new(&run, &accesses)),
             run: Some(run).filter(|run| run.meta.outcome.is_failure()),
         }
     }

@@ -5,6 +5,7 @@
 //! engine that can say nothing says why: [`Answer::stopped`] and [`Answer::notes`] are never both silent
 //! when there are no findings.
 
+pub mod mining;
 pub mod pairs;
 #[cfg(test)]
 mod tests;
@@ -18,16 +19,19 @@ use serde::{Deserialize, Serialize};
 pub enum Engine {
     /// Access pairs: [`crate::pairs`].
     Pairs,
+    /// Bug explanation patterns: [`crate::mining`].
+    Mining,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 1] = [Engine::Pairs];
+    pub const ALL: [Engine; 2] = [Engine::Pairs, Engine::Mining];
 
     /// The word for it, as on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Pairs => "pairs",
+            Engine::Mining => "mining",
         }
     }
 
@@ -113,12 +117,15 @@ pub struct Questions {
     pub engines: Vec<Engine>,
     /// How the access pairs are looked at.
     pub pairs: pairs::Options,
+    /// How patterns are mined.
+    pub mining: crate::mining::Options,
 }
 
 /// Asks engines about a corpus: one answer each, in the order of the question.
 pub fn ask(corpus: &Corpus, questions: &Questions, budget: &Budget) -> Vec<Answer> {
     let answer = |engine: &Engine| match engine {
         Engine::Pairs => pairs::ask(corpus, &questions.pairs, budget),
+        Engine::Mining => mining::ask(corpus, &questions.mining, budget),
     };
     questions.engines.iter().map(answer).collect()
 }
@@ -158,7 +165,8 @@ pub fn weaknesses(corpus: &Corpus) -> Vec<String> {
     notes
 }
 
-fn runs_were(number: usize) -> String {
+/// `1 run was`, `7 runs were`.
+pub(crate) fn runs_were(number: usize) -> String {
     match number {
         1 => "1 run was".to_owned(),
         number => format!("{number} runs were"),

@@ -2,7 +2,9 @@
 //! their dependencies and how often failing and passing runs have them.
 
 use super::{
+    Options,
     graph::{Dependency, Graph},
+    groups::Group,
     instances::instances,
     prepared::Prepared,
 };
@@ -265,7 +267,7 @@ impl<'a> Mapper<'a> {
             let Some(dependencies) = self.dependencies_within(&macros, &traces) else {
                 continue;
             };
-            let whole = self.concatenated(&macros);
+            let whole = concatenated(self.prepared, &macros);
             let has = |trace: usize| {
                 let trace = self.prepared.set.traces.get(trace);
                 trace.is_some_and(|trace| is_part(&whole, &trace.events))
@@ -323,13 +325,6 @@ impl<'a> Mapper<'a> {
             at += rest.iter().position(|other| other == event)? + 1;
         }
         Some(at)
-    }
-
-    fn concatenated(&self, macros: &[u32]) -> Vec<u32> {
-        let events = macros
-            .iter()
-            .filter_map(|id| self.prepared.macros.events.get(*id as usize));
-        events.flatten().copied().collect()
     }
 
     /// Step 6: dependencies of an earlier macro's event with a later one's that one of these traces has; none
@@ -409,6 +404,57 @@ fn labels_at(graph: &Graph, places: &[u32]) -> Vec<u32> {
     labels.sort_unstable();
     labels.dedup();
     labels
+}
+
+/// Does a trace have this pattern of a group, in the sense of the mapping?
+pub fn has_pattern(
+    prepared: &Prepared,
+    trace: usize,
+    group: &Group,
+    pattern: &[u32],
+    options: &Options,
+) -> bool {
+    let (Some(graph), Some(events)) = (prepared.graphs.get(trace), prepared.set.traces.get(trace))
+    else {
+        return false;
+    };
+    match options.mapping {
+        Mapping::MacroTraces => is_part(pattern, &graph.macros),
+        Mapping::OriginalTraces => is_part(&concatenated(prepared, pattern), &events.events),
+        Mapping::Dependencies => {
+            let of = |id: &u32| prepared.abstraction.of(*id);
+            let abstracts: Vec<u32> = pattern.iter().map(of).collect();
+            let mut found = false;
+            instances(graph, &abstracts, options.most_instances, |places| {
+                found = found
+                    || macros_at(graph, places) == pattern
+                        && dependencies_at(prepared, graph, places) == group.dependencies;
+            });
+            found
+        }
+    }
+}
+
+fn concatenated(prepared: &Prepared, macros: &[u32]) -> Vec<u32> {
+    let events = macros
+        .iter()
+        .filter_map(|id| prepared.macros.events.get(*id as usize));
+    events.flatten().copied().collect()
+}
+
+/// All dependencies between places, in the order of their numbers.
+fn dependencies_at(prepared: &Prepared, graph: &Graph, places: &[u32]) -> Vec<Dependency> {
+    let labels = labels_at(graph, places);
+    let sets = labels
+        .iter()
+        .filter_map(|label| prepared.labels.sets.get(*label));
+    let mut ids: Vec<u32> = sets.flatten().copied().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let dependencies = ids
+        .iter()
+        .filter_map(|id| prepared.labels.dependencies.get(*id));
+    dependencies.copied().collect()
 }
 
 /// Is `small` a subsequence?

@@ -116,6 +116,19 @@ impl Mined {
         self.per_run(self.figures.abstract_length)
     }
 
+    /// Failing runs with a pattern of the group: indices into the input. `options` are those of the mining.
+    pub fn runs_with(&self, group: &Group, options: &Options) -> Vec<u32> {
+        let traces = self.prepared.set.traces.iter().enumerate();
+        let with = traces.filter(|(trace, _)| {
+            let mut patterns = group.patterns.iter();
+            patterns.any(|pattern| {
+                mapping::has_pattern(&self.prepared, *trace, group, pattern, options)
+            })
+        });
+        with.flat_map(|(_, trace)| trace.failing.iter().copied())
+            .collect()
+    }
+
     fn per_run(&self, sum: u64) -> f64 {
         let set = &self.prepared.set;
         sum as f64 / f64::from((set.failing + set.passing).max(1))
