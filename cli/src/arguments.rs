@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
+use unsnarl_core::{findings::Engine, pairs::Procedure};
 use unsnarl_recorder::record::strategy::Strategy;
 
 /// Explains concurrency bugs of C and C++ programs.
@@ -144,6 +145,14 @@ pub struct Explain {
     /// Time for the analysis: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", value_parser = duration)]
     pub budget: Option<Duration>,
+    /// What these engines find, each as its method reports it, instead of explanations: pairs,
+    /// mining (docs/engines)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = engine)]
+    pub engine: Vec<Engine>,
+    /// Test procedures of the engine pairs: I, II, III-pc, III-tid, III-loop [default: all, in this order, until
+    /// one reports something]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = procedure, requires = "engine")]
+    pub procedure: Vec<Procedure>,
 }
 
 /// Something that may happen although nothing in the program says so.
@@ -217,6 +226,16 @@ pub struct Lsp {
     /// Speak over standard input and output (there is no other way)
     #[arg(long)]
     pub stdio: bool,
+}
+
+fn engine(name: &str) -> Result<Engine, String> {
+    let names = Engine::ALL.map(Engine::name).join(", ");
+    Engine::from_name(name).ok_or_else(|| format!("no such engine: expected {names}"))
+}
+
+fn procedure(name: &str) -> Result<Procedure, String> {
+    let names = Procedure::ORDER.map(Procedure::name).join(", ");
+    Procedure::from_name(name).ok_or_else(|| format!("no such procedure: expected {names}"))
 }
 
 /// `10`, `1.5`, `500ms`, `10s`, `2m`.

@@ -2,6 +2,7 @@
 
 use crate::{
     arguments::{Explain, Format},
+    engines,
     load::{self, Loaded},
     message,
 };
@@ -20,7 +21,7 @@ use unsnarl_core::{
 };
 
 /// Version of the JSON; changes when a reader would have to.
-const JSON_VERSION: u32 = 1;
+pub const JSON_VERSION: u32 = 1;
 /// Broken files that are named one by one.
 const NAMED_BROKEN: usize = 10;
 
@@ -50,6 +51,9 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     let budget = arguments
         .budget
         .map_or_else(Budget::unlimited, Budget::lasting);
+    if !arguments.engine.is_empty() {
+        return engines::run(arguments, &corpora, &loaded, &budget);
+    }
     let findings: Vec<Finding<'_>> = corpora
         .iter()
         .map(|corpus| look_at(corpus, &budget))
@@ -151,13 +155,7 @@ fn print_text(findings: &[Finding<'_>], sources: &Sources) {
             anstream::println!();
         }
         if findings.len() > 1 {
-            let key = finding.corpus.key();
-            let build = key.build_id.get(..8).unwrap_or(&key.build_id);
-            let count = finding.corpus.len();
-            anstream::println!(
-                "{DIM}{} (build {build}, {count} runs){DIM:#}\n",
-                key.command.join(" ")
-            );
+            name_corpus(finding.corpus);
         }
         print_finding(finding);
         for file in sources.changed(finding) {
@@ -166,6 +164,17 @@ fn print_text(findings: &[Finding<'_>], sources: &Sources) {
             ));
         }
     }
+}
+
+/// Whose runs the following is about.
+pub fn name_corpus(corpus: &Corpus) {
+    let key = corpus.key();
+    let build = key.build_id.get(..8).unwrap_or(&key.build_id);
+    let command = key.command.join(" ");
+    anstream::println!(
+        "{DIM}{command} (build {build}, {} runs){DIM:#}\n",
+        corpus.len()
+    );
 }
 
 fn print_finding(finding: &Finding<'_>) {
@@ -194,7 +203,8 @@ fn print_finding(finding: &Finding<'_>) {
     }
 }
 
-fn stopped(reason: StopReason) -> Option<String> {
+/// Why an analysis ended early; none when it looked at everything.
+pub fn stopped(reason: StopReason) -> Option<String> {
     match reason {
         StopReason::Complete => None,
         StopReason::OutOfTime => Some("its time was over (--budget)".to_owned()),
@@ -241,8 +251,9 @@ struct Numbered<'a> {
     explanation: &'a Explanation,
 }
 
+/// A set of runs that can be compared.
 #[derive(Serialize)]
-struct CorpusRow<'a> {
+pub struct CorpusRow<'a> {
     command: &'a [String],
     build_id: &'a str,
     input_hash: &'a str,
@@ -255,15 +266,23 @@ struct CorpusRow<'a> {
 
 /// A failing run that no explanation covers.
 #[derive(Serialize)]
-struct Unexplained<'a> {
+pub struct Unexplained<'a> {
     run: &'a str,
     failure: Option<&'a FailurePlace>,
 }
 
+/// A file that was left out.
 #[derive(Serialize)]
-struct Broken<'a> {
+pub struct Broken<'a> {
     file: &'a str,
     problem: &'a str,
+}
+
+/// The files that were left out.
+pub fn broken(loaded: &Loaded) -> Vec<Broken<'_>> {
+    let rows = loaded.broken.iter();
+    rows.map(|(file, problem)| Broken { file, problem })
+        .collect()
 }
 
 fn print_json(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
@@ -280,31 +299,35 @@ fn print_json(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
         version: JSON_VERSION,
         explanations: numbered.collect(),
         corpora: findings.iter().map(row).collect(),
-        broken: loaded
-            .broken
-            .iter()
-            .map(|(file, problem)| Broken { file, problem })
-            .collect(),
+        broken: broken(loaded),
     };
     anstream::println!("{}", serde_json::to_string_pretty(&document)?);
     Ok(())
 }
 
 fn row<'a>(finding: &'a Finding<'_>) -> CorpusRow<'a> {
-    let key = finding.corpus.key();
+    corpus_row(finding.corpus, &finding.unexplained, finding.stopped)
+}
+
+/// The row of a corpus.
+pub fn corpus_row<'a>(
+    corpus: &'a Corpus,
+    unexplained: &'a [String],
+    stopped_by: StopReason,
+) -> CorpusRow<'a> {
+    let key = corpus.key();
     CorpusRow {
         command: &key.command,
         build_id: &key.build_id,
         input_hash: &key.input_hash,
-        runs: finding.corpus.len(),
-        failing: finding.corpus.failing().count(),
-        passing: finding.corpus.passing().count(),
-        unexplained: finding
-            .unexplained
+        runs: corpus.len(),
+        failing: corpus.failing().count(),
+        passing: corpus.passing().count(),
+        unexplained: unexplained
             .iter()
-            .map(|name| left_over(finding.corpus, name))
+            .map(|name| left_over(corpus, name))
             .collect(),
-        stopped: stopped(finding.stopped),
+        stopped: stopped(stopped_by),
     }
 }
 

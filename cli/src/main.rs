@@ -6,6 +6,7 @@
 mod arguments;
 mod cc;
 mod doctor;
+mod engines;
 mod explain;
 mod gdb;
 mod load;

@@ -10,8 +10,12 @@ pub mod pairs;
 #[cfg(test)]
 mod tests;
 
-use crate::{Budget, Corpus, StopReason, explanation::Place, orders::DependencyKind};
+use crate::{
+    Budget, Corpora, Corpus, RunSummary, StopReason, explanation::Place, facts,
+    orders::DependencyKind,
+};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The engines that can be asked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -139,6 +143,50 @@ pub fn cannot_compare(corpus: &Corpus) -> Option<StopReason> {
         return Some(StopReason::Lacks("a passing run to compare with"));
     }
     None
+}
+
+/// Failing runs by how and where they fail, in words; of each kind the shortest first.
+pub fn by_failure(corpus: &Corpus) -> BTreeMap<String, Vec<&RunSummary>> {
+    let mut kinds: BTreeMap<String, Vec<&RunSummary>> = BTreeMap::new();
+    for run in corpus.failing() {
+        let failure = run.failure.as_ref();
+        let site = failure.and_then(|failure| failure.site.as_ref());
+        let what = failure.map_or("", |failure| failure.message.as_str());
+        let what = if what.is_empty() {
+            run.outcome.name()
+        } else {
+            what
+        };
+        let place = site.map_or(String::new(), |site| format!(" at {}", facts::short(site)));
+        kinds.entry(format!("{what}{place}")).or_default().push(run);
+    }
+    for runs in kinds.values_mut() {
+        runs.sort_by(|a, b| (a.events, &a.name).cmp(&(b.events, &b.name)));
+    }
+    kinds
+}
+
+/// What to do about runs that lack something to compare with, when other runs of the same command have
+/// it: those of another build or another input.
+pub fn elsewhere(corpora: &Corpora, corpus: &Corpus) -> Option<String> {
+    let lacks_passing = corpus.passing().next().is_none();
+    if corpus.failing().next().is_none() || !lacks_passing {
+        return None;
+    }
+    let key = corpus.key();
+    let same = |other: &&Corpus| other.key() != key && other.key().command == key.command;
+    let others = corpora.iter().filter(same);
+    let other = others.max_by_key(|other| other.passing().count())?;
+    let passing = other.passing().count();
+    let what = match other.key().build_id == key.build_id {
+        true => "on another input",
+        false => "of another build of the program",
+    };
+    (passing > 0).then(|| {
+        format!(
+            "{passing} passing runs are {what} and cannot be compared with these: record both with one build and one input"
+        )
+    })
 }
 
 /// What makes every comparison of this corpus weaker, in words.

@@ -1,119 +1,245 @@
 //! What access pairs say: the test procedures of LOCON on the failing runs.
 
 use super::{
-    Answer, Engine, Finding, FoundDependency, FoundSite, Seen, cannot_compare, weaknesses,
+    Answer, Engine, Finding, FoundDependency, FoundSite, Seen, by_failure, cannot_compare,
+    weaknesses,
 };
 use crate::{
     Budget, Corpus, RunSummary, StopReason,
     facts::{place, short, thread_in_words},
     orders::DependencyKind,
-    pairs::{AccessClass, AccessSite, MissingPair, SeenPair, procedure_one, procedure_two},
+    pairs::{
+        AccessClass, AccessSite, Couple, CoupledPair, MissingPair, Procedure, Reported, SeenPair,
+        localize,
+    },
 };
+use std::{cmp::Reverse, collections::BTreeMap};
 use unsnarl_trace::{EventId, Run};
 
 /// How pairs are looked at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {}
+pub struct Options {
+    /// These procedures; when none is named, all in the paper's order until one reports something.
+    pub procedures: Vec<Procedure>,
+}
+
+impl Options {
+    fn order(&self) -> &[Procedure] {
+        match self.procedures.as_slice() {
+            [] => &Procedure::ORDER,
+            named => named,
+        }
+    }
+
+    fn stops_when_localized(&self) -> bool {
+        self.procedures.is_empty()
+    }
+}
+
+/// Failing runs of one place that are looked at: the shortest ones.
+const LOOKED_AT: usize = 16;
 
 /// Asks the procedures about the failing runs.
-pub fn ask(corpus: &Corpus, _options: &Options, budget: &Budget) -> Answer {
+pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
     let mut answer = Answer {
         engine: Engine::Pairs,
         findings: Vec::new(),
         stopped: StopReason::Complete,
         notes: weaknesses(corpus),
     };
-    if let Some(lacks) = cannot_compare(corpus) {
+    if let Some(lacks) = cannot_compare(corpus).or_else(|| has_no_pairs(corpus)) {
         answer.stopped = lacks;
         return answer;
     }
-    for failing in corpus.failing() {
-        if let Some(stop) = budget.stop() {
-            answer.stopped = stop;
-            break;
+    let mut found = Found::default();
+    for (failure, runs) in by_failure(corpus) {
+        if runs.len() > LOOKED_AT {
+            answer.notes.push(format!(
+                "of the {} runs that end so: {failure}, the {LOOKED_AT} shortest were looked at",
+                runs.len()
+            ));
         }
-        let Some(run) = &failing.run else { continue };
-        let only_here = procedure_one(run, &failing.pairs, corpus.counts());
-        let missing = procedure_two(&failing.pairs, corpus.counts());
-        let found = only_here
-            .iter()
-            .map(|pair| seen(corpus, failing, run, pair));
-        answer.findings.extend(found);
-        let lacking = missing
-            .iter()
-            .filter_map(|pair| lacking(corpus, failing, pair));
-        answer.findings.extend(lacking);
+        for failing in runs.into_iter().take(LOOKED_AT) {
+            if let Err(stopped) = found.look_at(corpus, failing, options, budget) {
+                answer.stopped = stopped;
+                break;
+            }
+        }
     }
+    if found.findings.is_empty() && answer.stopped == StopReason::Complete {
+        answer.notes.push(format!(
+            "{} found nothing: what the failing runs do with shared data, passing runs do, too",
+            names(options.order())
+        ));
+    }
+    answer.notes.extend(std::mem::take(&mut found.notes));
+    answer.findings = found.ranked();
     answer
 }
 
-/// Procedure I: the pair that only the failing run has.
-fn seen(corpus: &Corpus, failing: &RunSummary, run: &Run, pair: &SeenPair) -> Finding {
-    let (head, tail) = (site_of(run, pair.head), site_of(run, pair.tail));
-    let headline = format!(
-        "{} came before {} on `{}`: no passing run has this",
-        in_words(&head),
-        in_words(&tail),
-        head.location
-    );
-    let kind = kind(&head.access, &tail.access);
-    finding(
-        corpus,
-        failing,
-        "procedure I",
-        headline,
-        [head, tail],
-        kind,
-        Seen::Failing,
-    )
+fn has_no_pairs(corpus: &Corpus) -> Option<StopReason> {
+    let empty = corpus.runs().all(|run| run.pairs.pairs.is_empty());
+    empty.then_some(StopReason::Lacks(
+        "accesses of two threads to the same data",
+    ))
 }
 
-/// Procedure II: the reverse of a pair that the failing run lacks.
-fn lacking(corpus: &Corpus, failing: &RunSummary, pair: &MissingPair) -> Option<Finding> {
-    let counts = corpus.counts();
-    let reversed = pair.reversed();
-    let location = counts.location(pair.original);
-    let head = of_site(counts.site(reversed.head)?, location);
-    let tail = of_site(counts.site(reversed.tail)?, location);
-    let headline = format!(
-        "{} did not come before {} on `{location}`: it does in passing runs",
-        in_words(&tail),
-        in_words(&head),
-    );
-    let kind = kind(&head.access, &tail.access);
-    Some(finding(
-        corpus,
-        failing,
-        "procedure II",
-        headline,
-        [head, tail],
-        kind,
-        Seen::Missing,
-    ))
+fn names(procedures: &[Procedure]) -> String {
+    let names: Vec<&str> = procedures.iter().map(|p| p.name()).collect();
+    match names.as_slice() {
+        [one] => format!("procedure {one}"),
+        several => format!("procedures {}", several.join(", ")),
+    }
+}
+
+/// Findings of several failing runs; equal ones become one.
+#[derive(Default)]
+struct Found {
+    findings: Vec<(Rank, Finding)>,
+    known: BTreeMap<Identity, usize>,
+    notes: Vec<String>,
+}
+
+/// Procedure, and place among what it reports of one run.
+type Rank = (Procedure, usize);
+/// What makes two findings one.
+type Identity = (Procedure, Vec<FoundSite>);
+
+impl Found {
+    fn look_at(
+        &mut self,
+        corpus: &Corpus,
+        failing: &RunSummary,
+        options: &Options,
+        budget: &Budget,
+    ) -> Result<(), StopReason> {
+        for &procedure in options.order() {
+            budget.stop().map_or(Ok(()), Err)?;
+            let reports = localize(corpus, failing, procedure, budget);
+            if reports.left_out > 0 {
+                self.notes.push(format!(
+                    "procedure {} left out {} couples of {}: so many say that the {} passing runs are too few",
+                    procedure.name(),
+                    reports.left_out,
+                    failing.name,
+                    corpus.counts().passing()
+                ));
+            }
+            for (rank, reported) in reports.reported.iter().enumerate() {
+                if let Some(finding) = finding(corpus, failing, procedure, reported) {
+                    self.add((procedure, rank), finding);
+                }
+            }
+            if reports.stopped != StopReason::Complete {
+                return Err(reports.stopped);
+            }
+            if options.stops_when_localized() && !reports.reported.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, rank: Rank, finding: Finding) {
+        let identity = (rank.0, finding.sites.clone());
+        let known = self.known.get(&identity).copied();
+        if let Some((best, known)) = known.and_then(|known| self.findings.get_mut(known)) {
+            *best = rank.min(*best);
+            known.runs.extend(finding.runs);
+            return;
+        }
+        self.known.insert(identity, self.findings.len());
+        self.findings.push((rank, finding));
+    }
+
+    /// By procedure; those of most failing runs first, and of one run in the order of occurrence.
+    fn ranked(mut self) -> Vec<Finding> {
+        self.findings
+            .sort_by_key(|(rank, finding)| (rank.0, Reverse(finding.runs.len()), rank.1));
+        self.findings
+            .into_iter()
+            .map(|(_, finding)| finding)
+            .collect()
+    }
 }
 
 fn finding(
     corpus: &Corpus,
     failing: &RunSummary,
-    method: &str,
-    headline: String,
-    sites: [FoundSite; 2],
-    kind: DependencyKind,
-    seen: Seen,
-) -> Finding {
-    Finding {
+    procedure: Procedure,
+    reported: &Reported,
+) -> Option<Finding> {
+    let run = failing.run.as_deref()?;
+    let (headline, sites, dependencies) = match reported {
+        Reported::Seen(pair) => seen(run, pair),
+        Reported::Missing(pair) => lacking(corpus, pair)?,
+        Reported::Couple(couple) => coupled(run, couple),
+    };
+    Some(Finding {
         engine: Engine::Pairs,
-        method: method.to_owned(),
+        method: format!("procedure {}", procedure.name()),
         headline,
-        sites: sites.into(),
-        dependencies: vec![FoundDependency {
-            head: 0,
-            tail: 1,
-            kind,
-            seen,
-        }],
+        sites,
+        dependencies,
         runs: vec![failing.name.clone()],
         passing: corpus.counts().passing(),
+    })
+}
+
+/// Headline, accesses, and what depends on what.
+type Parts = (String, Vec<FoundSite>, Vec<FoundDependency>);
+
+/// Procedure I: the pair that only the failing run has.
+fn seen(run: &Run, pair: &SeenPair) -> Parts {
+    let sites = vec![site_of(run, pair.head), site_of(run, pair.tail)];
+    let dependency = dependency(&sites, 0, 1, Seen::Failing);
+    let headline = format!("{}: no passing run has this", in_order(&sites, 0, 1));
+    (headline, sites, vec![dependency])
+}
+
+/// Procedure II: the reverse of a pair that the failing run lacks.
+fn lacking(corpus: &Corpus, pair: &MissingPair) -> Option<Parts> {
+    let counts = corpus.counts();
+    let reversed = pair.reversed();
+    let location = counts.location(pair.original);
+    let head = of_site(counts.site(reversed.head)?, location);
+    let tail = of_site(counts.site(reversed.tail)?, location);
+    let sites = vec![head, tail];
+    let passing = match pair.partner {
+        None => "all passing runs have that",
+        Some(_) => "passing runs have that whenever they have what else this run has",
+    };
+    let headline = format!("missing is that {}: {passing}", in_order(&sites, 1, 0));
+    let dependency = dependency(&sites, 0, 1, Seen::Missing);
+    Some((headline, sites, vec![dependency]))
+}
+
+/// Procedure III: two pairs that are together only in the failing run.
+fn coupled(run: &Run, couple: &Couple) -> Parts {
+    let Couple { first, second } = couple;
+    let ends = |pair: &CoupledPair| [pair.head, pair.tail];
+    let mut rows = [ends(first), ends(second)].concat();
+    rows.sort_unstable();
+    rows.dedup();
+    let sites: Vec<FoundSite> = rows.iter().map(|&row| site_of(run, row)).collect();
+    let at = |row: EventId| rows.iter().position(|other| *other == row).unwrap_or(0);
+    let pairs = [first, second].map(|pair| (at(pair.head), at(pair.tail)));
+    let words = pairs.map(|(head, tail)| in_order(&sites, head, tail));
+    let dependencies = pairs.map(|(head, tail)| dependency(&sites, head, tail, Seen::Failing));
+    let headline = format!(
+        "{}, and {}: no passing run has both together",
+        words[0], words[1]
+    );
+    (headline, sites, dependencies.into())
+}
+
+fn dependency(sites: &[FoundSite], head: usize, tail: usize, seen: Seen) -> FoundDependency {
+    let access = |at: usize| sites.get(at).map_or("", |site| site.access.as_str());
+    FoundDependency {
+        head: head as u32,
+        tail: tail as u32,
+        kind: kind(access(head), access(tail)),
+        seen,
     }
 }
 
@@ -137,6 +263,18 @@ fn of_site(site: &AccessSite, location: &str) -> FoundSite {
         access: site.class.name().to_owned(),
         location: location.to_owned(),
     }
+}
+
+/// `the write of deposit (main.1) at bank.c:74 came before the read of withdraw (main.2) at bank.c:100 on
+/// balance`.
+fn in_order(sites: &[FoundSite], head: usize, tail: usize) -> String {
+    let words = |at: usize| sites.get(at).map_or(String::new(), in_words);
+    let location = sites.get(head).map_or("", |site| site.location.as_str());
+    format!(
+        "{} came before {} on `{location}`",
+        words(head),
+        words(tail)
+    )
 }
 
 fn in_words(site: &FoundSite) -> String {

@@ -1,7 +1,11 @@
 //! Answers of engines, and words where there is nothing to answer.
 
 use super::*;
-use crate::fixture::corpus;
+use crate::{
+    fixture::{corpus, run},
+    pairs::{Precision, Procedure},
+};
+use std::sync::Arc;
 
 fn ask_pairs(corpus: &Corpus) -> Answer {
     let questions = Questions {
@@ -106,5 +110,174 @@ fn runs_of_another_build_are_left_out_and_named() {
         answer.notes[0].contains("another build"),
         "{:?}",
         answer.notes
+    );
+}
+
+const BOTH_NEW: &str = "main.1 W x @1\nmain.1 W y @2\nmain.2 R x @3\nmain.2 R y @4";
+const BOTH_OLD: &str = "main.2 R x @3\nmain.2 R y @4\nmain.1 W x @1\nmain.1 W y @2";
+const TORN: &str = "main.1 W x @1\nmain.2 R x @3\nmain.2 R y @4\nmain.1 W y @2\nmain.2 fails @5";
+
+/// Method, lines, and names of the failing runs, a line each.
+fn told(answer: &Answer) -> Vec<String> {
+    let line = |finding: &Finding| {
+        let at = |site: u32| {
+            let site = &finding.sites[site as usize];
+            format!("{} {}@{}", site.access, site.location, site.place.line)
+        };
+        let dependencies = finding.dependencies.iter();
+        let pairs: Vec<String> = dependencies
+            .map(|d| format!("{} -> {} {:?} {:?}", at(d.head), at(d.tail), d.kind, d.seen))
+            .collect();
+        format!(
+            "{}: {} ({})",
+            finding.method,
+            pairs.join(" with "),
+            finding.runs.join(" ")
+        )
+    };
+    answer.findings.iter().map(line).collect()
+}
+
+#[test]
+fn the_first_procedure_that_reports_something_is_enough() {
+    let corpus = corpus(&[BOTH_NEW, BOTH_OLD], &[TORN]);
+    let found = told(&ask_pairs(&corpus));
+    assert_eq!(
+        found,
+        [
+            "procedure II: write x@1 -> read x@3 Flow Missing (failed-0)",
+            "procedure II: read y@4 -> write y@2 Anti Missing (failed-0)"
+        ]
+    );
+    let options = pairs::Options {
+        procedures: vec![Procedure::Three(Precision::Tid)],
+    };
+    let answer = pairs::ask(&corpus, &options, &Budget::unlimited());
+    assert_eq!(
+        told(&answer),
+        [
+            "procedure III-tid: write x@1 -> read x@3 Flow Failing with read y@4 -> write y@2 Anti Failing (failed-0)"
+        ]
+    );
+    assert_eq!(
+        answer.findings[0].headline,
+        "the write of main.1 at test.c:1 came before the read of main.2 at test.c:3 on `x`, and the read of \
+         main.2 at test.c:4 came before the write of main.1 at test.c:2 on `y`: no passing run has both together"
+    );
+}
+
+#[test]
+fn equal_findings_of_several_runs_are_one() {
+    let failing = "main.2 W x @2\nmain.1 R x @1\nmain.1 fails @1";
+    let longer = format!("main W z @9\n{failing}");
+    let passing = "main.1 R x @1\nmain.2 W x @2";
+    let found = told(&ask_pairs(&corpus(&[passing], &[failing, &longer])));
+    assert_eq!(
+        found,
+        ["procedure I: write x@2 -> read x@1 Flow Failing (failed-0 failed-1)"]
+    );
+}
+
+#[test]
+fn nothing_found_says_who_looked() {
+    let same = format!("{BOTH_NEW}\nmain.2 fails @5");
+    let answer = ask_pairs(&corpus(&[BOTH_NEW, BOTH_OLD], &[&same]));
+    assert_eq!(
+        (answer.findings.len(), answer.stopped),
+        (0, StopReason::Complete)
+    );
+    assert!(
+        answer.notes[0].starts_with("procedures I, II, III-pc, III-tid, III-loop found nothing")
+    );
+}
+
+#[test]
+fn one_event_lacks_accesses_of_two_threads() {
+    let answer = ask_pairs(&corpus(&["main W x @1"], &["main W x @1\nmain fails @1"]));
+    assert_eq!(
+        answer.stopped,
+        StopReason::Lacks("accesses of two threads to the same data")
+    );
+}
+
+#[test]
+fn a_spent_budget_is_no_answer() {
+    let corpus = corpus(&[BOTH_NEW, BOTH_OLD], &[TORN]);
+    let budget = Budget::unlimited();
+    budget.cancel();
+    for procedure in Procedure::ORDER {
+        let options = pairs::Options {
+            procedures: vec![procedure],
+        };
+        assert_eq!(
+            pairs::ask(&corpus, &options, &budget).stopped,
+            StopReason::Cancelled
+        );
+    }
+}
+
+#[test]
+fn ten_thousand_runs_some_cut_short_some_inexact() {
+    let mut corpus = corpus(&[BOTH_NEW], &[TORN]);
+    let (old, new, cut) = (
+        run(BOTH_OLD),
+        run(BOTH_NEW),
+        run("main.1 W x @1\ncut-short"),
+    );
+    let mut inexact = run(BOTH_NEW);
+    inexact.meta.exact = false;
+    let [old, new, cut, inexact] = [old, new, cut, inexact].map(Arc::new);
+    for i in 0..10_000 {
+        let kind = match i % 100 {
+            0 => &cut,
+            1 => &inexact,
+            n if n % 2 == 0 => &old,
+            _ => &new,
+        };
+        corpus.insert(RunSummary::new(format!("run-{i}"), kind.clone()));
+    }
+    let answer = ask_pairs(&corpus);
+    assert!(!answer.findings.is_empty());
+    assert!(
+        answer.notes[0].starts_with("100 runs were cut short"),
+        "{:?}",
+        answer.notes
+    );
+    assert!(
+        answer.notes[1].starts_with("100 runs were inexact"),
+        "{:?}",
+        answer.notes
+    );
+}
+
+#[test]
+fn many_failing_runs_are_sampled_and_it_is_said() {
+    let failing = vec![TORN; 20];
+    let answer = ask_pairs(&corpus(&[BOTH_NEW, BOTH_OLD], &failing));
+    assert_eq!(answer.findings[0].runs.len(), 16);
+    assert_eq!(
+        answer.notes,
+        ["of the 20 runs that end so: failed at test.c:5, the 16 shortest were looked at"]
+    );
+}
+
+#[test]
+fn passing_runs_of_another_build_are_pointed_out() {
+    let mut corpora = Corpora::default();
+    for (name, build, text) in [("a", "one", BOTH_NEW), ("b", "two", TORN)] {
+        let mut run = run(text);
+        run.meta.build_id = build.to_owned();
+        corpora.insert(RunSummary::new(name, Arc::new(run)));
+    }
+    let words: Vec<_> = corpora
+        .iter()
+        .map(|corpus| elsewhere(&corpora, corpus))
+        .collect();
+    assert_eq!(words[0], None);
+    assert!(
+        words[1]
+            .as_ref()
+            .unwrap()
+            .starts_with("1 passing runs are of another build")
     );
 }
