@@ -204,6 +204,9 @@ pub struct Explanation {
     pub runs: Vec<String>,
     /// Where and how they fail.
     pub failure: FailurePlace,
+    /// Other places where runs fail for this cause.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_fails: Vec<FailurePlace>,
     /// The steps that matter, in the order in which they ran.
     pub steps: Vec<Step>,
     /// The marked sites, causes first.

@@ -52,14 +52,22 @@ pub fn thread_in_words(run: &Run, thread: ThreadId) -> String {
 }
 
 /// A start routine without arguments and template parameters; the glue of `std::thread` says nothing.
-fn start_routine(start: &str) -> &str {
-    let end = start.find(['(', '<']).unwrap_or(start.len());
-    let name = start.get(..end).unwrap_or(start).trim();
+fn start_routine(start: &str) -> String {
+    let (mut name, mut depth) = (String::new(), 0u32);
+    for c in start.chars() {
+        match c {
+            '(' | '<' => depth += 1,
+            ')' | '>' => depth = depth.saturating_sub(1),
+            c if depth == 0 => name.push(c),
+            _ => {}
+        }
+    }
+    let name = name.trim().to_owned();
     let glue = name.is_empty()
         || ["std::", "void std::", "execute_native_thread_routine", "__"]
             .iter()
             .any(|p| name.starts_with(p));
-    if glue { "" } else { name }
+    if glue { String::new() } else { name }
 }
 
 /// A location as the source says it. Globals have their own name; of heap and stack locations the
@@ -111,6 +119,34 @@ pub fn mentions(text: &str, name: &str) -> bool {
     false
 }
 
+/// Does a line set a local variable that another line mentions? `int chunk = chunks[head];` carries what it reads
+/// to `assert(chunk != 0);`.
+pub fn carries(from: &str, to: &str) -> bool {
+    set_local(from).is_some_and(|name| from != to && mentions(to, name))
+}
+
+/// `chunk` of `int chunk = chunks[head];`, `total` of `total += n;`; none where a field or an element is set.
+fn set_local(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let is_assignment = |&at: &usize| {
+        let around = |i: Option<usize>| i.and_then(|i| bytes.get(i)).copied();
+        around(Some(at)) == Some(b'=')
+            && around(Some(at + 1)) != Some(b'=')
+            && !matches!(around(at.checked_sub(1)), Some(b'=' | b'!' | b'<' | b'>'))
+    };
+    let at = (0..bytes.len()).find(is_assignment)?;
+    let left = text
+        .get(..at)?
+        .trim_end_matches(['+', '-', '*', '/', '%', '&', '|', '^']);
+    let left = left.trim_end();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let start = left.rfind(|c| !is_word(c)).map_or(0, |i| i + 1);
+    let before = left.get(..start)?.trim_end();
+    let name = left.get(start..).filter(|name| !name.is_empty())?;
+    let is_member = before.ends_with('.') || before.ends_with("->");
+    (!is_member && !before.contains('(')).then_some(name)
+}
+
 /// A static variable of a function without the function's name.
 pub fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
     match name.split_once("::") {
@@ -121,6 +157,34 @@ pub fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
         }
         _ => name,
     }
+}
+
+/// A location without what tells the elements of an array, blocks from one place and threads apart.
+pub fn family(location: &str) -> String {
+    let mut family = String::new();
+    let mut rest = location;
+    while let Some(at) = rest.find(['[', '#']).or_else(|| rest.find(" by ")) {
+        let end = rest
+            .get(at + 1..)
+            .and_then(|tail| tail.find([']', ')', '.']))
+            .map_or(rest.len(), |end| at + 1 + end);
+        family.push_str(rest.get(..at).unwrap_or(""));
+        rest = rest.get(end..).unwrap_or("");
+    }
+    family + rest
+}
+
+/// Does a name say something to a person? Memory of the library's own functions, of sections and of frames
+/// without a variable has none.
+pub fn is_named(location: &str) -> bool {
+    let inner = stack_variable(location);
+    let is_internal = |name: &str| {
+        ["std::", "__", "stack-", "memory(", "vtable", "{"]
+            .iter()
+            .any(|start| name.starts_with(start))
+    };
+    let own = location.split_once(':').map_or(location, |(_, rest)| rest);
+    !location.is_empty() && !location.starts_with('.') && !is_internal(inner) && !is_internal(own)
 }
 
 /// The block that a location is in: the heap block, the variable.
@@ -364,6 +428,21 @@ pub fn verb(kind: EventKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_carry_values() {
+        let check = |from, to| carries(from, to);
+        assert!(check(
+            "int chunk = chunks[head % SLOTS];",
+            "assert(chunk != 0);"
+        ));
+        assert!(check("total += item->size;", "if (total > most)"));
+        assert!(!check("if (chunk == chunks[0])", "assert(chunk != 0);"));
+        assert!(!check("item->size = size;", "assert(size != 0);"));
+        assert!(!check("slots[i] = size;", "use(i);"));
+        assert!(!check("for (int i = 0; i < n; i++)", "use(i);"));
+        assert!(!check("int chunk = chunks[0];", "use(chunks[1]);"));
+    }
 
     #[test]
     fn expressions_of_lines() {

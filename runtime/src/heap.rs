@@ -107,11 +107,12 @@ fn note_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) {
     }
 }
 
-/// Whether the program is to see how it gets on without memory.
+/// Whether the program is to see how it gets on without memory; noted as a block at address 0.
 #[inline(always)]
-fn is_refused() -> bool {
+fn is_refused(this: &Thread, bytes: usize, pc: u64) -> bool {
     let refused = controlled() && choices::memory_is_gone();
     if refused {
+        log::sync(this, RecordKind::Alloc, pc, 0, bytes as u64);
         // SAFETY: the calling thread's own errno.
         unsafe { *libc::__errno_location() = libc::ENOMEM };
     }
@@ -124,7 +125,7 @@ pub fn allocate(bytes: usize, pc: u64) -> *mut c_void {
         // SAFETY: plain allocation.
         return unsafe { __libc_malloc(bytes) };
     };
-    if is_refused() {
+    if is_refused(this, bytes, pc) {
         return null_mut();
     }
     // SAFETY: plain allocation.
@@ -144,21 +145,21 @@ unsafe extern "C" fn on_malloc(bytes: usize, pc: u64) -> *mut c_void {
 }
 
 unsafe extern "C" fn on_calloc(count: usize, bytes: usize, pc: u64) -> *mut c_void {
-    let by = ready(pc);
-    if by.is_some() && is_refused() {
+    let (by, all) = (ready(pc), count.saturating_mul(bytes));
+    if by.is_some_and(|(this, pc)| is_refused(this, all, pc)) {
         return null_mut();
     }
     // SAFETY: plain allocation.
     let block = unsafe { __libc_calloc(count, bytes) };
     if let Some((this, pc)) = by {
-        note_block(this, block, count.saturating_mul(bytes), pc);
+        note_block(this, block, all, pc);
     }
     block
 }
 
 unsafe extern "C" fn on_memalign(alignment: usize, bytes: usize, pc: u64) -> *mut c_void {
     let by = ready(pc);
-    if by.is_some() && is_refused() {
+    if by.is_some_and(|(this, pc)| is_refused(this, bytes, pc)) {
         return null_mut();
     }
     // SAFETY: plain allocation.

@@ -312,6 +312,7 @@ mod tests {
                 site: Some(place(4)),
                 message: "check failed".into(),
             },
+            also_fails: Vec::new(),
             steps: Vec::new(),
             sites: vec![site(3, Role::Cause), site(2, Role::Interference)],
             edges: Vec::new(),

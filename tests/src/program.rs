@@ -105,12 +105,22 @@ impl Program {
     /// Copies the source into `workspace` and compiles it there for recording; returns the command
     /// that runs it.
     pub fn compile(&self, workspace: &Workspace, compiler: Compiler) -> Result<String> {
+        self.compile_with(workspace, compiler, &[])
+    }
+
+    /// The same with more options.
+    pub fn compile_with(
+        &self,
+        workspace: &Workspace,
+        compiler: Compiler,
+        options: &[&str],
+    ) -> Result<String> {
         let name = self
             .source
             .file_name()
             .context("a source file has a name")?;
         fs::copy(&self.source, workspace.path().join(name))?;
-        compile(workspace, Path::new(name), &self.name, compiler)?;
+        compile_with(workspace, Path::new(name), &self.name, compiler, options)?;
         Ok(format!("./{}", self.name))
     }
 }

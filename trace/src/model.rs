@@ -101,7 +101,7 @@ pub enum EventKind {
     OnceEnd = 26,
     /// Found a once-only initialization done.
     OncePass = 27,
-    /// Heap block allocated: `location` is the block, `value` its size.
+    /// Heap block allocated: `location` is the block (none where there was no memory), `value` its size.
     Alloc = 28,
     /// Heap block freed.
     Free = 29,

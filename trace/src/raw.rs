@@ -645,7 +645,7 @@ pub enum RecordKind {
     /// Found it done.
     OncePass = 40,
 
-    /// Block of `value` bytes at `addr`.
+    /// Block of `value` bytes at `addr`, which is 0 where there was no memory.
     Alloc = 50,
     /// Block at `addr` given back.
     Free = 51,

@@ -15,6 +15,8 @@ pub enum Section {
     Trace,
     /// Per program: runs to the first failure, runs per second, replays, rank of the explanation
     Programs,
+    /// Per program, compiler and level of optimization: whether the first explanation is right
+    Levels,
     /// Hits per 1,000 runs and strategy for every program, rates, sizes, replays; then the overhead
     Recorder,
     /// Recording beside the plain program and beside gcc's own thread sanitizer
@@ -42,6 +44,7 @@ fn measure(section: Section) -> Result<()> {
     let mut command = match section {
         Section::Trace => example("bench_trace"),
         Section::Programs => end_to_end("programs"),
+        Section::Levels => end_to_end("levels"),
         Section::Recorder => end_to_end("recorder"),
         Section::Overhead => end_to_end("overhead"),
         Section::Exactness => end_to_end("exactness"),

@@ -50,21 +50,18 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
 
 /// Where the thread that used the block had read a pointer to it.
 fn pointer_read(view: &View, used: EventId) -> Option<EventId> {
-    let before = view
-        .rows
-        .before(view.thread(used), used)
-        .iter()
-        .rev()
-        .take(50)
-        .copied();
-    let same_line = before.filter(|&row| view.event(row).kind.reads());
-    let is_pointer = |row: &EventId| {
-        matches!(
-            view.event(*row).value,
-            Some(unsnarl_trace::Value::Address(_))
-        )
-    };
-    same_line
-        .filter(is_pointer)
-        .find(|&row| view.place(row).line == view.place(used).line)
+    const NEAR: usize = 60;
+    let block = |location| crate::facts::block(view.run.location(location));
+    let wanted = block(view.event(used).location);
+    let before = view.rows.before(view.thread(used), used).iter().rev();
+    let mut reads = before
+        .take(NEAR)
+        .copied()
+        .filter(|&row| view.event(row).kind.reads());
+    reads.find(|&row| {
+        let event = view.event(row);
+        let shared = view.orders.accesses().is_shared(event.location);
+        shared
+            && matches!(event.value, Some(unsnarl_trace::Value::Address(to)) if block(to) == wanted)
+    })
 }

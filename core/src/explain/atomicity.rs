@@ -140,6 +140,15 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
         );
     }
     if let Some(section) = first.iter().find(|s| has(&second, s) && !has(&remote, s)) {
+        if let Some(other) = remote.first() {
+            return format!(
+                "{} holds `{}`, but {} holds `{}`: different locks.",
+                view.words(triple.first),
+                lock_name(view, section),
+                view.words(triple.remote),
+                lock_name(view, other)
+            );
+        }
         let at = line(&view.place(triple.remote), &view.place(triple.first));
         return format!(
             "{} holds `{}`, {at} does not.",

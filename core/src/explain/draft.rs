@@ -29,6 +29,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             certainty: Certainty::Possible,
             runs: vec![view.summary.name.clone()],
             failure: view.failure_place(),
+            also_fails: Vec::new(),
             steps: Vec::new(),
             sites: Vec::new(),
             edges: Vec::new(),

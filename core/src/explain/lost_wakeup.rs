@@ -15,7 +15,7 @@ use unsnarl_trace::{EventId, EventKind, LocationId};
 enum Sent {
     /// It was sent while nobody waited.
     Early(EventId),
-    /// It was sent while the thread waited, and woke another one, which then waits again.
+    /// It was sent while the thread waited, and woke another one.
     Elsewhere(Stolen),
     /// There was none.
     Never,
@@ -25,7 +25,8 @@ enum Sent {
 struct Stolen {
     signal: EventId,
     woken: EventId,
-    waits_again: EventId,
+    /// Where that one began to wait again, if it did.
+    waits_again: Option<EventId>,
 }
 
 impl Sent {
@@ -111,21 +112,26 @@ fn tell_stolen(view: &View, draft: &mut Draft, stolen: &Stolen, condition: &str)
         woken,
         waits_again,
     } = *stolen;
+    let then = match waits_again {
+        Some(again) => format!(",\nwhich began to wait again at {}", view.at(again)),
+        None => " only".to_owned(),
+    };
     draft.detail(format!(
-        "{} signalled `{condition}` at {} and woke {},\nwhich began to wait again at {}.",
+        "{} signalled `{condition}` at {} and woke {}{then}.",
         view.words(signal),
         view.at(signal),
         view.words(woken),
-        view.at(waits_again)
     ));
     draft.set().remark =
         format!("Both wait for `{condition}`, and a signal wakes only one of those that wait.");
     draft.step(signal, format!("wakes {}", view.name(woken)));
     draft.mark(signal, Role::Interference);
-    let mut again = view.step(waits_again, "for ever");
-    again.effect = format!("waits for {condition}");
-    draft.add(again);
-    draft.mark(waits_again, Role::Cause);
+    if let Some(waits_again) = waits_again {
+        let mut again = view.step(waits_again, "for ever");
+        again.effect = format!("waits for {condition}");
+        draft.add(again);
+        draft.mark(waits_again, Role::Cause);
+    }
 }
 
 fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signalled: bool) {
@@ -149,7 +155,7 @@ fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signalled: bool) {
     }
 }
 
-/// The last signal during the wait: it woke another thread, which waits again for the same condition.
+/// The last signal during the wait: it woke another thread.
 fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
     let (condition, waiter) = (view.event(wait).location, view.thread(wait));
     let about = |kind: EventKind| {
@@ -162,7 +168,7 @@ fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
     let signal = about(EventKind::Signal).filter(|row| *row > wait).last()?;
     let woken = about(EventKind::Wake).find(|row| *row > signal && view.thread(*row) != waiter)?;
     let again = |row: &EventId| *row > woken && view.thread(*row) == view.thread(woken);
-    let waits_again = about(EventKind::Wait).filter(again).last()?;
+    let waits_again = about(EventKind::Wait).filter(again).last();
     Some(Stolen {
         signal,
         woken,
@@ -206,8 +212,11 @@ fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         let mut after = after.take_while(|next| **next < wait);
         after.any(|next| view.thread(*next) != thread && view.event(*next).kind.writes())
     };
-    let function = view.place(wait).function;
-    let here = |row: &&EventId| view.place(**row).function == function;
+    let place = view.place(wait);
+    let here = |row: &&EventId| {
+        let read = view.place(**row);
+        read.function == place.function || (&read.file, read.line) == (&place.file, place.line)
+    };
     reads
         .iter()
         .find(outdated)

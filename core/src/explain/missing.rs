@@ -49,7 +49,7 @@ fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> E
     ));
     draft.set().contrast = before_in_passing(view, original, reader, setter);
     draft.set().remark = match started_early(view, reader, setter) {
-        remark if remark.is_empty() => not_waited_for(view, reader),
+        remark if remark.is_empty() => not_waited_for(view, reader, setter),
         remark => remark,
     };
     if let Some(fork) = fork_of(view, view.thread(reader)) {
@@ -188,12 +188,12 @@ fn mean(sum: u64, of: u32) -> String {
 }
 
 /// What the thread did not wait for: a signal, or the end of other threads.
-fn not_waited_for(view: &View, reader: EventId) -> String {
+fn not_waited_for(view: &View, reader: EventId, setter: &Place) -> String {
     let before = view.rows.before(view.thread(reader), reader);
     let mut waits = before.iter().rev().copied();
     let of_kind = |kind: EventKind| move |row: &EventId| view.event(*row).kind == kind;
     let Some(wake) = waits.find(of_kind(EventKind::Wake)) else {
-        return not_joined(view, reader);
+        return not_joined(view, reader, setter);
     };
     let Some(wait) = waits.find(of_kind(EventKind::Wait)) else {
         return String::new();
@@ -217,7 +217,7 @@ fn not_waited_for(view: &View, reader: EventId) -> String {
 }
 
 /// `main joins main.1 and main.2 but not main.3 before.`
-fn not_joined(view: &View, reader: EventId) -> String {
+fn not_joined(view: &View, reader: EventId, setter: &Place) -> String {
     let thread = view.thread(reader);
     let before = view.rows.before(thread, reader).iter().copied();
     let of_kind = |kind: EventKind| -> Vec<ThreadId> {
@@ -225,10 +225,11 @@ fn not_joined(view: &View, reader: EventId) -> String {
         let threads = rows.filter_map(|row| crate::orders::other_thread(view.event(row).value));
         threads.map(ThreadId).collect()
     };
+    let writers = could_write(view, setter, reader);
     let (started, joined) = (of_kind(EventKind::Fork), of_kind(EventKind::Join));
     let left = started
         .into_iter()
-        .filter(|thread| !joined.contains(thread));
+        .filter(|thread| !joined.contains(thread) && writers.contains(thread));
     let names = |threads: Vec<ThreadId>| -> Vec<String> {
         let name = |thread| facts::thread_name(&view.run, thread);
         threads.into_iter().map(name).collect()

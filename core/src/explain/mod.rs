@@ -6,11 +6,13 @@
 mod after_free;
 mod atomicity;
 mod candidates;
+mod causes;
 mod deadlock;
 mod draft;
 mod locking;
 mod lost_wakeup;
 mod missing;
+mod no_memory;
 mod order;
 mod refused;
 mod sequential;
@@ -22,9 +24,10 @@ mod view;
 use crate::{
     budget::{Budget, Outcome, StopReason},
     corpus::{Corpus, RunSummary},
-    explanation::{BugKind, Certainty, Explanation, Role, SiteMark},
+    explanation::{Certainty, Explanation},
 };
 use candidates::{Candidate, Story, candidates};
+use causes::Told;
 use std::collections::BTreeMap;
 use view::View;
 
@@ -42,20 +45,24 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
     }
     let mut told: Vec<Told> = Vec::new();
     let mut stopped = StopReason::Complete;
-    for runs in by_place(corpus).into_values() {
+    let places = by_place(corpus);
+    for runs in places.values() {
         for run in runs.iter().take(LOOKED_AT) {
             if let Some(reason) = budget.stop() {
                 stopped = reason;
                 break;
             }
             if let Some(new) = tell(corpus, run, budget) {
-                add(&mut told, new);
+                causes::add(&mut told, new);
             }
         }
-        claim(&mut told, &runs);
+    }
+    let mut told = causes::as_few_as_will_do(told);
+    for (place, runs) in &places {
+        causes::claim(&mut told, place, runs);
     }
     Outcome {
-        findings: ranked(told),
+        findings: causes::ranked(told),
         stopped,
     }
 }
@@ -69,31 +76,6 @@ pub fn unexplained(corpus: &Corpus, explanations: &[Explanation]) -> Vec<String>
     };
     let failing = corpus.failing().map(|run| run.name.clone());
     failing.filter(|name| !explained(name)).collect()
-}
-
-/// An explanation with the cost of its story and the runs that told it.
-struct Told {
-    explanation: Explanation,
-    cost: u32,
-    times: usize,
-    place: String,
-    /// What this and the stories merged into it blame.
-    blamed: Vec<SiteMark>,
-}
-
-impl Told {
-    fn new(explanation: Explanation, cost: u32, place: String) -> Told {
-        let marks = explanation.sites.iter();
-        let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
-        let blamed = blamed.cloned().collect();
-        Told {
-            explanation,
-            cost,
-            times: 1,
-            place,
-            blamed,
-        }
-    }
 }
 
 /// Failing runs by the place and kind of failure, the shortest first.
@@ -130,11 +112,14 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
         explanation.engines = vec!["orders".to_owned()];
         return Some(Told::new(explanation, 0, place));
     }
-    let best = candidates(&view, budget).into_iter().next()?;
+    let found = candidates(&view, budget);
+    let best = found.first().copied()?;
     let mut explanation = write(&view, &best);
     explanation.certainty = certainty(corpus, &best);
     explanation.engines = vec!["orders".to_owned(), "pairs".to_owned()];
-    Some(Told::new(explanation, best.cost, place))
+    let evidence = best.new.then(|| causes::Evidence::of(&view, &best.story));
+    let told = Told::new(explanation, best.cost, place);
+    Some(told.resting_on(evidence, causes::borne_out(&view, &found)))
 }
 
 fn write(view: &View, candidate: &Candidate) -> Explanation {
@@ -146,6 +131,7 @@ fn write(view: &View, candidate: &Candidate) -> Explanation {
         Story::Order { early, late } => order::swapped(view, *early, *late),
         Story::Missing { original, reader } => missing::missing(view, *original, *reader),
         Story::Refused { held, attempt } => refused::refused(view, *held, *attempt),
+        Story::NoMemory { alloc } => no_memory::no_memory(view, *alloc),
         Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
     }
 }
@@ -160,89 +146,4 @@ fn certainty(corpus: &Corpus, candidate: &Candidate) -> Certainty {
     } else {
         Certainty::Possible
     }
-}
-
-/// Stories about the same variable that share a line are versions of one; the cheapest stays.
-fn add(told: &mut Vec<Told>, new: Told) {
-    let mut merged = new;
-    let mut i = 0;
-    while let Some(known) = told.get(i) {
-        if akin(known, &merged) {
-            merged = merge(told.remove(i), merged);
-        } else {
-            i += 1;
-        }
-    }
-    told.push(merged);
-}
-
-fn merge(known: Told, new: Told) -> Told {
-    let better = (new.cost, new.explanation.kind) < (known.cost, known.explanation.kind);
-    let (mut kept, other) = if better { (new, known) } else { (known, new) };
-    kept.times += other.times;
-    kept.blamed.extend(other.blamed);
-    kept.explanation.runs.extend(other.explanation.runs);
-    kept
-}
-
-/// Do both blame the same variable and one of the same lines, and neither or both wait? Memory that was
-/// freed goes by its own name, so there the line is enough.
-fn akin(a: &Told, b: &Told) -> bool {
-    let waits = |told: &Told| {
-        matches!(
-            told.explanation.kind,
-            BugKind::Deadlock | BugKind::LostWakeup
-        )
-    };
-    let freed = [a, b]
-        .iter()
-        .any(|told| told.explanation.kind == BugKind::UseAfterFree);
-    let any = |same: fn(&SiteMark, &SiteMark) -> bool| {
-        a.blamed.iter().any(|a| b.blamed.iter().any(|b| same(a, b)))
-    };
-    a.explanation.id == b.explanation.id
-        || waits(a) == waits(b)
-            && (freed || any(|a, b| a.location == b.location))
-            && any(|a, b| (&a.place.file, a.place.line) == (&b.place.file, b.place.line))
-}
-
-/// Runs that fail at the same place and were not looked at belong to the explanation told most often there.
-fn claim(told: &mut [Told], runs: &[&RunSummary]) {
-    let Some(first) = runs.first() else { return };
-    let place = failure_place(first);
-    let known: Vec<String> = told
-        .iter()
-        .flat_map(|told| told.explanation.runs.clone())
-        .collect();
-    let here = told.iter_mut().filter(|told| told.place == place);
-    let Some(most) = here.max_by_key(|told| (told.times, std::cmp::Reverse(told.cost))) else {
-        return;
-    };
-    let rest = runs
-        .iter()
-        .map(|run| run.name.clone())
-        .filter(|name| !known.contains(name));
-    most.explanation.runs.extend(rest);
-    most.explanation.runs.sort();
-}
-
-/// Best first: told most surely, by most runs, at least cost.
-fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
-    told.sort_by_key(|told| {
-        let sequential = told.explanation.kind == BugKind::Sequential;
-        (
-            sequential,
-            told.explanation.certainty,
-            std::cmp::Reverse(told.times),
-            told.cost,
-            told.explanation.id.clone(),
-        )
-    });
-    let ranked = told.into_iter().map(|told| {
-        let mut explanation = told.explanation;
-        explanation.runs.sort();
-        explanation.runs.dedup();
-        explanation
-    });
-    ranked.collect()
 }

@@ -61,6 +61,7 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         certainty: Certainty::Likely,
         runs: corpus.failing().map(|run| run.name.clone()).collect(),
         failure,
+        also_fails: Vec::new(),
         steps: Vec::new(),
         sites: mark.into_iter().collect(),
         edges: Vec::new(),

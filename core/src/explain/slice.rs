@@ -149,6 +149,7 @@ impl Walk<'_> {
         };
         let function = self.run.meta.site(event.site).function.clone();
         let line = self.run.meta.site(event.site).line;
+        let text = &self.run.meta.site(event.site).text;
         let before = self.rows.before(event.thread, row);
         let mut others = 0;
         for &read in before.iter().rev().take(WINDOW) {
@@ -160,6 +161,7 @@ impl Walk<'_> {
             let near = match () {
                 () if site.function == function && site.line == line => 1,
                 () if location == event.location => 2,
+                () if site.function == function && facts::carries(&site.text, text) => 2,
                 () if site.function == function => 3,
                 () => 5,
             };
@@ -210,6 +212,7 @@ impl Walk<'_> {
             on_line &= same_line;
             let distance = match () {
                 () if on_line => 0,
+                () if facts::carries(&site.text, &row.text) => 1,
                 () if site.function == row.function => 2,
                 () => 3,
             };

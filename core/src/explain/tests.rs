@@ -393,7 +393,6 @@ fn use_after_free() {
             error: `job->size` was freed while worker (main.1) still used it
               main freed it at test.c:40 before worker (main.1) read it at line 31.
 
-               main.1  test.c:31  use(job->size);  reads a pointer
                main    test.c:40  free(job);       frees the block  <- too early
                main.1  test.c:31  use(job->size);  reads 7          after it was freed
                main.1  test.c:32                   fails
@@ -556,5 +555,126 @@ fn a_write_that_cannot_come_any_more_is_told_by_what_its_thread_had_learned() {
               In all 5 passing runs line 56 sets it before.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
+    );
+}
+
+#[test]
+fn one_cause_that_fails_in_two_places_is_told_once() {
+    let start = r#"
+        main fork main.1 @70 main "pthread_create(&a, NULL, add, NULL);"
+        main fork main.2 @71 main "pthread_create(&b, NULL, add, NULL);"
+    "#;
+    let turn = |thread: &str, old: u32| {
+        format!(
+            "{thread} R items ={old} @10 add \"items++;\"\n{thread} W items ={} @10 add \"items++;\"\n",
+            old + 1
+        )
+    };
+    let check_total =
+        |value: u32| format!("main R items ={value} @80 main \"assert(items == 2);\"\n");
+    let check_slot = |value: u32| format!("main R items ={value} @90 audit \"if (items < 2)\"\n");
+    let one_by_one = [turn("main.1", 0), turn("main.2", 1)].concat();
+    let other = [turn("main.2", 0), turn("main.1", 1)].concat();
+    let lost = r#"
+        main.1 R items =0 @10 add "items++;"
+        main.2 R items =0 @10 add "items++;"
+        main.2 W items =1 @10 add "items++;"
+        main.1 W items =1 @10 add "items++;"
+    "#;
+    let passes = [start, &one_by_one, &check_slot(2), &check_total(2)].concat();
+    let passes_too = [start, &other, &check_slot(2), &check_total(2)].concat();
+    let total = [
+        start,
+        lost,
+        &check_total(1),
+        "main fails @80 main assertion `items == 2` failed",
+    ]
+    .concat();
+    let audit = [
+        start,
+        lost,
+        &check_slot(1),
+        "main fails @91 audit abort called",
+    ]
+    .concat();
+    let corpus = corpus(
+        &[&passes, &passes_too, &passes, &passes_too, &passes],
+        &[&total, &audit],
+    );
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(told[0].runs.len(), 2);
+    let text = render::text(&told[0]);
+    assert!(
+        text.contains("Other runs fail for it elsewhere: a"),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_memory_is_told_as_such() {
+    let start = r#"
+        main fork main.1 @70 main "pthread_create(&a, NULL, fill, NULL);"
+    "#;
+    let passes = r#"
+        main.1 alloc `heap(test.c:12 by main.1 #0)` =40 @12 fill "struct page *page = malloc(sizeof *page);"
+        main.1 W `heap(test.c:12 by main.1 #0).id` =1 @13 fill "page->id = 1;"
+        main join main.1 @72 main
+    "#;
+    let fails = r#"
+        main.1 alloc =40 @12 fill "struct page *page = malloc(sizeof *page);"
+        main.1 fails @13 fill segmentation fault
+    "#;
+    check(
+        &[&[start, passes].concat()],
+        &[&[start, fails].concat()],
+        expect![[r#"
+            note: the program fails when there is no memory at test.c:12
+              fill (main.1) asked for 40 bytes and got none; it failed at line 13.
+
+               main.1  test.c:12  struct page *page = malloc(sizeof *page);  gets no memory
+               main.1  test.c:13                                             fails
+
+              This does not depend on the order of the threads.
+        "#]],
+    );
+}
+
+#[test]
+fn a_signal_for_all_wakes_only_one() {
+    let run = r#"
+        main.1 lock m @10 run "lock_guard guard(m);"
+        main.1 R stopping =0 @11 run "while (!stopping)"
+        main.1 wait wake @12 run "wake.wait(guard);"
+        main.1 unlock m @12 run
+        main.2 lock m @10 run "lock_guard guard(m);"
+        main.2 R stopping =0 @11 run "while (!stopping)"
+        main.2 wait wake @12 run "wake.wait(guard);"
+        main.2 unlock m @12 run
+        main W stopping =1 @40 stop "stopping = true;"
+        main signal wake =1 @41 stop "wake.notify_one();"
+        main.2 lock m @12 run "wake.wait(guard);"
+        main.2 wake wake =0 @12 run "wake.wait(guard);"
+        main.2 R stopping =1 @11 run "while (!stopping)"
+        main.2 unlock m @14 run
+        main.2 end
+        main.1 blocked condition wake @12
+        main blocked join main.1 @42
+        deadlocks
+    "#;
+    check(
+        &[],
+        &[run],
+        expect![[r#"
+        error: run (main.1) waits for a signal that went to another thread
+          stop (main) signalled `wake` at test.c:41 and woke run (main.2) only.
+
+           main.1  test.c:12  wake.wait(guard);   waits for wake  for ever
+           main    test.c:41  wake.notify_one();  signals wake    wakes main.2
+
+          Both wait for `wake`, and a signal wakes only one of those that wait.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
     );
 }

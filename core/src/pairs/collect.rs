@@ -48,6 +48,8 @@ pub struct RunPairs {
     pub couples: Vec<CoupleKey>,
     /// Sorted.
     pub triples: Vec<TripleKey>,
+    /// Reads of shared locations that saw what was there before anybody wrote. Sorted.
+    pub unwritten: Vec<AccessKey>,
     /// Accesses to shared locations that ran, sorted by key.
     pub accesses: Vec<(AccessKey, AccessSite)>,
     /// Names of the locations of the pairs.
@@ -91,10 +93,18 @@ impl RunPairs {
         triples(run, accesses, |triple| {
             unserializable.insert(keys.triple(triple.first, triple.remote, triple.second));
         });
+        let mut unwritten = FxHashSet::default();
         for location in accesses.shared() {
-            accesses.of(location).iter().for_each(|&row| {
-                keys.of(row);
-            });
+            let mut is_written = false;
+            for &row in accesses.of(location) {
+                let key = keys.of(row);
+                let kind = run.events.kinds().get(row.index()).copied();
+                let kind = kind.and_then(EventKind::from_u8);
+                is_written |= kind.is_some_and(EventKind::writes);
+                if !is_written {
+                    unwritten.insert(key);
+                }
+            }
         }
         found.sort();
         let loops = match found.occurrences.is_empty() {
@@ -108,6 +118,7 @@ impl RunPairs {
             indirect: sorted(indirect),
             couples: sorted(coupled),
             triples: sorted(unserializable),
+            unwritten: sorted(unwritten),
             accesses: keys.sites(),
             locations: found.names.list,
         }

@@ -44,6 +44,7 @@ pub struct PairCounts {
     indirect: Tally<PairKey>,
     triples: Tally<TripleKey>,
     couples: Tally<CoupleKey>,
+    unwritten: Tally<AccessKey>,
     ran: Tally<AccessKey>,
     /// What keys stand for. A build has few sites: they stay when runs go.
     sites: FxHashMap<AccessKey, AccessSite>,
@@ -81,6 +82,7 @@ impl PairCounts {
         self.indirect.insert(run.indirect.iter().copied());
         self.couples.insert(run.couples.iter().copied());
         self.triples.insert(run.triples.iter().copied());
+        self.unwritten.insert(run.unwritten.iter().copied());
         self.ran.insert(run.accesses.iter().map(|(key, _)| *key));
         for (key, site) in &run.accesses {
             self.sites.entry(*key).or_insert_with(|| site.clone());
@@ -130,6 +132,7 @@ impl PairCounts {
         self.indirect.remove(run.indirect.iter().copied());
         self.couples.remove(run.couples.iter().copied());
         self.triples.remove(run.triples.iter().copied());
+        self.unwritten.remove(run.unwritten.iter().copied());
         self.ran.remove(run.accesses.iter().map(|(key, _)| *key));
     }
 
@@ -222,6 +225,11 @@ impl PairCounts {
     /// Passing runs in which this access ran (on shared data).
     pub fn ran(&self, key: AccessKey) -> u32 {
         self.ran.get(&key)
+    }
+
+    /// Passing runs in which this read saw what was there before anybody wrote.
+    pub fn unwritten(&self, key: AccessKey) -> u32 {
+        self.unwritten.get(&key)
     }
 
     /// What a key stands for.

@@ -3,7 +3,7 @@
 use crate::{
     callers,
     corpus::Corpus,
-    explanation::{BugKind, Certainty, Explanation, Step},
+    explanation::{BugKind, Certainty, Explanation, FailurePlace, Step},
     facts::short,
 };
 
@@ -37,6 +37,9 @@ pub fn text(explanation: &Explanation) -> String {
     {
         lines.extend(wrapped(line, "  ", "  "));
     }
+    if let Some(others) = elsewhere(explanation) {
+        lines.extend(wrapped(&others, "  ", "  "));
+    }
     if let Some(tail) = tail(explanation) {
         lines.extend(wrapped(&tail, "  ", "  "));
     }
@@ -44,6 +47,20 @@ pub fn text(explanation: &Explanation) -> String {
         lines.extend(wrapped(caveat, "  Note: ", "  "));
     }
     lines.join("\n") + "\n"
+}
+
+/// Where runs fail for the same cause.
+fn elsewhere(explanation: &Explanation) -> Option<String> {
+    let others: Vec<String> = explanation.also_fails.iter().map(failure).collect();
+    (!others.is_empty())
+        .then(|| format!("Other runs fail for it elsewhere: {}.", others.join("; ")))
+}
+
+fn failure(failure: &FailurePlace) -> String {
+    match &failure.site {
+        Some(site) => format!("{} at {}", failure.message, short(site)),
+        None => failure.message.clone(),
+    }
 }
 
 /// How sure, and in which runs.

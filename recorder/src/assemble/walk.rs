@@ -362,6 +362,11 @@ impl<'a> Walk<'a> {
                 });
             }
             K::Begin | K::End | K::Yield => self.drafts.push(draft),
+            // There was no memory.
+            K::Alloc if record.addr == 0 => self.drafts.push(Draft {
+                value: Some(record.value),
+                ..draft
+            }),
             K::Alloc => {
                 let layout = self.allocated(record.pc, site, record.value);
                 let place = self.memory.allocate(by, record.addr, record.value, layout);

@@ -3,6 +3,7 @@
 use super::{Candidate, NOT_NEW, Story, UNRELATED, candidate, distance};
 use crate::{
     explain::{missing::never_comes, view::View},
+    facts,
     pairs::{AccessClass, AccessKey, CoupledPairs, PairKey, procedure_two},
 };
 use rustc_hash::FxHashMap;
@@ -38,10 +39,27 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
             reader,
         };
         let contrast = if pair.partner.is_some() { 4 } else { 2 };
-        let contrast = contrast + too_late_to_come(view, pair.original, reader);
+        let contrast =
+            contrast + too_late_to_come(view, pair.original, reader) + usual(view, reader);
         candidate(view, story, &[reader], contrast, true)
     });
     stories.collect()
+}
+
+/// Cost of a read that sees in passing runs, too, what it saw here: the write was not missing, but came later.
+fn usual(view: &View, reader: EventId) -> u32 {
+    let counts = view.corpus.counts();
+    let source = view
+        .orders
+        .last_write_before(view.event(reader).location, reader);
+    let runs = match source {
+        Some(head) => counts.ordered(PairKey {
+            head: view.key(head),
+            tail: view.key(reader),
+        }),
+        None => counts.unwritten(view.key(reader)),
+    };
+    NOT_NEW / 2 * runs.min(counts.passing()) / counts.passing().max(1)
 }
 
 /// Cost of a write that cannot come any more: it did not run for another reason.
@@ -77,6 +95,10 @@ pub(super) fn unset_sibling(view: &View) -> Vec<Candidate> {
     let unset = reads.filter(|&row| distance(view, &[row]) < UNRELATED && !written(row));
     let stories = unset.filter_map(|reader| {
         let original = *flows.get(&view.key(reader))?;
+        let (theirs, own) = (counts.location(original), view.event(reader).location);
+        if facts::family(theirs) != facts::family(view.run.location(own)) {
+            return None;
+        }
         let story = Story::Missing { original, reader };
         let may_come =
             !ran(view, original, reader) && too_late_to_come(view, original, reader) == 0;

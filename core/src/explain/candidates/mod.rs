@@ -4,18 +4,20 @@ mod coupled;
 mod freed;
 mod interrupted;
 mod missing;
+mod no_memory;
 mod refused;
 mod reordered;
 
 use super::{atomicity::common_function, view::View};
 use crate::{
-    Budget,
+    Budget, facts,
     pairs::{CoupledPairs, PairKey, Triple},
 };
 use coupled::{coupled, is_told_by_one};
 use freed::after_free;
 use interrupted::{interrupted, pairs_of};
 use missing::{is_half, missing, seldom, unset_sibling};
+use no_memory::no_memory;
 use refused::refused;
 use reordered::reordered;
 use unsnarl_trace::EventId;
@@ -48,6 +50,11 @@ pub(super) enum Story {
         /// Its last attempt.
         attempt: EventId,
     },
+    /// There was no memory for a block.
+    NoMemory {
+        /// Where it was asked for.
+        alloc: EventId,
+    },
     /// A block was used (or freed again) after it was freed.
     AfterFree {
         /// Where it was freed.
@@ -78,6 +85,9 @@ const PER_STEP: u32 = 4;
 /// Distance of what did not flow into the failure.
 const UNRELATED: u32 = 30;
 
+/// Cost of a story about memory that has no name in the program.
+const NAMELESS: u32 = 60;
+
 /// Cost of what passing runs have too.
 const NOT_NEW: u32 = 20;
 
@@ -100,6 +110,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     found.extend(couples);
     found.extend(refused(view));
     found.extend(unset_sibling(view));
+    found.extend(no_memory(view));
     if found.is_empty() {
         found = seldom(view);
     }
@@ -116,9 +127,12 @@ fn distance(view: &View, rows: &[EventId]) -> u32 {
 
 fn candidate(view: &View, story: Story, rows: &[EventId], contrast: u32, new: bool) -> Candidate {
     let distance = distance(view, rows);
+    let nameless = rows
+        .iter()
+        .any(|row| !facts::is_named(view.run.location(view.event(*row).location)));
     Candidate {
         story,
-        cost: distance * PER_STEP + contrast,
+        cost: distance * PER_STEP + contrast + if nameless { NAMELESS } else { 0 },
         new,
         relevant: distance < UNRELATED,
         at: rows.iter().copied().max().unwrap_or_default(),
@@ -134,6 +148,7 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::Order { early, late } => (*early, *late),
         Story::Missing { reader, .. } => (*reader, view.failure),
         Story::Refused { held, attempt } => (*held, *attempt),
+        Story::NoMemory { alloc } => (*alloc, view.failure),
         Story::AfterFree { free, used } => (*free, *used),
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! bench programs [NAME...]   how soon each bug is found, replayed and explained
+//! bench levels [NAME...]     how many first explanations are right by compiler and level of optimization
 //! bench overhead             recording beside the compiler's own thread sanitizer
 //! bench recorder [NAME...]   hits per 1,000 runs and strategy, rates, sizes, replays; then overhead
 //! bench exactness            what programs note of their own accesses beside what their run files say
@@ -13,6 +14,7 @@
 mod exactness;
 mod hits;
 mod latency;
+mod levels;
 mod overhead;
 mod paths;
 mod programs;
@@ -24,6 +26,7 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.split_first() {
         Some((what, names)) if what == "programs" => programs::run(names),
+        Some((what, names)) if what == "levels" => levels::run(names),
         Some((what, names)) if what == "recorder" => {
             hits::run(names)?;
             overhead::run()
@@ -33,7 +36,7 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "paths" => paths::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `recorder`, `overhead`, `exactness`, `paths` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `overhead`, `exactness`, `paths` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

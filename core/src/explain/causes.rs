@@ -1,0 +1,252 @@
+//! From stories of single runs to causes: stories that rest on the same accesses are one, whatever place the
+//! runs fail at.
+
+use super::{
+    candidates::{Candidate, Story},
+    view::View,
+};
+use crate::{
+    corpus::RunSummary,
+    explanation::{BugKind, Explanation, FailurePlace, Role, SiteMark},
+    pairs::{AccessClass, AccessKey, PairKey, TripleKey},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a story rests on, by places in the source, so that it is found again in other runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Evidence {
+    Triple(TripleKey),
+    Couple(PairKey, PairKey),
+    Order(PairKey),
+    Missing(PairKey),
+    Refused(PairKey),
+    NoMemory(AccessKey),
+    Freed(AccessKey),
+}
+
+impl Evidence {
+    /// What the story of a candidate rests on.
+    pub fn of(view: &View, story: &Story) -> Evidence {
+        let pair = |head, tail| PairKey {
+            head: view.key(head),
+            tail: view.key(tail),
+        };
+        let at = |row| AccessKey::new(view.run.meta.site(view.event(row).site), AccessClass::Write);
+        match *story {
+            Story::Atomicity(triple) => Evidence::Triple(TripleKey {
+                first: view.key(triple.first),
+                remote: view.key(triple.remote),
+                second: view.key(triple.second),
+            }),
+            Story::MultiVariable(couple) => Evidence::Couple(
+                pair(couple.first.head, couple.first.tail),
+                pair(couple.second.head, couple.second.tail),
+            ),
+            Story::Order { early, late } => Evidence::Order(pair(early, late)),
+            Story::Missing { original, .. } => Evidence::Missing(original),
+            Story::Refused { held, attempt } => Evidence::Refused(PairKey {
+                head: at(held),
+                tail: at(attempt),
+            }),
+            Story::NoMemory { alloc } => Evidence::NoMemory(at(alloc)),
+            Story::AfterFree { free, .. } => Evidence::Freed(at(free)),
+        }
+    }
+}
+
+/// What a run bears out nearly as well as its best story: what is new in it and flowed into the failure.
+pub(super) fn borne_out(view: &View, candidates: &[Candidate]) -> BTreeSet<Evidence> {
+    const NEARLY: u32 = 24;
+    let best = candidates.first().map_or(0, |best| best.cost);
+    let good = candidates.iter().filter(|candidate| {
+        candidate.new && candidate.relevant && candidate.cost <= best.saturating_add(NEARLY)
+    });
+    good.map(|candidate| Evidence::of(view, &candidate.story))
+        .collect()
+}
+
+/// An explanation with the cost of its story and the runs that told it.
+pub(super) struct Told {
+    pub explanation: Explanation,
+    pub cost: u32,
+    /// How many runs told it.
+    pub times: usize,
+    /// Places of the failures.
+    pub places: BTreeSet<String>,
+    /// What the story rests on; none when that is no access.
+    evidence: Option<Evidence>,
+    /// What the runs that told it bear out.
+    borne_out: Vec<BTreeSet<Evidence>>,
+    /// What this and the stories merged into it blame.
+    blamed: Vec<SiteMark>,
+}
+
+impl Told {
+    /// A story as one run tells it.
+    pub fn new(explanation: Explanation, cost: u32, place: String) -> Told {
+        let marks = explanation.sites.iter();
+        let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+        let blamed = blamed.cloned().collect();
+        Told {
+            explanation,
+            cost,
+            times: 1,
+            places: BTreeSet::from([place]),
+            evidence: None,
+            borne_out: Vec::new(),
+            blamed,
+        }
+    }
+
+    /// The same with what it rests on.
+    pub fn resting_on(self, evidence: Option<Evidence>, borne_out: BTreeSet<Evidence>) -> Told {
+        Told {
+            evidence,
+            borne_out: vec![borne_out],
+            ..self
+        }
+    }
+
+    /// Takes in the runs of another explanation of the same cause.
+    fn take(&mut self, other: Told) {
+        self.times += other.times;
+        self.places.extend(other.places);
+        self.borne_out.extend(other.borne_out);
+        self.blamed.extend(other.blamed);
+        self.explanation.runs.extend(other.explanation.runs);
+        let failures =
+            std::iter::once(other.explanation.failure).chain(other.explanation.also_fails);
+        self.explanation.also_fails.extend(failures);
+    }
+
+    /// Does every run of the other one bear this cause out?
+    fn covers(&self, other: &Told) -> bool {
+        self.evidence.is_some_and(|evidence| {
+            !other.borne_out.is_empty() && other.borne_out.iter().all(|run| run.contains(&evidence))
+        })
+    }
+}
+
+/// Stories about the same variable that share a line are versions of one; the cheapest stays.
+pub(super) fn add(told: &mut Vec<Told>, new: Told) {
+    let mut merged = new;
+    let mut i = 0;
+    while let Some(known) = told.get(i) {
+        if akin(known, &merged) {
+            merged = merge(told.remove(i), merged);
+        } else {
+            i += 1;
+        }
+    }
+    told.push(merged);
+}
+
+fn merge(known: Told, new: Told) -> Told {
+    let better = (new.cost, new.explanation.kind) < (known.cost, known.explanation.kind);
+    let (mut kept, other) = if better { (new, known) } else { (known, new) };
+    kept.take(other);
+    kept
+}
+
+/// Do both blame the same variable and one of the same lines, and neither or both wait? Memory that was
+/// freed goes by its own name, so there the line is enough.
+fn akin(a: &Told, b: &Told) -> bool {
+    let waits = |told: &Told| {
+        matches!(
+            told.explanation.kind,
+            BugKind::Deadlock | BugKind::LostWakeup
+        )
+    };
+    let freed = [a, b]
+        .iter()
+        .any(|told| told.explanation.kind == BugKind::UseAfterFree);
+    let any = |same: fn(&SiteMark, &SiteMark) -> bool| {
+        a.blamed.iter().any(|a| b.blamed.iter().any(|b| same(a, b)))
+    };
+    a.explanation.id == b.explanation.id
+        || waits(a) == waits(b)
+            && (freed || any(|a, b| a.location == b.location))
+            && any(|a, b| (&a.place.file, a.place.line) == (&b.place.file, b.place.line))
+}
+
+/// A cause that all runs of another explanation bear out as well explains them too: as few causes as will do.
+pub(super) fn as_few_as_will_do(mut told: Vec<Told>) -> Vec<Told> {
+    let mut kept: Vec<Told> = Vec::new();
+    while let Some(best) = widest(&told) {
+        let mut cause = told.remove(best);
+        let (covered, rest): (Vec<Told>, Vec<Told>) =
+            told.into_iter().partition(|other| cause.covers(other));
+        covered.into_iter().for_each(|other| cause.take(other));
+        kept.push(cause);
+        told = rest;
+    }
+    kept
+}
+
+/// The one that explains most runs, of those the one told most often and at least cost.
+fn widest(told: &[Told]) -> Option<usize> {
+    let runs = |cause: &Told| {
+        let covered = told.iter().filter(|other| cause.covers(other));
+        let others: usize = covered.map(|other| other.times).sum();
+        others.max(cause.times)
+    };
+    let key = |&at: &usize| {
+        let cause = told.get(at)?;
+        let cost = std::cmp::Reverse(cause.cost);
+        Some((runs(cause), cause.times, cost, std::cmp::Reverse(at)))
+    };
+    (0..told.len()).max_by_key(key)
+}
+
+/// Runs that fail at the same place and were not looked at belong to the explanation told most often there.
+pub(super) fn claim(told: &mut [Told], place: &str, runs: &[&RunSummary]) {
+    let known: BTreeSet<String> = told
+        .iter()
+        .flat_map(|told| told.explanation.runs.clone())
+        .collect();
+    let here = told.iter_mut().filter(|told| told.places.contains(place));
+    let Some(most) = here.max_by_key(|told| (told.times, std::cmp::Reverse(told.cost))) else {
+        return;
+    };
+    let rest = runs
+        .iter()
+        .map(|run| run.name.clone())
+        .filter(|name| !known.contains(name));
+    most.explanation.runs.extend(rest);
+}
+
+/// Best first: told most surely, by most runs, at least cost.
+pub(super) fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
+    told.sort_by_key(|told| {
+        let sequential = told.explanation.kind == BugKind::Sequential;
+        (
+            sequential,
+            told.explanation.certainty,
+            std::cmp::Reverse(told.times),
+            told.cost,
+            told.explanation.id.clone(),
+        )
+    });
+    told.into_iter()
+        .map(|told| tidied(told.explanation))
+        .collect()
+}
+
+/// Each run and each other place of failure once.
+fn tidied(mut explanation: Explanation) -> Explanation {
+    explanation.runs.sort();
+    explanation.runs.dedup();
+    let own = place_of(&explanation.failure);
+    let mut others: BTreeMap<(String, String), FailurePlace> = BTreeMap::new();
+    for failure in std::mem::take(&mut explanation.also_fails) {
+        others.insert(place_of(&failure), failure);
+    }
+    others.remove(&own);
+    explanation.also_fails = others.into_values().collect();
+    explanation
+}
+
+fn place_of(failure: &FailurePlace) -> (String, String) {
+    let at = failure.site.as_ref().map(crate::facts::short);
+    (at.unwrap_or_default(), failure.message.clone())
+}
