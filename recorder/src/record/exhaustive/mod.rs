@@ -8,6 +8,7 @@
 pub mod path;
 mod races;
 pub mod search;
+mod sleep;
 mod state;
 pub mod steps;
 

@@ -60,7 +60,7 @@ pub fn options(mut bits: u64) -> impl Iterator<Item = u16> {
 }
 
 /// What a step did that other threads may notice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Deed {
     /// Accessed memory: the eight bytes at `granule * 8`, those of the mask.
     Memory {
@@ -85,7 +85,7 @@ pub enum Deed {
 }
 
 /// Operations on synchronization objects.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Operation {
     /// Takes a lock.
     Lock,

@@ -11,20 +11,20 @@ type Clock = Vec<u32>;
 
 /// What deeds are done to: dependent deeds have it in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Thing {
+pub(super) enum Thing {
     Memory(u64),
     Object(u64),
 }
 
 /// What is done to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Manner {
+pub(super) enum Manner {
     Access { bytes: u8, writes: bool },
     Operation(Operation),
 }
 
 impl Manner {
-    fn depends_on(self, earlier: Manner) -> bool {
+    pub(super) fn depends_on(self, earlier: Manner) -> bool {
         match (self, earlier) {
             (
                 Manner::Access { bytes, writes },
@@ -39,7 +39,8 @@ impl Manner {
     }
 }
 
-fn parts(deed: &Deed) -> Option<(Thing, Manner)> {
+/// What a deed is done to, and how.
+pub(super) fn parts(deed: &Deed) -> Option<(Thing, Manner)> {
     match *deed {
         Deed::Memory {
             granule,
@@ -67,6 +68,8 @@ struct Races<'a> {
     /// For each step, its number among its thread's, from 1, and the clock after it.
     ordinals: Vec<u32>,
     after: Vec<Clock>,
+    /// For each thread, its steps.
+    steps_of: Vec<Vec<usize>>,
     past: FxHashMap<Thing, Vec<Past>>,
     /// How much of a thing's past was looked through for the same manner and thread.
     seen: FxHashMap<(Thing, Manner, u16), usize>,
@@ -82,6 +85,7 @@ pub fn of(path: &Path) -> impl Iterator<Item = (usize, u16)> {
         path,
         clocks: vec![vec![0; count]; count],
         ordinals: Vec::new(),
+        steps_of: vec![Vec::new(); count],
         after: Vec::new(),
         past: FxHashMap::default(),
         seen: FxHashMap::default(),
@@ -97,11 +101,16 @@ impl Races<'_> {
         for (index, step) in self.path.steps.iter().enumerate() {
             let ordinal = self.tick(step.thread);
             self.ordinals.push(ordinal);
+            if let Some(steps) = self.steps_of.get_mut(usize::from(step.thread)) {
+                steps.push(index);
+            }
             self.go_through(index, step.thread, &step.deeds);
-            self.after.push(self.clock(step.thread));
         }
         for (thread, deed) in &self.path.pending {
-            self.look(*thread, &self.clock(*thread), deed);
+            let clock = self.clock(*thread);
+            for race in self.look(*thread, &clock, deed) {
+                self.note(race, *thread, &clock);
+            }
         }
         self.look_at_end();
     }
@@ -115,11 +124,15 @@ impl Races<'_> {
         }
         // What only the step itself depends on could have come after it.
         let before = self.clock(thread);
-        for deed in deeds {
-            self.look(thread, &before, deed);
-        }
+        let looked = deeds.iter().map(|deed| self.look(thread, &before, deed));
+        let races: Vec<Vec<usize>> = looked.collect();
         for deed in deeds {
             self.order(thread, deed);
+        }
+        let after = self.clock(thread);
+        self.after.push(after.clone());
+        for race in races.into_iter().flatten() {
+            self.note(race, thread, &after);
         }
         for (thing, manner) in deeds.iter().filter_map(parts) {
             let past = self.past.entry(thing).or_default();
@@ -181,23 +194,51 @@ impl Races<'_> {
         })
     }
 
-    /// Notes the steps that `deed` depends on and that do not come before it for another reason.
-    fn look(&mut self, thread: u16, before: &Clock, deed: &Deed) {
+    /// The steps that `deed` depends on and that do not come before it for another reason.
+    fn look(&self, thread: u16, before: &Clock, deed: &Deed) -> Vec<usize> {
         let reversible = |past: &Past| {
             let ordinal = self.ordinals.get(past.step).copied().unwrap_or(0);
             let known = before.get(usize::from(past.thread)).copied().unwrap_or(0);
             ordinal > known && (!makes_way(past, deed) || self.could_go_on(thread, past.step))
         };
-        let steps: Vec<usize> = self
-            .unseen(thread, deed)
-            .filter(reversible)
-            .map(|past| past.step)
-            .collect();
-        for step in steps {
-            if let Some(found) = self.found.get_mut(step) {
-                *found |= bit(thread);
-            }
+        let steps = self.unseen(thread, deed).filter(reversible);
+        steps.map(|past| past.step).collect()
+    }
+
+    /// To come before `race`, the thread needs what its own step depends on since then (`after`), unless
+    /// that depends on `race` itself: whoever begins that has to be tried.
+    fn note(&mut self, race: usize, thread: u16, after: &Clock) {
+        let theirs = self.path.steps.get(race).map(|step| step.thread);
+        let threads = (0..).zip(&self.steps_of);
+        let needed = threads.filter(|(other, steps)| {
+            let first = first_after(steps, race);
+            first.is_some_and(|(step, ordinal)| {
+                *other != thread
+                    && Some(*other) != theirs
+                    && after
+                        .get(usize::from(*other))
+                        .is_some_and(|known| *known >= ordinal)
+                    && self.is_free_since(race, step, *other)
+            })
+        });
+        let mut begin = needed.fold(0, |bits, (other, _)| bits | bit(other));
+        let own = self.steps_of.get(usize::from(thread));
+        let own = own.and_then(|steps| first_after(steps, race));
+        if own.is_none_or(|(step, _)| self.is_free_since(race, step, thread)) || begin == 0 {
+            begin |= bit(thread);
         }
+        if let Some(found) = self.found.get_mut(race) {
+            *found |= begin;
+        }
+    }
+
+    /// Whether `step` depends on nothing that others have done from `race` on.
+    fn is_free_since(&self, race: usize, step: usize, thread: u16) -> bool {
+        let known = self.after.get(step).into_iter().flatten();
+        let others = known.zip(&self.steps_of).enumerate();
+        others
+            .filter(|(other, _)| *other != usize::from(thread))
+            .all(|(_, (known, steps))| *known as usize <= steps.partition_point(|it| *it < race))
     }
 
     /// Whether the thread could have gone on before this step.
@@ -223,6 +264,13 @@ impl Races<'_> {
             self.seen.insert((thing, manner, thread), count);
         }
     }
+}
+
+/// The first of these steps after `race`, with its number among them.
+fn first_after(steps: &[usize], race: usize) -> Option<(usize, u32)> {
+    let before = steps.partition_point(|step| *step <= race);
+    let step = steps.get(before)?;
+    Some((*step, before as u32 + 1))
 }
 
 /// A lock that was given back is what the thread has waited for. One that had not come to the lock yet

@@ -2,16 +2,23 @@
 //!
 //! A schedule is explored by following a prefix and then going on without preemption. From what the
 //! run did, the points are derived at which another thread has to be tried: for every two dependent
-//! steps of different threads that could have come in the other order, the later one's thread before
-//! the earlier step (Flanagan and Godefroid, *Dynamic partial-order reduction for model checking
-//! software*, POPL 2005). With a bound that alone would miss orders, since the reversed one may cost a
+//! steps of different threads that could have come in the other order, whoever begins what the later one
+//! needs, before the earlier step (Flanagan and Godefroid, *Dynamic partial-order reduction for model
+//! checking software*, POPL 2005; Abdulla, Aronis, Jonsson and Sagonas, *Optimal dynamic partial order
+//! reduction*, POPL 2014). With a bound that alone would miss orders, since the reversed one may cost a
 //! preemption more at that point: so the thread is also tried where the stretch of the earlier step's
 //! thread began, where a change of thread is already paid for (Coons, Musuvathi and McKinley, *Bounded
-//! partial-order reduction*, OOPSLA 2013).
+//! partial-order reduction*, OOPSLA 2013). What explored options have shown is passed over
+//! ([`super::sleep`]); since the runs that are not made for it could have asked for others, all others
+//! are tried there.
+//!
+//! That nothing is missed is not proven but tested, on random programs. Of 150,000 with three threads of
+//! up to six steps, one order of one was missed, which needs three preemptions.
 
 use super::{
     path::{Choice, Kind, Path, bit, options},
     races,
+    sleep::{Explored, covers},
 };
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +29,10 @@ pub struct Node {
     pub choice: Choice,
     /// Options to explore, the explored ones included.
     pub wanted: u64,
-    /// Options explored or being explored.
+    /// Options explored or being explored, and those that are covered by explored ones.
     pub begun: u64,
+    /// What is known about the explored ones, for [`super::sleep`].
+    pub explored: Vec<Explored>,
     /// What the choices before have cost.
     pub spent: u32,
     /// How many schedules had been explored when the turn came to this option; nothing for the option
@@ -94,19 +103,22 @@ impl Search {
     pub fn learn(&mut self, path: &Path) {
         self.explored += 1;
         if self.follows(path) {
+            let known = self.nodes.len();
             self.extend(path);
+            self.cut_covered(path, known);
             races::of(path).for_each(|(step, thread)| self.want(path, step, thread));
+            self.advance(path);
         } else {
             self.strayed += 1;
+            self.advance(&Path::default());
         }
-        self.advance();
     }
 
     /// Gives the prefix up: its run left nothing to learn from.
     pub fn skip(&mut self) {
         self.explored += 1;
         self.strayed += 1;
-        self.advance();
+        self.advance(&Path::default());
     }
 
     fn follows(&self, path: &Path) -> bool {
@@ -130,10 +142,33 @@ impl Search {
                 choice,
                 wanted,
                 begun: bit(choice.chosen),
+                explored: Vec::new(),
                 spent,
                 since: None,
             });
             spent += choice.cost(choice.chosen);
+        }
+    }
+
+    /// What the run chose by itself may be covered too. Then nothing that comes after is new, and what is
+    /// not covered there has to be asked for: no run comes to it by itself.
+    fn cut_covered(&mut self, path: &Path, known: usize) {
+        let covered = (known..self.nodes.len()).find_map(|last| {
+            let nodes = self.nodes.get(..=last)?;
+            let began = covers(nodes, path, nodes.last()?.choice.chosen)?;
+            Some((began, last))
+        });
+        if let Some((began, last)) = covered {
+            self.nodes.truncate(last + 1);
+            self.want_all(began);
+            self.want_all(last);
+        }
+    }
+
+    /// What was passed over here could have asked for any other thread.
+    fn want_all(&mut self, at: usize) {
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.wanted |= node.choice.candidates;
         }
     }
 
@@ -174,21 +209,38 @@ impl Search {
         }
     }
 
-    /// Goes on to the next prefix within the bound.
-    fn advance(&mut self) {
-        while let Some(node) = self.nodes.last_mut() {
+    /// Goes on to the next prefix within the bound; `path` is that of the last run, as far as it is known.
+    fn advance(&mut self, path: &Path) {
+        while let Some(last) = self.nodes.len().checked_sub(1) {
+            let Some(node) = self.nodes.last_mut() else {
+                break;
+            };
             if let Some(since) = node.since.take() {
                 let left = self.bound - node.cost_of(node.choice.chosen).min(self.bound);
                 note_size(&mut self.sizes, left, self.explored - since);
             }
-            if let Some(option) = node.next(self.bound) {
-                node.begun |= bit(option);
-                node.choice.chosen = option;
-                node.since = Some(self.explored);
-                return;
+            if node.choice.kind == Kind::Thread && node.wanted & !node.begun != 0 {
+                node.explored.extend(Explored::of(path, last));
             }
-            self.is_cut |= node.wanted & !node.begun != 0;
-            self.nodes.pop();
+            while let Some(option) = self.nodes.last().and_then(|node| node.next(self.bound)) {
+                let covered = covers(&self.nodes, path, option);
+                let explored = self.explored;
+                let Some(node) = self.nodes.last_mut() else {
+                    break;
+                };
+                node.begun |= bit(option);
+                let Some(began) = covered else {
+                    node.choice.chosen = option;
+                    node.since = Some(explored);
+                    return;
+                };
+                self.want_all(began);
+                self.want_all(last);
+            }
+            self.is_cut |= self
+                .nodes
+                .pop()
+                .is_some_and(|node| node.wanted & !node.begun != 0);
         }
         self.is_done = true;
     }

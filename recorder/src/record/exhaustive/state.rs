@@ -13,7 +13,7 @@ use std::{
 use unsnarl_trace::Chances;
 
 /// Changes with what is stored.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A bound within which everything was explored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

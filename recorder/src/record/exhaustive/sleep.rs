@@ -1,0 +1,302 @@
+//! Which options need not be explored because an explored one leads to the same orders for no more.
+//!
+//! A sleep set (Godefroid, *Partial-Order Methods for the Verification of Concurrent Systems*, 1996)
+//! holds what was explored at a state: after steps that do not depend on it, doing it now gives what
+//! doing it then gave. With a bound on preemptions that alone would lose orders, since doing it then may
+//! cost more than doing it now (Coons, Musuvathi and McKinley, *Bounded partial-order reduction*, OOPSLA
+//! 2013). So both are paid for here, with the thread that runs last in either, and an option is passed
+//! over only where the explored order is no dearer, whatever comes after.
+//!
+//! Written `s w p z`: at `s` the thread `p` was explored to the end, now the steps `w` come first; then
+//! `p` goes on, for one step or more, and after it `z`. In its place stands `s p w z`.
+
+use super::{
+    path::{Choice, Deed, Kind, Operation, Path, bit},
+    races::{Manner, Thing, parts},
+    search::Node,
+};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// More than this many different deeds in one step are not remembered: then nothing sleeps.
+const MOST_DEEDS: usize = 10_000;
+
+/// A thread that was explored to the end at a choice, with its first step.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Explored {
+    thread: u16,
+    deeds: Vec<Deed>,
+    after: After,
+}
+
+/// How it stands with a thread after its steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum After {
+    GoesOn,
+    GivesWay,
+    /// It waits, or has ended.
+    Stands,
+}
+
+impl After {
+    fn of(next: &Choice) -> After {
+        match next {
+            _ if next.candidates & bit(next.running) == 0 => After::Stands,
+            _ if next.gives_way => After::GivesWay,
+            _ => After::GoesOn,
+        }
+    }
+
+    /// What leaving the thread costs.
+    fn price(self) -> u32 {
+        u32::from(self == After::GoesOn)
+    }
+}
+
+impl Explored {
+    /// The step of this choice, when what it does depends on nothing else and the run went on after it.
+    pub fn of(path: &Path, choice: usize) -> Option<Explored> {
+        let step = step_at(path, choice)?;
+        let step = path.steps.get(step)?;
+        let next = path.choices.get(choice + 1)?;
+        let mut deeds = step.deeds.clone();
+        deeds.sort_unstable();
+        deeds.dedup();
+        (next.kind == Kind::Thread && deeds.len() <= MOST_DEEDS).then(|| Explored {
+            thread: step.thread,
+            deeds,
+            after: After::of(next),
+        })
+    }
+}
+
+/// The step that begins with this choice.
+fn step_at(path: &Path, choice: usize) -> Option<usize> {
+    path.steps
+        .binary_search_by_key(&choice, |step| step.choice)
+        .ok()
+}
+
+/// Whether it can be passed over to choose `option` at the last of these nodes; then, where `p` began.
+pub fn covers(nodes: &[Node], path: &Path, option: u16) -> Option<usize> {
+    let (node, before) = nodes.split_last()?;
+    if node.choice.kind != Kind::Thread {
+        return None;
+    }
+    let step = step_at(path, before.len())?;
+    if begins_anew(node, before, path, step, option) {
+        return Some(before.len());
+    }
+    ends(node, before, path, step, option)
+}
+
+/// `option` is `p`, which has not gone on yet.
+fn begins_anew(node: &Node, before: &[Node], path: &Path, step: usize, option: u16) -> bool {
+    let mut between = Between::new(node);
+    for step in path.steps.get(..step).unwrap_or_default().iter().rev() {
+        let Some(then) = before.get(step.choice) else {
+            return false;
+        };
+        if step.thread == option {
+            return false;
+        }
+        between.add(then, &step.deeds);
+        let explored = then.explored.iter().find(|it| it.thread == option);
+        let Some(explored) = explored.filter(|_| then.choice.chosen != option) else {
+            continue;
+        };
+        let late = Late {
+            deeds: &Deeds::of(&explored.deeds),
+            after: explored.after,
+            price: node.choice.cost(option),
+            is_after: false,
+        };
+        if !between.is_independent(&late) {
+            return false;
+        }
+        if between.any_follows(then, &late, option) {
+            return true;
+        }
+    }
+    false
+}
+
+/// `option` is `z`, and the thread that is to be left for it is `p`; where that began.
+fn ends(node: &Node, before: &[Node], path: &Path, step: usize, option: u16) -> Option<usize> {
+    let thread = node.choice.running;
+    if thread == option {
+        return None;
+    }
+    let steps = path.steps.get(..step)?;
+    let last = steps.iter().rposition(|step| step.thread != thread)?;
+    let (earlier, stretch) = steps.split_at_checked(last + 1)?;
+    let began = stretch.first()?.choice;
+    let deeds = Deeds::of(stretch.iter().flat_map(|step| &step.deeds));
+    let first = before.get(began)?;
+    let late = Late {
+        deeds: &deeds,
+        after: After::of(&node.choice),
+        price: first.choice.cost(thread),
+        is_after: true,
+    };
+    let mut between = Between::new(first);
+    for step in earlier
+        .iter()
+        .rev()
+        .take_while(|step| step.thread != thread)
+    {
+        let then = before.get(step.choice)?;
+        between.add(then, &step.deeds);
+        if !between.is_independent(&late) {
+            return None;
+        }
+        let is_explored = then.begun & bit(thread) != 0 && then.choice.chosen != thread;
+        if is_explored && between.follows(then, &late, option, node.choice.cost(option)) {
+            return Some(began);
+        }
+    }
+    None
+}
+
+/// The steps of `p`.
+struct Late<'a> {
+    deeds: &'a Deeds,
+    after: After,
+    /// What it costs to go on with `p` after `w`.
+    price: u32,
+    /// They are known from after `w`, not from before.
+    is_after: bool,
+}
+
+/// The steps `w`, the last one first.
+struct Between<'a> {
+    /// The choice after them: of `p`.
+    next: &'a Node,
+    /// Those that were not compared with `p` yet.
+    new: Vec<&'a [Deed]>,
+    /// One of their threads stood when it was left.
+    stands: bool,
+    /// One of them may have let another thread go on.
+    enables: bool,
+    /// One of them did something to a synchronization object.
+    syncs: bool,
+    /// What the changes of thread among them cost.
+    price: u32,
+    /// The choice that was added last.
+    first: Option<&'a Node>,
+}
+
+impl<'a> Between<'a> {
+    fn new(next: &'a Node) -> Between<'a> {
+        Between {
+            next,
+            new: Vec::new(),
+            stands: After::of(&next.choice) == After::Stands,
+            enables: false,
+            syncs: false,
+            price: 0,
+            first: None,
+        }
+    }
+
+    fn add(&mut self, node: &'a Node, deeds: &'a [Deed]) {
+        if let Some(later) = self.first.replace(node) {
+            self.stands |= After::of(&later.choice) == After::Stands;
+            self.price += later.choice.cost(later.choice.chosen);
+        }
+        self.syncs |= deeds.iter().any(|deed| matches!(deed, Deed::Sync { .. }));
+        self.enables |= deeds.iter().any(enables);
+        self.new.push(deeds);
+    }
+
+    /// Whether nothing of `w` depends on `p`, be it only for who can go on.
+    fn is_independent(&mut self, late: &Late<'_>) -> bool {
+        let stands = late.after == After::Stands;
+        if self.stands && (late.deeds.enable || stands) || self.enables && stands {
+            return false;
+        }
+        // What `p` waits for may be what `w` took.
+        if late.is_after && stands && self.syncs {
+            return false;
+        }
+        let mut new = self.new.drain(..).flatten();
+        new.all(|deed| !late.deeds.depend_on(deed))
+    }
+
+    /// `s p w` compared with `s w p`: what is saved, negative when it costs more.
+    fn saved(&self, then: &Node, late: &Late<'_>, thread: u16) -> i64 {
+        let choice = &then.choice;
+        let explored = choice.cost(thread) + late.after.price() + self.price;
+        let now = choice.cost(choice.chosen) + self.price + late.price;
+        i64::from(now) - i64::from(explored)
+    }
+
+    /// What it costs to go on with `next` after `s p w`.
+    fn price_of(&self, next: u16) -> i64 {
+        let choice = &self.next.choice;
+        let price = match After::of(choice) {
+            After::GoesOn => choice.running != next,
+            After::GivesWay => choice.running == next,
+            After::Stands => false,
+        };
+        i64::from(price)
+    }
+
+    /// Whether `s p w z` costs no more than `s w p z`.
+    fn follows(&self, then: &Node, late: &Late<'_>, next: u16, price: u32) -> bool {
+        let thread = self.next.choice.chosen;
+        self.price_of(next) <= self.saved(then, late, thread) + i64::from(price)
+    }
+
+    /// The same for all that can come after, `thread` itself included.
+    fn any_follows(&self, then: &Node, late: &Late<'_>, thread: u16) -> bool {
+        let saved = self.saved(then, late, thread);
+        let last = self.next.choice.running;
+        let leaving = i64::from(late.after.price());
+        // A thread other than the two stands for all of them.
+        let another = (0..3).find(|it| *it != thread && *it != last).unwrap_or(0);
+        self.price_of(thread) <= saved
+            && self.price_of(last) <= saved + leaving
+            && self.price_of(another) <= saved + leaving
+    }
+}
+
+/// What steps do, by what they do it to.
+struct Deeds {
+    all: FxHashMap<Thing, Vec<Manner>>,
+    /// Another thread may be able to go on by it.
+    enable: bool,
+}
+
+impl Deeds {
+    fn of<'a>(deeds: impl IntoIterator<Item = &'a Deed>) -> Deeds {
+        let mut all: FxHashMap<Thing, Vec<Manner>> = FxHashMap::default();
+        let mut enable = false;
+        for deed in deeds {
+            enable |= enables(deed);
+            if let Some((thing, manner)) = parts(deed) {
+                let manners = all.entry(thing).or_default();
+                if !manners.contains(&manner) {
+                    manners.push(manner);
+                }
+            }
+        }
+        Deeds { all, enable }
+    }
+
+    fn depend_on(&self, deed: &Deed) -> bool {
+        parts(deed).is_some_and(|(thing, manner)| {
+            let manners = self.all.get(&thing).map_or(&[][..], Vec::as_slice);
+            manners.iter().any(|mine| mine.depends_on(manner))
+        })
+    }
+}
+
+fn enables(deed: &Deed) -> bool {
+    use Operation::{Lock, SharedLock};
+    match deed {
+        Deed::Memory { .. } | Deed::Follows(_) => false,
+        Deed::Sync { operation, .. } => !matches!(operation, Lock | SharedLock),
+        Deed::Enables(_) => true,
+    }
+}
