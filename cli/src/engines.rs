@@ -185,10 +185,8 @@ fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
         })
     });
     let corpora = asked.iter().map(|about| {
-        let early = about.answers.iter().map(|answer| answer.stopped);
-        let early = early
-            .filter(|stopped| *stopped != StopReason::Complete)
-            .next_back();
+        let mut early = about.answers.iter().map(|answer| answer.stopped);
+        let early = early.rfind(|stopped| *stopped != StopReason::Complete);
         corpus_row(
             about.corpus,
             &about.unexplained,

@@ -25,6 +25,8 @@ pub enum Section {
     Exactness,
     /// Path mode beside the plain program
     Paths,
+    /// The 16 bugs of LOCON by access pairs, Falcon beside it; speed; into docs/engines/pairs.md
+    Pairs,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
@@ -49,6 +51,7 @@ fn measure(section: Section) -> Result<()> {
         Section::Overhead => end_to_end("overhead"),
         Section::Exactness => end_to_end("exactness"),
         Section::Paths => end_to_end("paths"),
+        Section::Pairs => end_to_end("pairs"),
         Section::Latency => end_to_end("latency"),
     };
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);

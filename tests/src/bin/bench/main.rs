@@ -8,14 +8,21 @@
 //! bench recorder [NAME...]   hits per 1,000 runs and strategy, rates, sizes, replays; then overhead
 //! bench exactness            what programs note of their own accesses beside what their run files say
 //! bench paths                path mode beside the plain program
+//! bench pairs [NAME...]      the 16 bugs of LOCON, Falcon beside it; without names also its speed, into the docs
+//! bench pairs-speed          access pairs beside plain scans, growth
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
+mod cases;
+mod docs;
 mod exactness;
 mod hits;
 mod latency;
 mod levels;
 mod overhead;
+mod pairs;
+mod pairs_plot;
+mod pairs_speed;
 mod paths;
 mod programs;
 mod table;
@@ -34,9 +41,14 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "overhead" => overhead::run(),
         Some((what, [])) if what == "exactness" => exactness::run(),
         Some((what, [])) if what == "paths" => paths::run(),
+        Some((what, names)) if what == "pairs" => pairs::run(names),
+        Some((what, [])) if what == "pairs-speed" => {
+            println!("{}", pairs_speed::measure()?);
+            Ok(())
+        }
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `overhead`, `exactness`, `paths` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-speed` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

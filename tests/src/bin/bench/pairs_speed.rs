@@ -1,0 +1,270 @@
+//! How fast access pairs are looked at, beside a plain scan of the same data, and how that grows.
+
+use crate::table::Table;
+use anyhow::{Context, Result, ensure};
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+use unsnarl_core::{
+    Budget, StopReason,
+    orders::Accesses,
+    pairs::{PairCounts, Precision, RunPairs, procedure_one, procedure_three, procedure_two},
+};
+use unsnarl_trace::{
+    Event, EventKind, Events, LocationId, Run, SiteId, SiteRow, StackId, ThreadId,
+};
+
+/// Passing runs.
+const PASSING: u64 = 100;
+
+/// The tables as text.
+pub fn measure() -> Result<String> {
+    let mut one_and_two = Table::new(&[
+        "distinct pairs",
+        "events of a run",
+        "collect a run",
+        "beside a scan of its events",
+        "100 runs in",
+        "beside a scan of their pairs",
+        "one more run",
+        "I",
+        "II",
+        "reports",
+    ]);
+    for sites in [312, 442, 625] {
+        eprintln!("procedures I and II, {} pairs", 2 * sites * sites);
+        one_and_two.row(procedures_one_and_two(sites)?);
+    }
+    let mut three = Table::new(&[
+        "pairs in the failing run",
+        "events of a run",
+        "candidate pairs of pairs",
+        "III-pc",
+        "III-tid",
+        "III-loop",
+        "III-loop beside a scan of the groups",
+        "reports",
+    ]);
+    for sites in [80, 120, 220] {
+        eprintln!("procedure III, {sites} sites a thread");
+        three.row(procedure_three_at(sites)?);
+    }
+    Ok(format!(
+        "{one_and_two}\n{three}\nSynthetic runs of two threads, 100 passing and one failing. *Beside a scan*: \
+         as many times the time that adding up the same columns takes."
+    ))
+}
+
+/// Numbers that look random and are always the same.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+/// A run of accesses: thread, site, location, writes or reads.
+fn run_of(accesses: impl Iterator<Item = (u16, u32, u32, bool)>) -> Run {
+    let mut rows = Vec::new();
+    let (mut sites, mut locations) = (0, 0);
+    for (thread, site, location, writes) in accesses {
+        sites = sites.max(site);
+        locations = locations.max(location);
+        rows.push(Event {
+            seq: rows.len() as u64,
+            thread: ThreadId(thread),
+            kind: if writes {
+                EventKind::Write
+            } else {
+                EventKind::Read
+            },
+            site: SiteId(site),
+            location: LocationId(location),
+            size: 4,
+            flags: 0,
+            value: None,
+            old: None,
+            stack: StackId(0),
+        });
+    }
+    let mut run = Run {
+        locations: (0..=locations).map(|i| format!("v{i}")).collect(),
+        events: Events::from_rows(&rows),
+        ..Run::default()
+    };
+    let site = |line| SiteRow {
+        file: "bench.c".to_owned(),
+        line,
+        ..SiteRow::default()
+    };
+    run.meta.sites = (0..=sites).map(site).collect();
+    run
+}
+
+/// One thread writes, the other reads, so that each two of their sites make two pairs.
+fn meeting(sites: u32) -> Run {
+    run_of((0..sites * sites).flat_map(|step| {
+        let (write, read) = (step / sites, step % sites);
+        [(1, 1 + write, 1, true), (2, 1 + sites + read, 1, false)]
+    }))
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let begin = Instant::now();
+    let result = black_box(work());
+    (result, begin.elapsed())
+}
+
+fn procedures_one_and_two(sites: u32) -> Result<Vec<String>> {
+    let run = meeting(sites);
+    let (scan, scanned) = timed(|| scan_events(&run));
+    let (base, collected) = timed(|| RunPairs::with_accesses(&run, &Accesses::new(&run)));
+    ensure!(scan > 0 && base.pairs.len() + 1 == (2 * sites * sites) as usize);
+    let mut random = Random(1);
+    let mut counts = PairCounts::default();
+    let (mut inserting, mut scanning, mut last) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    for number in 0..PASSING {
+        let passing = without_some(&base, &mut random);
+        let (sum, scan) = timed(|| scan_pairs(&passing));
+        ensure!(sum > 0);
+        scanning += scan;
+        last = timed(|| counts.insert(&format!("passed-{number}"), &passing)).1;
+        inserting += last;
+    }
+    let failing = without_some(&base, &mut random);
+    let (one, first) = timed(|| procedure_one(&run, &failing, &counts));
+    let (two, second) = timed(|| procedure_two(&failing, &counts));
+    Ok(vec![
+        counts.pairs().count().to_string(),
+        run.events.len().to_string(),
+        format!(
+            "{} ({:.1} M events/s)",
+            seconds(collected),
+            rate(run.events.len(), collected)
+        ),
+        ratio(collected, scanned),
+        seconds(inserting),
+        ratio(inserting, scanning),
+        seconds(last),
+        seconds(first),
+        seconds(second),
+        format!("{} + {}", one.len(), two.len()),
+    ])
+}
+
+/// The run's pairs, some left out.
+fn without_some(base: &RunPairs, random: &mut Random) -> RunPairs {
+    let pairs = base.pairs.iter().copied();
+    RunPairs {
+        pairs: pairs.filter(|_| random.below(50) > 0).collect(),
+        accesses: base.accesses.clone(),
+        locations: base.locations.clone(),
+        ..RunPairs::default()
+    }
+}
+
+fn scan_events(run: &Run) -> u64 {
+    let events = &run.events;
+    let columns = events.threads().iter().zip(events.kinds());
+    let columns = columns.zip(events.sites()).zip(events.locations());
+    let sum = |(((&thread, &kind), &site), &location): (((&u16, &u8), &u32), &u32)| {
+        u64::from(thread) + u64::from(kind) + u64::from(site) + u64::from(location)
+    };
+    columns.map(sum).fold(0, u64::wrapping_add)
+}
+
+fn scan_pairs(run: &RunPairs) -> u64 {
+    let sum = |pair: &unsnarl_core::pairs::SeenPair| {
+        pair.key
+            .head
+            .0
+            .wrapping_add(pair.key.tail.0)
+            .wrapping_add(u64::from(pair.times))
+    };
+    run.pairs.iter().map(sum).fold(0, u64::wrapping_add)
+}
+
+/// Two threads go over their sites in loops, in turns of a few steps; sites share some variables.
+fn looping(sites: u32, seed: u64) -> Run {
+    const VARIABLES: u32 = 12;
+    const ROUNDS: u32 = 300;
+    let mut random = Random(seed);
+    let mut next = [0; 2];
+    let mut thread = 0;
+    let steps = (0..2 * sites * ROUNDS).map(move |_| {
+        if random.below(3) == 0 {
+            thread = 1 - thread;
+        }
+        let at = next[thread] % sites;
+        next[thread] += 1;
+        let site = 1 + thread as u32 * sites + at;
+        (
+            1 + thread as u16,
+            site,
+            1 + at % VARIABLES,
+            at / VARIABLES % 2 == thread as u32,
+        )
+    });
+    run_of(steps)
+}
+
+fn procedure_three_at(sites: u32) -> Result<Vec<String>> {
+    let run = looping(sites, 1);
+    let failing = RunPairs::collect(&run);
+    let mut counts = PairCounts::default();
+    let mut passing = Vec::new();
+    for number in 0..PASSING {
+        let pairs = RunPairs::collect(&looping(sites, 2 + number));
+        counts.insert(&format!("passed-{number}"), &pairs);
+        passing.push(pairs);
+    }
+    let passing: Vec<&RunPairs> = passing.iter().collect();
+    let (sum, scanned) = timed(|| {
+        passing
+            .iter()
+            .map(|run| scan_groups(run))
+            .fold(0, u64::wrapping_add)
+    });
+    ensure!(sum > 0);
+    let budget = Budget::unlimited();
+    let mut cells = Vec::new();
+    let mut reports = 0;
+    let mut time = Duration::ZERO;
+    for precision in [Precision::Pc, Precision::Tid, Precision::Loop] {
+        let search = || procedure_three(&run, &failing, &passing, &counts, precision, &budget);
+        let (found, took) = timed(search);
+        ensure!(found.stopped == StopReason::Complete);
+        (time, reports) = (took, found.couples.len());
+        cells.push(seconds(took));
+    }
+    let pairs = failing.pairs.len();
+    let candidates = pairs * (pairs.checked_sub(1).context("no pairs")?) / 2;
+    let head = [pairs, run.events.len(), candidates].map(|number| number.to_string());
+    let tail = [ratio(time, scanned), reports.to_string()];
+    Ok([head.to_vec(), cells, tail.to_vec()].concat())
+}
+
+fn scan_groups(run: &RunPairs) -> u64 {
+    let groups = run.by_iterations.groups();
+    let met = groups.flat_map(|group| group.forward.iter().chain(group.backward));
+    met.map(|met| u64::from(met.pair) + u64::from(met.location))
+        .fold(0, u64::wrapping_add)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.3} s", time.as_secs_f64())
+}
+
+fn rate(events: usize, time: Duration) -> f64 {
+    events as f64 / time.as_secs_f64() / 1e6
+}
+
+fn ratio(time: Duration, scan: Duration) -> String {
+    format!("{:.0}", time.as_secs_f64() / scan.as_secs_f64().max(1e-9))
+}
