@@ -12,8 +12,8 @@
 // expect interference: object->references--;
 // expect interference: if (object->references == 0)
 // expect also: free_object(object);
-// expect also: assert(!object->is_free);
-// expect also: object->is_free = true;
+// expect also: bool was_free = atomic_exchange(&object->is_free, true);
+// expect also: assert(!was_free);
 
 #include <assert.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 
 struct object {
     atomic_int references;
-    bool is_free;
+    atomic_bool is_free;
     int size;
 };
 
@@ -30,8 +30,9 @@ static struct object page = {2, false, 512};
 
 static void free_object(struct object *object)
 {
-    assert(!object->is_free);
-    object->is_free = true;
+    bool was_free = atomic_exchange(&object->is_free, true);
+
+    assert(!was_free);
 }
 
 static void release(struct object *object)

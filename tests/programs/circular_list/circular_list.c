@@ -19,6 +19,9 @@
 // expect interference: job->next = ring->head;
 // expect interference: ring->head->prev = job;
 // expect interference: ring->head = job;
+// expect also: job->prev = NULL;
+// expect also: ring->tail = added;
+// expect also: for (const struct job *job = ring->head; job->next; job = job->next)
 
 #include <assert.h>
 #include <pthread.h>

@@ -131,7 +131,7 @@ fn localized_by(recorded: &Recorded) -> Localized {
     let mut reports = Vec::new();
     for procedure in Procedure::ORDER {
         let found = localize(&corpus, failing, procedure, &Budget::unlimited());
-        let rank = rank(recorded, &corpus, failing, &found);
+        let rank = rank(recorded, &corpus, failing, procedure, &found);
         reports.push(match rank {
             Some(rank) => format!("{}/**{rank}**", found.reported.len()),
             None => found.reported.len().to_string(),
@@ -159,34 +159,44 @@ fn rank(
     recorded: &Recorded,
     corpus: &Corpus,
     failing: &RunSummary,
+    procedure: Procedure,
     reports: &Reports,
 ) -> Option<usize> {
+    let program = &recorded.program;
+    let right = |reported: &Reported| {
+        let places = places(corpus, failing, reported).unwrap_or_default();
+        let lines: Vec<u32> = places.iter().map(|place| place.line).collect();
+        let places: Vec<&Place> = places.iter().collect();
+        let right = is_right(&program.expectation, &program.source, &places);
+        eprintln!(
+            "  {} {lines:?}{}",
+            procedure.name(),
+            if right { " right" } else { "" }
+        );
+        right
+    };
+    Some(reports.reported.iter().position(right)? + 1)
+}
+
+/// Where the heads and tails of a report are.
+fn places(corpus: &Corpus, failing: &RunSummary, reported: &Reported) -> Option<Vec<Place>> {
     let run = failing.run.as_deref()?;
     let of_row = |row: EventId| Some(place(run, run.events.get(row)?.site));
     let of_key = |key: AccessKey| Some(corpus.counts().site(key)?.place.clone());
-    let places = |reported: &Reported| -> Option<Vec<Place>> {
-        let rows = match reported {
-            Reported::Seen(pair) => vec![pair.head, pair.tail],
-            Reported::Couple(Couple { first, second }) => {
-                vec![first.head, first.tail, second.head, second.tail]
-            }
-            Reported::Missing(pair) => {
-                let original = pair.original;
-                return [original.head, original.tail]
-                    .into_iter()
-                    .map(of_key)
-                    .collect();
-            }
-        };
-        rows.into_iter().map(of_row).collect()
+    let rows = match reported {
+        Reported::Seen(pair) => vec![pair.head, pair.tail],
+        Reported::Couple(Couple { first, second }) => {
+            vec![first.head, first.tail, second.head, second.tail]
+        }
+        Reported::Missing(pair) => {
+            let reversed = pair.reversed();
+            return [reversed.head, reversed.tail]
+                .into_iter()
+                .map(of_key)
+                .collect();
+        }
     };
-    let program = &recorded.program;
-    let right = |reported: &Reported| {
-        let places = places(reported).unwrap_or_default();
-        let places: Vec<&Place> = places.iter().collect();
-        is_right(&program.expectation, &program.source, &places)
-    };
-    Some(reports.reported.iter().position(right)? + 1)
+    rows.into_iter().map(of_row).collect()
 }
 
 /// What the localizing procedure reports with fewer passing runs.
