@@ -195,21 +195,18 @@ fn looping(sites: u32, seed: u64) -> Run {
     const VARIABLES: u32 = 12;
     const ROUNDS: u32 = 300;
     let mut random = Random(seed);
-    let mut next = [0; 2];
-    let mut thread = 0;
+    let (mut first, mut second, mut is_first) = (0, 0, true);
     let steps = (0..2 * sites * ROUNDS).map(move |_| {
-        if random.below(3) == 0 {
-            thread = 1 - thread;
-        }
-        let at = next[thread] % sites;
-        next[thread] += 1;
-        let site = 1 + thread as u32 * sites + at;
-        (
-            1 + thread as u16,
-            site,
-            1 + at % VARIABLES,
-            at / VARIABLES % 2 == thread as u32,
-        )
+        is_first ^= random.below(3) == 0;
+        let (thread, next) = match is_first {
+            true => (0, &mut first),
+            false => (1, &mut second),
+        };
+        let at = *next % sites;
+        *next += 1;
+        let site = 1 + thread * sites + at;
+        let writes = at / VARIABLES % 2 == thread;
+        (1 + thread as u16, site, 1 + at % VARIABLES, writes)
     });
     run_of(steps)
 }
