@@ -9,6 +9,8 @@ macro_rules! entry {
     ($($name:ident, $register:literal => $target:path;)*) => {$(
         core::arch::global_asm!(
             concat!(".pushsection .text.", stringify!($name), ",\"ax\",@progbits"),
+            // A pointer to a member function has its lowest bit clear.
+            ".balign 16",
             concat!(".weak ", stringify!($name)),
             concat!(".type ", stringify!($name), ",@function"),
             concat!(stringify!($name), ":"),

@@ -181,11 +181,64 @@ unsafe fn behind_set(mut at: *const u8) -> *const u8 {
     }
 }
 
-/// Logs the strings that a `printf` with this format reads, and the counts that it writes.
+/// Logs the strings that a `printf` with this format reads.
 ///
 /// # Safety
 /// Format and arguments are the program's.
-pub unsafe fn printed(this: Option<&Thread>, format: *const u8, mut arguments: Arguments, pc: u64) {
+pub unsafe fn printed(this: Option<&Thread>, format: *const u8, arguments: Arguments, pc: u64) {
+    let each = |found: &Conversion, precision: Option<usize>, word: u64| {
+        if found.letter == b's' && !found.is_long && word != 0 {
+            let (text, most) = (word as *const u8, precision.unwrap_or(usize::MAX));
+            // SAFETY: the arguments are as the format says.
+            unsafe {
+                let bytes = length_up_to(text, most).saturating_add(1).min(most);
+                reads(this, text, bytes, pc);
+            }
+        }
+    };
+    // SAFETY: the caller's.
+    on_behalf(this, pc, || unsafe { words(format, arguments, each) });
+}
+
+/// Whether a `printf` with this format touches memory other than its arguments.
+///
+/// # Safety
+/// `format` is the program's.
+pub unsafe fn touches_memory(format: *const u8) -> bool {
+    let mut touches = false;
+    let each = |found: &Conversion, _: *const u8| {
+        touches |= matches!(found.letter, b's' | b'n');
+        !touches
+    };
+    // SAFETY: the caller's.
+    unsafe { conversions(format, each) };
+    touches
+}
+
+/// Logs the counts that a `printf` with this format has written.
+///
+/// # Safety
+/// Format and arguments are the program's.
+pub unsafe fn counted(this: Option<&Thread>, format: *const u8, arguments: Arguments, pc: u64) {
+    let Some(this) = this else { return };
+    let each = |found: &Conversion, _, word: u64| {
+        if found.letter == b'n' && word != 0 {
+            access::log_written(this, word as *const u8, found.integer, pc);
+        }
+    };
+    // SAFETY: the caller's.
+    unsafe { words(format, arguments, each) };
+}
+
+/// Calls `each` for every conversion of a `printf` that takes a word, with its precision and the word.
+///
+/// # Safety
+/// Format and arguments are the program's.
+unsafe fn words(
+    format: *const u8,
+    mut arguments: Arguments,
+    mut use_word: impl FnMut(&Conversion, Option<usize>, u64),
+) {
     let each = |found: &Conversion, _: *const u8| {
         // SAFETY: the arguments are as the format says.
         unsafe {
@@ -198,28 +251,18 @@ pub unsafe fn printed(this: Option<&Thread>, format: *const u8, mut arguments: A
                 false => found.precision,
             };
             match found.letter {
-                b's' if !found.is_long => {
-                    let text = arguments.word() as *const u8;
-                    let most = precision.unwrap_or(usize::MAX);
-                    if !text.is_null() {
-                        let bytes = length_up_to(text, most).saturating_add(1).min(most);
-                        reads(this, text, bytes, pc);
-                    }
-                }
                 b'e' | b'E' | b'f' | b'F' | b'g' | b'G' | b'a' | b'A' if found.is_long_double => {
                     arguments.skip_long_double();
                 }
                 b'e' | b'E' | b'f' | b'F' | b'g' | b'G' | b'a' | b'A' => arguments.skip_double(),
                 b'm' => {}
-                _ => {
-                    arguments.word();
-                }
+                _ => use_word(found, precision, arguments.word()),
             }
         }
         true
     };
     // SAFETY: the caller's.
-    on_behalf(this, pc, || unsafe { conversions(format, each) });
+    unsafe { conversions(format, each) };
 }
 
 type Formatter = unsafe extern "C-unwind" fn(*mut u8, usize, *const u8, *mut Arguments) -> c_int;
@@ -241,9 +284,11 @@ unsafe extern "C-unwind" fn on_vsnprintf(
     let this = ready(true, pc);
     // SAFETY: the program's own call.
     unsafe {
-        printed(this, format, *arguments, pc);
+        let given = *arguments;
+        printed(this, format, given, pc);
         let put = formatter();
         let bytes = on_behalf(this, pc, || put(to, room, format, arguments));
+        counted(this, format, given, pc);
         let all = usize::try_from(bytes).map_or(0, |bytes| bytes + 1);
         if let (Some(this), 1..) = (this, all.min(room)) {
             access::log_written(this, to, all.min(room), pc);

@@ -4,8 +4,9 @@
 use crate::{
     failure,
     state::{SHARED, Thread},
+    sys,
 };
-use core::{cell::Cell, ptr::null_mut};
+use core::cell::Cell;
 use unsnarl_trace::raw;
 
 /// Calls that are remembered; deeper ones are only counted.
@@ -35,20 +36,9 @@ static STACKS: Stacks = Stacks(Cell::new(core::ptr::null()));
 
 /// Makes room for all threads; pages are used as calls nest.
 pub fn reserve() {
-    // SAFETY: a fresh anonymous mapping; zeroed memory is a valid `Stack`.
-    let place = unsafe {
-        libc::mmap(
-            null_mut(),
-            raw::MAX_THREADS * size_of::<Stack>(),
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if place == libc::MAP_FAILED {
+    let Some(place) = sys::memory(raw::MAX_THREADS * size_of::<Stack>()) else {
         failure::unsupported(c"no memory for the call stacks of a schedule");
-    }
+    };
     STACKS.0.set(place.cast());
 }
 

@@ -119,6 +119,13 @@ fn is_refused(this: &Thread, bytes: usize, pc: u64) -> bool {
     refused
 }
 
+/// A block that the library has allocated for the program.
+pub fn adopt(block: *mut c_void, bytes: usize, pc: u64) {
+    if let Some((this, pc)) = ready(pc) {
+        note_block(this, block, bytes, pc);
+    }
+}
+
 /// `malloc`, for other functions that return a new block.
 pub fn allocate(bytes: usize, pc: u64) -> *mut c_void {
     let Some((this, pc)) = ready(pc) else {

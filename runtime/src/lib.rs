@@ -75,6 +75,8 @@ mod input;
 #[cfg(feature = "interpose")]
 mod log;
 #[cfg(feature = "interpose")]
+mod mapping;
+#[cfg(feature = "interpose")]
 mod memory;
 #[cfg(feature = "interpose")]
 mod modules;
@@ -99,6 +101,8 @@ mod plan;
 #[cfg(feature = "interpose")]
 mod polling;
 #[cfg(feature = "interpose")]
+mod print;
+#[cfg(feature = "interpose")]
 mod process;
 #[cfg(feature = "interpose")]
 mod quiet;
@@ -107,7 +111,11 @@ mod random;
 #[cfg(feature = "interpose")]
 mod real;
 #[cfg(feature = "interpose")]
+mod results;
+#[cfg(feature = "interpose")]
 mod rwlock;
+#[cfg(feature = "interpose")]
+mod scan;
 #[cfg(feature = "interpose")]
 mod scheduler;
 #[cfg(feature = "interpose")]
@@ -116,6 +124,8 @@ mod semaphore;
 mod signals;
 #[cfg(feature = "interpose")]
 mod sockets;
+#[cfg(feature = "interpose")]
+mod sort;
 #[cfg(feature = "interpose")]
 mod start;
 #[cfg(feature = "interpose")]
@@ -134,6 +144,8 @@ mod threads;
 mod time;
 #[cfg(feature = "interpose")]
 mod watch;
+#[cfg(feature = "interpose")]
+mod wide;
 #[cfg(feature = "interpose")]
 mod wide_atomics;
 

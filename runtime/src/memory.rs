@@ -39,7 +39,7 @@ pub unsafe fn copy_up(to: *mut u8, from: *const u8, bytes: usize) {
 /// # Safety
 /// As `memmove`.
 #[inline(always)]
-unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
+pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     let overlaps_ahead = (to as usize).wrapping_sub(from as usize) < bytes;
     if !overlaps_ahead || bytes == 0 {
         // SAFETY: the caller's.

@@ -3,11 +3,8 @@
 //! In controlled mode the library's own objects are never locked: a thread that would block there
 //! would take the turn with it.
 
-use crate::failure;
-use core::{
-    cell::Cell,
-    ptr::{null, null_mut},
-};
+use crate::{failure, sys};
+use core::{cell::Cell, ptr::null};
 
 /// State of one mutex, rwlock, spinlock, barrier, semaphore or once.
 pub struct Object {
@@ -59,20 +56,9 @@ static TABLE: Table = Table {
 
 /// Reserves the table; pages are used as objects appear.
 pub fn set_up() {
-    // SAFETY: a fresh anonymous mapping.
-    let places = unsafe {
-        libc::mmap(
-            null_mut(),
-            CAPACITY * size_of::<Object>(),
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if places == libc::MAP_FAILED {
+    let Some(places) = sys::memory(CAPACITY * size_of::<Object>()) else {
         failure::unsupported(c"no memory for the table of locks");
-    }
+    };
     TABLE.places.set(places.cast());
 }
 

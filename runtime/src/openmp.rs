@@ -21,6 +21,7 @@ use crate::{
     next::Next,
     scheduler,
     state::{Mode, SHARED, Thread, Wait, live_threads, this_thread, thread},
+    sys,
 };
 use core::{
     cell::Cell,
@@ -143,20 +144,9 @@ fn reserve(bytes: usize) -> *mut u8 {
     static ARENA: Arena = Arena(Cell::new(0), Cell::new(0));
     const SIZE: usize = 1 << 30;
     if ARENA.0.get() == 0 {
-        // SAFETY: a fresh anonymous mapping, of which pages are used as they are touched.
-        let place = unsafe {
-            libc::mmap(
-                core::ptr::null_mut(),
-                SIZE,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if place == libc::MAP_FAILED {
+        let Some(place) = sys::memory(SIZE) else {
             failure::unsupported(c"no memory for OpenMP's teams and tasks");
-        }
+        };
         ARENA.0.set(place as usize);
     }
     let at = ARENA.1.get();

@@ -1,10 +1,10 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    branches, choices, failure, memory, modules, objects, path, quiet,
+    branches, choices, failure, log, memory, modules, objects, path, quiet,
     real::real,
     scheduler,
-    state::{Mode, SHARED, Thread, set_this_thread, thread},
+    state::{Mode, SHARED, Thread, recording, set_this_thread, thread},
     strings, sys, threads,
 };
 use core::{
@@ -260,6 +260,17 @@ fn stack_limit() -> u64 {
             _ => MOST,
         }
     }
+}
+
+/// Announced writes may go to the module's memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dlclose(handle: *mut c_void) -> c_int {
+    let close = real!("dlclose", fn(*mut c_void) -> c_int);
+    if let Some(this) = recording() {
+        log::resolve(this);
+    }
+    // SAFETY: the program's own call.
+    unsafe { close(handle) }
 }
 
 /// Modules that came later (`dlopen`) are in the table once the run ends.

@@ -34,7 +34,8 @@ pub struct Stream {
     buffer_end: *mut u8,
 }
 
-const END: c_int = -1;
+/// End of the input, or an error.
+pub const END: c_int = -1;
 /// Bit of `flags`: the end of the file was met.
 const END_SEEN: c_int = 0x10;
 /// A pipe takes this much without waiting.
@@ -43,6 +44,12 @@ const PIECE: usize = 4096;
 impl Stream {
     fn buffered(&self) -> usize {
         (self.read_end as usize).saturating_sub(self.read_at as usize)
+    }
+
+    /// The next byte that has been read already.
+    pub fn next_buffered(&self) -> Option<u8> {
+        // SAFETY: what is between the two pointers is buffered.
+        (self.buffered() > 0).then(|| unsafe { *self.read_at })
     }
 }
 
@@ -84,7 +91,12 @@ fn leave(lock: usize) {
 }
 
 /// Runs an operation on a stream with its virtual lock held.
-fn locked<T>(this: &Thread, stream: *mut Stream, next: Next, operation: impl FnOnce() -> T) -> T {
+pub fn locked<T>(
+    this: &Thread,
+    stream: *mut Stream,
+    next: Next,
+    operation: impl FnOnce() -> T,
+) -> T {
     enter(this, stream, next);
     let result = operation();
     leave(stream as usize);
@@ -100,7 +112,7 @@ pub fn before(this: &Thread, stream: usize, next: Next) {
 }
 
 /// The calling thread, ready for an operation on a stream that is done here.
-fn ready_for(stream: *mut Stream, pc: u64) -> Option<&'static Thread> {
+pub fn ready_for(stream: *mut Stream, pc: u64) -> Option<&'static Thread> {
     let this = ready(pc).filter(|_| controlled())?;
     // SAFETY: the library would access the stream next.
     unsafe { access::sample_for(this, stream.cast(), 1, pc) };
@@ -168,7 +180,7 @@ fn replace(stream: *mut Stream, recorded: &[u8]) {
 }
 
 /// The next byte, or [`END`]. The stream's lock is held.
-fn next_byte(this: &Thread, stream: *mut Stream, pc: u64) -> c_int {
+pub fn next_byte(this: &Thread, stream: *mut Stream, pc: u64) -> c_int {
     // SAFETY: the program's own stream; what is between the two pointers is buffered.
     unsafe {
         if (*stream).buffered() == 0 && !fill(this, stream, pc) {
@@ -237,6 +249,18 @@ unsafe extern "C" {
     static STDIN: *mut Stream;
     #[link_name = "stdout"]
     static STDOUT: *mut Stream;
+}
+
+/// The library's `stdin`.
+pub fn standard_input() -> *mut Stream {
+    // SAFETY: the library's own stream.
+    unsafe { STDIN }
+}
+
+/// The library's `stdout`.
+pub fn standard_output() -> *mut Stream {
+    // SAFETY: the library's own stream.
+    unsafe { STDOUT }
 }
 
 unsafe extern "C-unwind" fn on_getchar(pc: u64) -> c_int {

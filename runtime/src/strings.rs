@@ -677,6 +677,12 @@ entry! {
     strtoll, "rcx" => on_strtol;
     strtoul, "rcx" => on_strtoul;
     strtoull, "rcx" => on_strtoul;
+    strtoimax, "rcx" => on_strtol;
+    strtoumax, "rcx" => on_strtoul;
+    __isoc23_strtol, "rcx" => on_strtol;
+    __isoc23_strtoll, "rcx" => on_strtol;
+    __isoc23_strtoul, "rcx" => on_strtoul;
+    __isoc23_strtoull, "rcx" => on_strtoul;
     strtod, "rdx" => on_strtod;
     strtof, "rdx" => on_strtof;
     atoi, "rsi" => on_atoi;

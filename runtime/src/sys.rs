@@ -2,7 +2,7 @@
 
 use core::{
     arch::asm,
-    ffi::{c_int, c_long},
+    ffi::{c_int, c_long, c_void},
     sync::atomic::AtomicU32,
 };
 
@@ -34,6 +34,16 @@ pub fn with_errno(result: isize) -> isize {
         return -1;
     }
     result
+}
+
+/// Fresh memory of the runtime's own, all zero; `None` when there is none. Pages are used as they are touched.
+pub fn memory(bytes: usize) -> Option<*mut c_void> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let arguments = [0, bytes, protection as usize, flags as usize, usize::MAX, 0];
+    // SAFETY: a mapping at a place that the kernel chooses.
+    let start = unsafe { call(libc::SYS_mmap, arguments) };
+    (!(-4095..0).contains(&start)).then_some(start as *mut c_void)
 }
 
 /// Sleeps while the word is 0, or until a signal.

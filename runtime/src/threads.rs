@@ -46,20 +46,9 @@ pub fn set_up() {
 }
 
 fn reserve(bytes: usize) -> *mut c_void {
-    // SAFETY: a fresh anonymous mapping; zeroed memory is a valid `Thread`.
-    let place = unsafe {
-        libc::mmap(
-            null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if place == libc::MAP_FAILED {
+    let Some(place) = sys::memory(bytes) else {
         failure::unsupported(c"no memory for the table of threads");
-    }
+    };
     place
 }
 

@@ -25,6 +25,10 @@ pub mod follow;
 pub mod pack;
 pub mod path;
 
+/// `size` of an [`RecordKind::Alloc`] or [`RecordKind::Free`] of a mapping: `value` bytes at `addr`, for
+/// `Free` perhaps a part of one.
+pub const MAPPED: u32 = 1;
+
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Layout version; changes with every change of a struct or constant in this module.

@@ -10,6 +10,8 @@ pub(super) struct Block {
     pub start: u64,
     pub end: u64,
     pub region: RegionId,
+    /// It is a mapping that has not gone.
+    pub is_mapped: bool,
 }
 
 /// All known blocks.
@@ -22,13 +24,31 @@ pub(super) struct Heap {
 
 impl Heap {
     /// A new block replaces those whose memory it takes.
-    pub fn insert(&mut self, start: u64, size: u64, region: RegionId) {
+    pub fn insert(&mut self, start: u64, size: u64, region: RegionId, is_mapped: bool) {
         let end = start.saturating_add(size.max(1));
         while let Some(old) = self.last_below(end).filter(|old| old.end > start) {
             self.blocks.remove(&old.start);
         }
         self.last = None;
-        self.blocks.insert(start, Block { start, end, region });
+        let block = Block {
+            start,
+            end,
+            region,
+            is_mapped,
+        };
+        self.blocks.insert(start, block);
+    }
+
+    /// Memory goes; whether a whole mapping, which also stays known, goes with it.
+    pub fn unmap(&mut self, start: u64, size: u64) -> bool {
+        let end = start.saturating_add(size);
+        let Some(block) = self.blocks.get_mut(&start) else {
+            return false;
+        };
+        let is_whole = block.is_mapped && block.end <= end;
+        block.is_mapped &= !is_whole;
+        self.last = None;
+        is_whole
     }
 
     /// The block that holds an address.
@@ -74,10 +94,10 @@ mod tests {
             let mut naive: Vec<Block> = Vec::new();
             for (i, (start, size)) in blocks.iter().enumerate() {
                 let region = RegionId(i as u32);
-                heap.insert(*start, *size, region);
+                heap.insert(*start, *size, region, false);
                 let end = start + (*size).max(1);
                 naive.retain(|old| old.end <= *start || end <= old.start);
-                naive.push(Block { start: *start, end, region });
+                naive.push(Block { start: *start, end, region, is_mapped: false });
                 let expected = naive.iter().find(|b| b.start <= address && address < b.end);
                 prop_assert_eq!(heap.find(address), expected.copied());
             }

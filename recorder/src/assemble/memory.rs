@@ -10,6 +10,7 @@ use super::{
     raw_log::LogThread,
 };
 use rustc_hash::FxHashMap;
+use unsnarl_trace::raw::{MAPPED, Record};
 
 /// The range of a thread's stack.
 #[derive(Clone, Copy, Debug, Default)]
@@ -113,12 +114,31 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// A new heap block; `layout` is what the source says it is for.
-    pub fn allocate(&mut self, by: Asker, start: u64, size: u64, layout: Option<Layout>) -> Place {
+    /// A new block of the heap or mapping; `layout` is what the source says it is for.
+    pub fn allocate(&mut self, by: Asker, record: &Record, layout: Option<Layout>) -> Place {
         let name = self.block_name("heap", by);
         let region = self.regions.add(name, layout);
-        self.heap.insert(start, size, region);
+        let is_mapping = record.size == MAPPED;
+        self.heap
+            .insert(record.addr, record.value, region, is_mapping);
         Place { region, offset: 0 }
+    }
+
+    /// The place of a new mapping that is a part of one that is there: programs reserve much and take it
+    /// piece by piece.
+    pub fn mapped_in(&mut self, record: &Record) -> Option<Place> {
+        let last = record.addr.checked_add(record.value.checked_sub(1)?)?;
+        let block = self.heap.find(record.addr)?;
+        let is_part = block.is_mapped && last < block.end && record.value < block.end - block.start;
+        is_part.then(|| Place {
+            region: block.region,
+            offset: record.addr.wrapping_sub(block.start).cast_signed(),
+        })
+    }
+
+    /// Memory is unmapped; whether that is a whole mapping.
+    pub fn unmap(&mut self, record: &Record) -> bool {
+        self.heap.unmap(record.addr, record.value)
     }
 
     fn block_name(&mut self, word: &'static str, by: Asker) -> RegionName {

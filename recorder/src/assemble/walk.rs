@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use unsnarl_trace::{
     EventKind, SiteId, StackId,
     model::flags,
-    raw::{Record, RecordKind, WaitsFor, flag},
+    raw::{MAPPED, Record, RecordKind, WaitsFor, flag},
 };
 
 /// An event whose locations are not settled yet.
@@ -369,12 +369,20 @@ impl<'a> Walk<'a> {
             }),
             K::Alloc => {
                 let layout = self.allocated(record.pc, site, record.value);
-                let place = self.memory.allocate(by, record.addr, record.value, layout);
+                let is_mapping = record.size == MAPPED;
+                let place = match is_mapping.then(|| self.memory.mapped_in(record)).flatten() {
+                    Some(place) => place,
+                    None => self.memory.allocate(by, record, layout),
+                };
                 self.drafts.push(Draft {
                     place,
                     value: Some(record.value),
                     ..draft
                 });
+            }
+            // What is left of a mapping keeps its name.
+            K::Free if record.size == MAPPED && !self.memory.unmap(record) => {
+                self.drafts.push(draft);
             }
             K::Blocked => self.blocked(record, draft, by),
             _ => self.object(record, kind, draft, by),

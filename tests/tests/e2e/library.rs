@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use unsnarl_e2e::{Compiler, Workspace, consistent, program::compile_with};
 use unsnarl_trace::{Run, model::flags, read_run};
 
-const SOURCE: &str = "library.c";
+const SOURCES: [&str; 2] = ["library.c", "library_data.c"];
 
 /// What a line reads and writes: `R text 3` for every byte.
 type Bytes = BTreeMap<u32, Vec<String>>;
@@ -46,18 +46,17 @@ fn recorded(run: &Run) -> Result<Bytes> {
             Some((variable, rest)) => (variable, rest.trim_end_matches(']').parse().unwrap_or(0)),
             None => (name, 0),
         };
-        if !["text", "copy", "place", "numbers"].contains(&variable) {
-            continue;
-        }
+        let bytes_each = match variable {
+            "text" | "copy" | "place" => 1,
+            "wide" => 4,
+            "numbers" => 8,
+            _ => continue,
+        };
         ensure!(
             event.flags & flags::UNFINISHED == 0 && event.value.is_some(),
             "{event:?}"
         );
-        let start = if variable == "numbers" {
-            8 * start
-        } else {
-            start
-        };
+        let start = bytes_each * start;
         let how = if event.kind.writes() { "W" } else { "R" };
         let site = run
             .meta
@@ -76,11 +75,17 @@ fn recorded(run: &Run) -> Result<Bytes> {
 }
 
 fn check(compiler: Compiler, options: &[&str]) -> Result<()> {
+    SOURCES
+        .iter()
+        .try_for_each(|source| check_one(source, compiler, options))
+}
+
+fn check_one(source: &str, compiler: Compiler, options: &[&str]) -> Result<()> {
     let workspace = Workspace::new()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
-    let text = fs::read_to_string(folder.join(SOURCE))?;
-    workspace.write(SOURCE, &text)?;
-    compile_with(&workspace, Path::new(SOURCE), "library", compiler, options)?;
+    let text = fs::read_to_string(folder.join(source))?;
+    workspace.write(source, &text)?;
+    compile_with(&workspace, Path::new(source), "library", compiler, options)?;
     workspace.record(&["-n", "1"], "./library")?.exits(0)?;
     let runs = workspace.runs()?;
     let run = runs.first().context("no run was kept")?;
@@ -96,7 +101,7 @@ fn check(compiler: Compiler, options: &[&str]) -> Result<()> {
     }
     ensure!(
         wrong.is_empty(),
-        "{compiler:?} {options:?}:\n{}",
+        "{source}, {compiler:?} {options:?}:\n{}",
         wrong.join("\n")
     );
     let reads = consistent::check(&run, |_| false)?;

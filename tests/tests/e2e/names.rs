@@ -3,14 +3,15 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path};
-use unsnarl_e2e::{Compiler, Workspace, program::compile_with};
+use unsnarl_e2e::{Compiler, Workspace, consistent, program::compile_with};
 use unsnarl_trace::{EventKind, Run, read_run};
 
-/// Whether some event of the line is what its comment says: `W name`, `L lock`, `S condition`.
+/// Whether some event of the line is what its comment says: `W name`, `R name`, `L lock`, `S condition`.
 fn is_there(run: &Run, line: u32, wanted: &str) -> bool {
     let (how, name) = wanted.split_once(' ').unwrap_or((wanted, ""));
     let is_kind = |kind: EventKind| match how {
         "W" => kind.writes(),
+        "R" => kind.reads(),
         "L" => kind == EventKind::Lock,
         _ => kind == EventKind::Signal,
     };
@@ -45,6 +46,7 @@ fn check(source: &str, compiler: Compiler, options: &[&str]) -> Result<()> {
         missing.join("\n"),
         run.locations.join("\n")
     );
+    consistent::check(&run, |_| false)?;
     Ok(())
 }
 
@@ -82,4 +84,5 @@ macro_rules! checks {
 
 checks! {
     c: "names.c";
+    mapped: "mapped.c";
 }
