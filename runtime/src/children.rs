@@ -29,27 +29,45 @@ fn count_child(this: Option<&Thread>) {
 }
 
 unsafe extern "C-unwind" fn on_fork(pc: u64) -> c_int {
-    let library = real!("fork", fn() -> c_int);
+    fork(pc, real!("fork", fn() -> c_int))
+}
+
+/// As `fork`, but without the handlers of `pthread_atfork`.
+unsafe extern "C-unwind" fn on_bare_fork(pc: u64) -> c_int {
+    fork(pc, real!("_Fork", fn() -> c_int))
+}
+
+/// The program's handlers before the copy, and those after it in this process, are part of the run.
+fn fork(pc: u64, library: unsafe extern "C-unwind" fn() -> c_int) -> c_int {
     let this = ready(pc);
     if let Some(this) = this.filter(|_| controlled()) {
         scheduler::decide(this, Next::NOTHING);
     }
     // SAFETY: the program's own call.
     let child = unsafe { library() };
-    if SHARED.mode.get() == Mode::Off {
+    if child == 0 {
+        leave_recording();
+    }
+    if SHARED.mode.get() == Mode::Off || child <= 0 {
         return child;
     }
-    match child {
-        0 => threads::leave_recording(),
-        1.. => {
-            count_child(this);
-            return this.map_or(child, |this| {
-                identity::exchange(this, || Answer::of(i64::from(child)))
-            });
-        }
-        _ => {}
+    count_child(this);
+    this.map_or(child, |this| {
+        identity::exchange(this, || Answer::of(i64::from(child)))
+    })
+}
+
+/// In a forked child, before the program's own handlers there: it goes on unrecorded.
+extern "C" fn leave_recording() {
+    if SHARED.mode.get() != Mode::Off {
+        threads::leave_recording();
     }
-    child
+}
+
+/// Handlers in a child run in the order in which they were registered: this one comes before the program's.
+pub fn watch_forks() {
+    // SAFETY: a handler with the right signature.
+    unsafe { libc::pthread_atfork(None, None, Some(leave_recording)) };
 }
 
 /// Whether waiting for this child would not wait.
@@ -286,8 +304,8 @@ fn spawn(child: *mut c_int, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
 
 /// `vfork`: the child has a stack frame of its own only as a full copy.
 unsafe extern "C-unwind" fn on_vfork(pc: u64) -> c_int {
-    // SAFETY: the program's own call; a child by `fork` may do all that one by `vfork` may.
-    unsafe { on_fork(pc) }
+    // A child by `fork` may do all that one by `vfork` may.
+    fork(pc, real!("fork", fn() -> c_int))
 }
 
 unsafe extern "C-unwind" fn on_daemon(keeps_folder: c_int, keeps_output: c_int, pc: u64) -> c_int {
@@ -311,6 +329,7 @@ unsafe extern "C-unwind" fn on_daemon(keeps_folder: c_int, keeps_output: c_int, 
 
 entry! {
     fork, "rdi" => on_fork;
+    _Fork, "rdi" => on_bare_fork;
     vfork, "rdi" => on_vfork;
     daemon, "rdx" => on_daemon;
     waitpid, "rcx" => on_waitpid;

@@ -219,6 +219,15 @@ pub unsafe extern "C-unwind" fn broadcast(condition: usize, pc: u64) -> c_int {
     unsafe { library(condition) }
 }
 
+/// The old form of a condition variable (GLIBC_2.2.5) is another than the one that all other calls
+/// here go on to, whichever the program was linked with.
+unsafe extern "C-unwind" fn init(condition: usize, attributes: usize, pc: u64) -> c_int {
+    let library = real!("pthread_cond_init" @ c"GLIBC_2.3.2", fn(usize, usize) -> c_int);
+    ready_at(condition, pc);
+    // SAFETY: the program's own call.
+    unsafe { library(condition, attributes) }
+}
+
 pub unsafe extern "C-unwind" fn destroy(condition: usize, pc: u64) -> c_int {
     let library = real!("pthread_cond_destroy" @ c"GLIBC_2.3.2", fn(usize) -> c_int);
     if ready_at(condition, pc).is_some() && controlled() {
@@ -230,6 +239,7 @@ pub unsafe extern "C-unwind" fn destroy(condition: usize, pc: u64) -> c_int {
 }
 
 entry! {
+    pthread_cond_init, "rdx" => init;
     pthread_cond_wait, "rdx" => wait;
     pthread_cond_timedwait, "rcx" => timed_wait;
     pthread_cond_clockwait, "r8" => clock_wait;

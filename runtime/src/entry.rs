@@ -1,6 +1,27 @@
 //! Entry functions: each exported symbol hands its return address, the place in the program, to a
 //! Rust function as one more argument.
 
+/// The entry at this place, and its name, as one more row of the table that `lookup` searches. The
+/// label is a local one: where the program has its own function of this name, the entry is still ours.
+macro_rules! listed {
+    ($name:ident) => {
+        concat!(
+            "unsnarl_entry_",
+            stringify!($name),
+            ":\n.pushsection .rodata.unsnarl_names,\"a\",@progbits\nunsnarl_name_",
+            stringify!($name),
+            ":\n.asciz \"",
+            stringify!($name),
+            "\"\n.popsection\n.pushsection unsnarl_entries,\"awR\",@progbits\n.quad unsnarl_name_",
+            stringify!($name),
+            ", unsnarl_entry_",
+            stringify!($name),
+            "\n.popsection"
+        )
+    };
+}
+pub(crate) use listed;
+
 /// Defines `name` as: put the return address into `register` (the argument after the last), go to `target`.
 ///
 /// The symbols are weak: a program that defines one of them itself, as its own `malloc` or `strlcpy`,
@@ -14,6 +35,7 @@ macro_rules! entry {
             concat!(".weak ", stringify!($name)),
             concat!(".type ", stringify!($name), ",@function"),
             concat!(stringify!($name), ":"),
+            $crate::entry::listed!($name),
             ".cfi_startproc",
             concat!("mov ", $register, ", qword ptr [rsp]"),
             "jmp {target}",
@@ -38,6 +60,7 @@ macro_rules! entry_or_library {
                 concat!(".weak ", stringify!($name)),
                 concat!(".type ", stringify!($name), ",@function"),
                 concat!(stringify!($name), ":"),
+                $crate::entry::listed!($name),
                 ".cfi_startproc",
                 "mov r11, qword ptr [rip + {slot}]",
                 "test r11, r11",
@@ -78,6 +101,7 @@ macro_rules! entry_on_stack {
             concat!(".weak ", stringify!($name)),
             concat!(".type ", stringify!($name), ",@function"),
             concat!(stringify!($name), ":"),
+            $crate::entry::listed!($name),
             ".cfi_startproc",
             "push qword ptr [rsp]",
             ".cfi_adjust_cfa_offset 8",
@@ -115,6 +139,7 @@ macro_rules! passing {
                 concat!(".weak ", stringify!($name)),
                 concat!(".type ", stringify!($name), ",@function"),
                 concat!(stringify!($name), ":"),
+                $crate::entry::listed!($name),
                 "push rdi",
                 "push rsi",
                 "push rdx",
@@ -153,6 +178,7 @@ macro_rules! variadic {
             concat!(".weak ", stringify!($name)),
             concat!(".type ", stringify!($name), ",@function"),
             concat!(stringify!($name), ":"),
+            $crate::entry::listed!($name),
             ".cfi_startproc",
             "push rbp",
             ".cfi_def_cfa_offset 16",

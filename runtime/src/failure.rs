@@ -1,7 +1,7 @@
 //! The end of a run: assertion, abort, fatal signal, deadlock, exit.
 
 use crate::{
-    log,
+    log, lookup,
     real::real,
     state::{Mode, SHARED, Thread, Wait, header, live_threads, recording, this_thread, thread},
     sys,
@@ -166,14 +166,13 @@ unsafe extern "C-unwind" fn on_abort(pc: u64) -> ! {
 
 /// Mangled name of the type of the C++ exception that nobody caught, if that is why the program aborts.
 fn uncaught_exception() -> Option<&'static [u8]> {
-    // SAFETY: looks a symbol up; a C++ program has it, and it may be called at any time. A
-    // `std::type_info` begins with its vtable, then the name.
+    let found = lookup::find(libc::RTLD_DEFAULT, c"__cxa_current_exception_type", None);
+    if found.is_null() {
+        return None;
+    }
+    // SAFETY: a C++ program has it, and it may be called at any time. A `std::type_info` begins with
+    // its vtable, then the name.
     unsafe {
-        let name = c"__cxa_current_exception_type".as_ptr();
-        let found = libc::dlsym(libc::RTLD_DEFAULT, name);
-        if found.is_null() {
-            return None;
-        }
         let current: unsafe extern "C" fn() -> *const *const c_char = core::mem::transmute(found);
         let type_info = current();
         (!type_info.is_null()).then(|| bytes(*type_info.add(1)))
@@ -304,7 +303,9 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
         ((*info).si_addr() as u64, (*info).si_code, pc)
     };
     let sent = code <= 0;
-    if conclude(End::Signal) {
+    // A child that ends so says nothing about the process that is recorded.
+    let is_recorded = SHARED.mode.get() != Mode::Off && is_our_process();
+    if is_recorded && conclude(End::Signal) {
         header().signal.store(signal as u32, Relaxed);
         if let Some(this) = this_thread() {
             note_signal(this, pc, if sent { 0 } else { address });

@@ -115,7 +115,7 @@ pub fn bytes_of(entry: &'static Input) -> &'static [u8] {
 
 /// This is a replay of a run that had input.
 pub fn replays() -> bool {
-    header().given_len != 0
+    controlled() && header().given_len != 0
 }
 
 /// This is a replay, and all of the run's input was recorded.

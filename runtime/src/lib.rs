@@ -75,6 +75,8 @@ mod input;
 #[cfg(feature = "interpose")]
 mod log;
 #[cfg(feature = "interpose")]
+mod lookup;
+#[cfg(feature = "interpose")]
 mod mapping;
 #[cfg(feature = "interpose")]
 mod memory;

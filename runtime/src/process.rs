@@ -1,4 +1,4 @@
-//! Ends of the process: `_exit`, `exec`.
+//! Ends of the process: `_exit`, `quick_exit`, `exec`.
 
 use crate::{
     entry::{entry, passing},
@@ -7,12 +7,40 @@ use crate::{
     state::{Mode, SHARED},
     sys,
 };
-use core::ffi::c_int;
+use core::{
+    ffi::c_int,
+    sync::atomic::{AtomicI32, Ordering::Relaxed},
+};
 use unsnarl_trace::raw::End;
 
 pub unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
     failure::finish(status);
     sys::exit(status)
+}
+
+unsafe extern "C" {
+    fn at_quick_exit(handler: unsafe extern "C" fn()) -> c_int;
+}
+
+/// What `quick_exit` was called with: its handlers are not told.
+static QUICK_STATUS: AtomicI32 = AtomicI32::new(0);
+
+unsafe extern "C" fn finish_quickly() {
+    failure::finish(QUICK_STATUS.load(Relaxed));
+}
+
+/// The last of the handlers of `quick_exit`, because it is registered first.
+pub fn watch_quick_exit() {
+    // SAFETY: a handler with the right signature.
+    unsafe { at_quick_exit(finish_quickly) };
+}
+
+unsafe extern "C" fn note_quick_exit(_pc: u64, status: usize) {
+    QUICK_STATUS.store(status as c_int, Relaxed);
+}
+
+passing! { note_quick_exit;
+    quick_exit, find_quick_exit;
 }
 
 /// Before an `exec`: when it works, the log ends here; when not, the program goes on and a later end

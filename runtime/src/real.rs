@@ -1,5 +1,6 @@
 //! The library's own functions behind the ones that the runtime defines.
 
+use crate::lookup;
 use core::{
     ffi::CStr,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -13,13 +14,7 @@ pub fn find(slot: &AtomicUsize, name: &CStr, version: Option<&CStr>) -> usize {
     if known != 0 {
         return known;
     }
-    // SAFETY: both names are NUL-terminated.
-    let found = unsafe {
-        match version {
-            Some(version) => libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()),
-            None => libc::dlsym(libc::RTLD_NEXT, name.as_ptr()),
-        }
-    } as usize;
+    let found = lookup::find(libc::RTLD_NEXT, name, version) as usize;
     if found == 0 {
         missing(name);
     }

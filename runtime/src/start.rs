@@ -1,7 +1,8 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    branches, choices, failure, log, memory, modules, objects, path, quiet,
+    branches, children, choices, failure, log, lookup, memory, modules, objects, path, process,
+    quiet,
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, recording, set_this_thread, thread},
@@ -53,6 +54,8 @@ fn start(is_served: fn(&raw::Header) -> bool) {
     header.end.store(End::Running as u32, Relaxed);
     // SAFETY: a handler with the right signature; it runs last because it is registered first.
     unsafe { on_exit(failure::on_exit, null_mut()) };
+    process::watch_quick_exit();
+    children::watch_forks();
     failure::catch_signals();
     modules::note();
     if controlled {
@@ -279,6 +282,7 @@ pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mu
     let open = real!("dlopen", fn(*const c_char, c_int) -> *mut c_void);
     // SAFETY: the program's own call.
     let library = unsafe { open(file, flags) };
+    lookup::keep_error(library);
     if SHARED.mode.get() != Mode::Off {
         modules::note();
     }

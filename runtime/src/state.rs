@@ -8,7 +8,7 @@ use core::{
     arch::{asm, global_asm},
     cell::Cell,
     ptr::null_mut,
-    sync::atomic::{AtomicU32, AtomicU64},
+    sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence},
 };
 use unsnarl_trace::raw;
 
@@ -347,7 +347,11 @@ pub fn recording() -> Option<&'static Thread> {
 #[inline(always)]
 pub fn unrecorded<T>(this: &Thread, call: impl FnOnce() -> T) -> T {
     this.inside.set(this.inside.get() + 1);
+    // The compiler knows that `memset` does not look at the count: without these it leaves both
+    // changes out around one that it makes itself.
+    compiler_fence(Ordering::SeqCst);
     let result = call();
+    compiler_fence(Ordering::SeqCst);
     this.inside.set(this.inside.get() - 1);
     result
 }

@@ -1,0 +1,47 @@
+//! Ends of a process while its other threads run, and what its child processes mean for it.
+
+use super::modes::Modes;
+use anyhow::{Result, ensure};
+use unsnarl_e2e::Compiler;
+
+const COMPILERS: [Compiler; 2] = [Compiler::Gcc, Compiler::Clang];
+
+#[test]
+fn destructors_and_the_rest_of_the_end() -> Result<()> {
+    for compiler in COMPILERS {
+        let program = Modes::compile("ends.cpp", compiler, &[])?;
+        for how in ["return", "exit", "other_thread"] {
+            program.passes(how)?;
+        }
+        for how in [
+            "pthread_exit",
+            "quick_exit",
+            "_exit",
+            "_Exit",
+            "joins_at_end",
+        ] {
+            let said = program.passes(how)?;
+            ensure!(
+                !said.stderr.contains("warning"),
+                "{compiler:?} {how}: {said}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn children_end_as_they_like() -> Result<()> {
+    for compiler in COMPILERS {
+        let program = Modes::compile("children.c", compiler, &[])?;
+        for how in [
+            "_exit", "exit", "_Fork", "exec", "threads", "abort", "assert", "fault", "vfork",
+            "spawn", "spawnp", "shell",
+        ] {
+            program
+                .passes(how)?
+                .says(&["child processes", "not recorded"])?;
+        }
+    }
+    Ok(())
+}
