@@ -9,7 +9,7 @@ use std::{
     sync::atomic::Ordering,
 };
 use unsnarl_recorder::{
-    launch::Output,
+    launch::{Output, Starter},
     log::Limits,
     proposal::{Divergence, Ended, Verdict, execute_proposal},
     record::Job,
@@ -90,6 +90,7 @@ fn job(proposal: &Proposal, arguments: &Replay) -> Result<Job> {
         },
         timeout: arguments.timeout,
         limits: Limits::default(),
+        starter: Starter::default(),
     })
 }
 

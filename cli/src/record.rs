@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 use unsnarl_recorder::{
-    launch::Output,
+    launch::{Output, Starter},
     log::Limits,
     record::{
         Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally, USUAL_CAP,
@@ -103,6 +103,7 @@ fn recording(arguments: Record) -> Result<Recording> {
                 steps: arguments.max_steps,
                 ..Limits::default()
             },
+            starter: Starter::default(),
         },
         strategy: arguments.strategy,
         chances,
@@ -220,6 +221,11 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
             "an earlier recording in this folder was killed: the runs that it had stored are whole, \
              the one that was running then is lost",
         );
+    }
+    if let Some(why) = &summary.not_copied {
+        message::note(&format!(
+            "the program was started anew for each run, which takes longer than a copy: {why}"
+        ));
     }
     match summary.ended {
         Ended::Stopped => message::note("stopped; the runs so far are kept"),

@@ -1,28 +1,29 @@
 //! Runs a program once with a raw log: starts it, keeps it fed and drained, ends it in time.
 
+mod server;
+mod starter;
+
+pub use starter::Starter;
+
 use crate::{assemble::Exit, log::Log};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::Errno,
     process::{
-        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus,
+        kill_process_group, pidfd_open, test_kill_process_group, waitid, waitpid,
     },
 };
 use std::{
     ffi::OsString,
     fs::File,
     io::{self, Read},
-    os::{
-        fd::{AsFd, AsRawFd, OwnedFd},
-        unix::process::{CommandExt, ExitStatusExt},
-    },
-    path::PathBuf,
-    process::{Child, Command, ExitStatus, Stdio},
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
-use unsnarl_trace::raw::FD_VARIABLE;
 
 /// What is run, and how.
 #[derive(Clone, Debug)]
@@ -129,50 +130,66 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The same where the kernel cannot tell about the end of a process.
 const SHORT_PATIENCE: Duration = Duration::from_millis(5);
 
-/// Runs the program to its end. Whatever it started in its process group ends with it.
+/// Starts the program anew and runs it to its end. Whatever it started in its process group ends with it.
 pub fn launch(request: &Request, log: &Log, stop: &AtomicBool) -> Result<Finished, LaunchError> {
-    let mut child = start(request, log)?;
-    let watched = watch(&mut child, request.timeout, stop);
-    // The group is ended before its leader is waited for: until then its number cannot be reused.
-    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-        // Nobody may be left in it, which is as good.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let status = child.wait()?;
-    let watched = watched?;
-    Ok(Finished {
-        exit: exit(status),
-        timed_out: watched.ending == Ending::Timeout,
-        stopped: watched.ending == Ending::Stopped,
-        stdout: watched.stdout.excerpt,
-        stderr: watched.stderr.excerpt,
-    })
+    Starter::anew().launch(request, false, log, stop)
 }
 
-fn start(request: &Request, log: &Log) -> Result<Child, LaunchError> {
-    let mut command = Command::new(&request.program);
-    if let Some((name, arguments)) = request.command.split_first() {
-        command.arg0(name).args(arguments);
+impl Starter {
+    /// As [`launch`], but the program may be started in another way. `serves` says whether it can be.
+    pub fn launch(
+        &self,
+        request: &Request,
+        serves: bool,
+        log: &Log,
+        stop: &AtomicBool,
+    ) -> Result<Finished, LaunchError> {
+        let process = self.start(request, serves, log, stop)?;
+        let pid = process.pid;
+        let watched = watch(process, request.timeout, stop);
+        // The group is ended before its leader is waited for: until then its number cannot be reused.
+        // Nobody may be left in it, which is as good.
+        let _ = kill_process_group(pid, Signal::KILL);
+        let status = wait_for(pid)?;
+        // Nobody may be left in the group that dies a little later.
+        if test_kill_process_group(pid) == Err(Errno::SRCH) {
+            log.has_ended();
+        }
+        let watched = watched?;
+        Ok(Finished {
+            exit: exit(status),
+            timed_out: watched.ending == Ending::Timeout,
+            stopped: watched.ending == Ending::Stopped,
+            stdout: watched.stdout.excerpt,
+            stderr: watched.stderr.excerpt,
+        })
     }
-    let stdin = match &request.stdin {
-        Some(path) => Stdio::from(File::open(path).map_err(|error| LaunchError::Stdin {
-            path: path.clone(),
-            error,
-        })?),
-        None => Stdio::null(),
-    };
-    let output = || match request.output {
-        Output::Kept => Stdio::piped(),
-        Output::Shown => Stdio::inherit(),
-    };
-    command.stdin(stdin).stdout(output()).stderr(output());
-    command.current_dir(&request.directory).process_group(0);
-    let variable = FD_VARIABLE.to_string_lossy();
-    command.env(variable.as_ref(), log.descriptor().as_raw_fd().to_string());
-    command.spawn().map_err(|error| LaunchError::Start {
-        program: request.program.display().to_string(),
+}
+
+/// A child of this process, the leader of a process group.
+struct Process {
+    pid: Pid,
+    /// Where its output comes out, when it is kept.
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
+}
+
+fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> LaunchError {
+    |error| LaunchError::Stdin {
+        path: path.to_owned(),
         error,
-    })
+    }
+}
+
+/// The end of a child that was told to end.
+fn wait_for(pid: Pid) -> io::Result<Option<WaitStatus>> {
+    loop {
+        match waitpid(Some(pid), WaitOptions::empty()) {
+            Ok(ended) => return Ok(ended.map(|(_, status)| status)),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Why watching ended.
@@ -189,12 +206,12 @@ struct Watched {
     stderr: Stream,
 }
 
-fn watch(child: &mut Child, timeout: Duration, stop: &AtomicBool) -> io::Result<Watched> {
+fn watch(process: Process, timeout: Duration, stop: &AtomicBool) -> io::Result<Watched> {
     let deadline = Instant::now().checked_add(timeout);
-    let pid = Pid::from_raw(child.id().cast_signed()).ok_or(io::ErrorKind::NotFound)?;
+    let pid = process.pid;
     let ends = pidfd_open(pid, PidfdFlags::empty()).ok();
-    let mut stdout = Stream::new(child.stdout.take().map(OwnedFd::from))?;
-    let mut stderr = Stream::new(child.stderr.take().map(OwnedFd::from))?;
+    let mut stdout = Stream::new(process.stdout)?;
+    let mut stderr = Stream::new(process.stderr)?;
     let ending = loop {
         // Asked before the pipes are read: what was written before the end is read after it.
         let ended = has_ended(pid)?;
@@ -248,13 +265,16 @@ fn wait(ends: &Option<OwnedFd>, streams: [&Stream; 2], time: Duration) -> io::Re
     for source in ends.iter().map(AsFd::as_fd).chain(open) {
         sources.push(PollFd::from_borrowed_fd(source, PollFlags::IN));
     }
-    let time = Timespec {
-        tv_sec: time.as_secs().cast_signed(),
-        tv_nsec: time.subsec_nanos().into(),
-    };
-    match poll(&mut sources, Some(&time)) {
+    match poll(&mut sources, Some(&span(time))) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
+    }
+}
+
+fn span(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs().cast_signed(),
+        tv_nsec: time.subsec_nanos().into(),
     }
 }
 
@@ -292,8 +312,10 @@ impl Stream {
     }
 }
 
-fn exit(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
+fn exit(status: Option<WaitStatus>) -> Exit {
+    let code = status.and_then(WaitStatus::exit_status);
+    let signal = status.and_then(WaitStatus::terminating_signal);
+    match (code, signal) {
         (Some(code), _) => Exit::Code(code),
         (None, Some(signal)) => Exit::Signal(signal),
         (None, None) => Exit::Unknown,

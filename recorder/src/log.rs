@@ -1,16 +1,24 @@
 //! The raw log's memory: made here, filled by the runtime in the program, read by `assemble`.
 //!
-//! It is an anonymous file in memory, a new one for each run: a process that outlives its run can
-//! write into its own log only. Only pages that are touched take memory.
+//! It is an anonymous file in memory, and only pages that are touched take memory. The next run gets the
+//! same memory ([`Memories`]) when nobody is left that could write into it: a process that outlives its run
+//! can write into its own log only.
 
+use crate::assemble::RawLog;
 use memmap2::MmapMut;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::{
     fs::File,
     io,
-    mem::offset_of,
+    mem::{ManuallyDrop, offset_of},
     os::fd::{AsFd, BorrowedFd},
-    sync::atomic::Ordering::Acquire,
+    sync::{
+        Arc, Mutex,
+        atomic::{
+            AtomicBool,
+            Ordering::{Acquire, Relaxed},
+        },
+    },
 };
 use unsnarl_trace::raw::{
     Detail, Directive, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode,
@@ -111,9 +119,107 @@ const START_TIME: u64 = 1_704_067_200_000_000_000;
 
 /// A raw log.
 pub struct Log {
+    memory: ManuallyDrop<Memory>,
+    follow: std::ops::Range<usize>,
+    /// Where the memory goes afterwards, if nobody else can write into it any more.
+    home: Memories,
+    is_alone: AtomicBool,
+    is_controlled: bool,
+}
+
+/// The file, and where it lies in this process.
+#[derive(Debug)]
+struct Memory {
     file: File,
     map: MmapMut,
-    follow: std::ops::Range<usize>,
+}
+
+/// Memory of a log that is not used any more, for the next one. Copies share it.
+#[derive(Clone, Debug, Default)]
+pub struct Memories(Arc<Mutex<Option<Memory>>>);
+
+/// Files are made longer than they have to be: the next log may need a little more.
+const ROOM: u64 = 4 << 20;
+/// A log of so many records is given back to the system.
+const MOST_RECORDS: u64 = 1 << 20;
+
+impl Memories {
+    /// A log that is ready for a program.
+    pub fn log(&self, config: &Config) -> io::Result<Log> {
+        let layout = Layout::of(config);
+        let is_controlled = config.mode == RawMode::Controlled;
+        let memory = match self.take(layout.end).filter(|_| is_controlled) {
+            Some(memory) => memory,
+            None => Memory::new(layout.end)?,
+        };
+        let start = layout.follow as usize;
+        let mut log = Log {
+            memory: ManuallyDrop::new(memory),
+            follow: start..start + config.follow.len(),
+            home: self.clone(),
+            is_alone: AtomicBool::new(false),
+            is_controlled,
+        };
+        log.configure(config, &layout);
+        Ok(log)
+    }
+
+    /// What is there, when it is long enough.
+    fn take(&self, bytes: u64) -> Option<Memory> {
+        let memory = self.0.lock().ok()?.take()?;
+        (memory.map.len() as u64 >= bytes).then_some(memory)
+    }
+}
+
+impl Memory {
+    fn new(bytes: u64) -> io::Result<Memory> {
+        let file = File::from(memfd_create("unsnarl-log", MemfdFlags::CLOEXEC)?);
+        ftruncate(&file, bytes.next_multiple_of(ROOM))?;
+        // SAFETY: nobody else has the file yet; later only the program writes, and this process reads
+        // when the program has ended.
+        let map = unsafe { MmapMut::map_mut(&file)? };
+        Ok(Memory { file, map })
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: it lies at the start, aligned as a page is, and all bytes are valid for it; what another
+        // process may write at the same time is read as atomics are.
+        unsafe { &*self.map.as_ptr().cast::<Header>() }
+    }
+
+    /// Empties the tables whose rows are taken to be empty. All others are read only as far as the
+    /// header says, which is written anew.
+    fn clear(&mut self) {
+        let header = self.header();
+        let (modules, threads) = (header.modules.load(Relaxed), header.threads.load(Relaxed));
+        let modules = (modules as usize).min(MAX_MODULES) * size_of::<Module>();
+        let threads = (threads as usize).min(MAX_THREADS) * size_of::<Thread>();
+        let layout = Layout::of(&Config::default());
+        for (start, bytes) in [
+            (0, HEADER_BYTES),
+            (layout.modules as usize, modules),
+            (layout.threads as usize, threads),
+        ] {
+            if let Some(part) = self.map.get_mut(start..start + bytes) {
+                part.fill(0);
+            }
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses it afterwards.
+        let mut memory = unsafe { ManuallyDrop::take(&mut self.memory) };
+        let is_small = memory.header().records.load(Relaxed) <= MOST_RECORDS;
+        let is_whole = RawLog::new(&memory.map).is_ok();
+        if self.is_alone.load(Relaxed) && self.is_controlled && is_small && is_whole {
+            memory.clear();
+            if let Ok(mut place) = self.home.0.lock() {
+                *place = Some(memory);
+            }
+        }
+    }
 }
 
 /// Byte offsets of the log's parts.
@@ -232,18 +338,7 @@ fn bytes_of(directive: &Directive) -> [u8; size_of::<Directive>()] {
 impl Log {
     /// Makes a log that is ready for a program.
     pub fn create(config: &Config) -> io::Result<Log> {
-        let layout = Layout::of(config);
-        // Inherited on purpose: the program gets it by its number.
-        let file = File::from(memfd_create("unsnarl-log", MemfdFlags::empty())?);
-        ftruncate(&file, layout.end)?;
-        // SAFETY: nobody else has the file yet; later only the program writes, and this process reads
-        // when the program has ended.
-        let map = unsafe { MmapMut::map_mut(&file)? };
-        let start = layout.follow as usize;
-        let follow = start..start + config.follow.len();
-        let mut log = Log { file, map, follow };
-        log.configure(config, &layout);
-        Ok(log)
+        Memories::default().log(config)
     }
 
     fn configure(&mut self, config: &Config, layout: &Layout) {
@@ -325,43 +420,45 @@ impl Log {
     }
 
     fn put(&mut self, at: usize, bytes: &[u8]) {
-        if let Some(place) = self.map.get_mut(at..at + bytes.len()) {
+        if let Some(place) = self.memory.map.get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);
         }
     }
 
-    /// The descriptor that the program inherits.
+    /// The descriptor that the program is to have. Programs that are started do not inherit it by themselves.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.memory.file.as_fd()
     }
 
     /// The part that holds a proposed schedule, and what came of it once the program has ended.
     pub fn follow_part(&self) -> &[u8] {
-        self.map.get(self.follow.clone()).unwrap_or(&[])
+        self.bytes().get(self.follow.clone()).unwrap_or(&[])
     }
 
     /// The process that fills the log, 0 while there is none, and how many records it has written. May be
     /// asked while the program runs.
     pub fn progress(&self) -> (u32, u64) {
-        let start = self.map.as_ptr();
-        // SAFETY: both lie within the header, which is mapped and aligned as it is in the runtime; another
-        // process writes them, so they are read once, as atomics are.
-        unsafe {
-            let header = &*start.cast::<Header>();
-            (header.pid.load(Acquire), header.records.load(Acquire))
-        }
+        let header = self.memory.header();
+        (header.pid.load(Acquire), header.records.load(Acquire))
+    }
+
+    /// Says that the processes that were known to have the log have ended. Those that the program has
+    /// made are not.
+    pub(crate) fn has_ended(&self) {
+        let header = self.memory.header();
+        let has_made = header.forks.load(Relaxed) != 0 || header.detached.load(Relaxed) != 0;
+        self.is_alone.store(!has_made, Relaxed);
     }
 
     /// The log's bytes. To be looked at when the program has ended.
     pub fn bytes(&self) -> &[u8] {
-        &self.map
+        &self.memory.map
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assemble::RawLog;
 
     #[test]
     fn a_new_log_is_empty_and_whole() {

@@ -5,7 +5,7 @@ pub mod registers;
 mod verbs;
 
 use crate::{
-    launch::{LaunchError, Output},
+    launch::{LaunchError, Output, Starter},
     log::Limits,
     record::{Attempt, Executed, Job, RecordError, execute, input_hash},
     target::{self, Target, TargetError},
@@ -194,6 +194,7 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
         output: options.output,
         timeout: options.timeout,
         limits: limits(recorded, options.branches),
+        starter: Starter::default(),
     };
     if input_hash(&job)? != meta.input_hash {
         return Err(ReplayError::OtherInput);

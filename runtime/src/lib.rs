@@ -123,6 +123,8 @@ mod scheduler;
 #[cfg(feature = "interpose")]
 mod semaphore;
 #[cfg(feature = "interpose")]
+mod server;
+#[cfg(feature = "interpose")]
 mod signals;
 #[cfg(feature = "interpose")]
 mod sockets;

@@ -24,6 +24,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub mod follow;
 pub mod pack;
 pub mod path;
+pub mod serve;
 
 /// `size` of an [`RecordKind::Alloc`] or [`RecordKind::Free`] of a mapping: `value` bytes at `addr`, for
 /// `Free` perhaps a part of one.

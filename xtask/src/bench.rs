@@ -17,8 +17,10 @@ pub enum Section {
     Programs,
     /// Per program, compiler and level of optimization: whether the first explanation is right
     Levels,
-    /// Hits per 1,000 runs and strategy for every program, rates, sizes, replays; then the overhead
+    /// Hits per 1,000 runs and strategy for every program, rates, sizes, replays; then `rates` and `overhead`
     Recorder,
+    /// Controlled runs per second of processor time, started anew and copied, in C and C++
+    Rates,
     /// Recording beside the plain program and beside gcc's own thread sanitizer
     Overhead,
     /// Millions of accesses: what programs note of them beside what their run files say
@@ -48,6 +50,7 @@ fn measure(section: Section) -> Result<()> {
         Section::Programs => end_to_end("programs"),
         Section::Levels => end_to_end("levels"),
         Section::Recorder => end_to_end("recorder"),
+        Section::Rates => end_to_end("rates"),
         Section::Overhead => end_to_end("overhead"),
         Section::Exactness => end_to_end("exactness"),
         Section::Paths => end_to_end("paths"),

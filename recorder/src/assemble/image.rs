@@ -16,6 +16,7 @@ use std::{
     sync::{Arc, Mutex},
     time::SystemTime,
 };
+use unsnarl_trace::raw::serve;
 
 /// Whose instrumentation runtime a program holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(super) struct Image {
     pub built: Option<SystemTime>,
     pub has_debug_info: bool,
     pub instrumented: Instrumented,
+    /// It can make copies of itself ([`serve`]).
+    pub serves: bool,
     pub types: Types,
     sources: SourceTypes,
     pub objects: Vec<Object>,
@@ -109,6 +112,7 @@ impl Image {
                 .ok(),
             has_debug_info,
             instrumented: instrumented(&file),
+            serves: serves(&file),
             types,
             sources,
             objects,
@@ -326,6 +330,11 @@ fn sections(file: &object::File<'_>) -> Vec<Symbol> {
     let mut sections: Vec<Symbol> = file.sections().filter_map(section).collect();
     sections.sort_by_key(|section| section.start);
     sections
+}
+
+fn serves(file: &object::File<'_>) -> bool {
+    let mut names = file.symbols().filter_map(|symbol| symbol.name().ok());
+    names.any(|name| name == serve::SYMBOL)
 }
 
 fn instrumented(file: &object::File<'_>) -> Instrumented {

@@ -81,6 +81,11 @@ impl Program {
         self.main.instrumented
     }
 
+    /// Whether it can be started once and make a copy of itself for each run.
+    pub fn serves(&self) -> bool {
+        self.main.serves
+    }
+
     /// The image of a module: the program itself for the empty path.
     pub(super) fn image(&self, path: &str) -> Option<Arc<Image>> {
         if path.is_empty() {

@@ -41,6 +41,7 @@ pub fn record(
     if recording.minimize && campaign.summary.ended != Ended::Stopped {
         campaign.minimize(program, stop)?;
     }
+    campaign.summary.not_copied = recording.job.starter.obstacle();
     Ok(campaign.summary)
 }
 
@@ -75,6 +76,7 @@ impl<'a> Campaign<'a> {
                 killed_before: 0,
                 minimized: Vec::new(),
                 problems: Vec::new(),
+                not_copied: None,
             },
         }
     }

@@ -3,7 +3,7 @@
 use super::{Attempt, Details, Job, RecordError};
 use crate::{
     assemble::{Launch, Program, RawLog, assemble},
-    launch::{Finished, LaunchError, Request, launch},
+    launch::{Finished, LaunchError, Request},
     log::{Config, Log},
 };
 use sha2::{Digest, Sha256};
@@ -37,7 +37,8 @@ pub(crate) fn execute_with_log(
     attempt: &Attempt,
     stop: &AtomicBool,
 ) -> Result<(Executed, Log), RecordError> {
-    let log = Log::create(&config(job, attempt)).map_err(RecordError::Log)?;
+    let log = job.starter.log(&config(job, attempt));
+    let log = log.map_err(RecordError::Log)?;
     let request = Request {
         program: program.path().to_owned(),
         command: job.command.clone(),
@@ -46,7 +47,8 @@ pub(crate) fn execute_with_log(
         output: job.output,
         timeout: job.timeout,
     };
-    let finished = launch(&request, &log, stop)?;
+    let serves = program.serves();
+    let finished = job.starter.launch(&request, serves, &log, stop)?;
     let raw = RawLog::new(log.bytes())?;
     let executed = Executed {
         run: assemble(&raw, program, &seen(job, attempt, &finished)?),

@@ -1,7 +1,10 @@
 //! What is run and recorded.
 
 use super::{goal::Goal, strategy::Strategy};
-use crate::{launch::Output, log::Limits};
+use crate::{
+    launch::{Output, Starter},
+    log::Limits,
+};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_trace::Chances;
 
@@ -20,6 +23,8 @@ pub struct Job {
     pub timeout: Duration,
     /// What a run may use.
     pub limits: Limits,
+    /// How the runs are started.
+    pub starter: Starter,
 }
 
 /// A campaign.

@@ -33,6 +33,8 @@ pub struct Summary {
     pub minimized: Vec<MinimizedRun>,
     /// What the runs' problems were, each once, with the number of runs that had it.
     pub problems: Vec<(String, u64)>,
+    /// Why the program was started anew for each run, if something kept it from being copied.
+    pub not_copied: Option<String>,
 }
 
 /// What came of a failing run when preemptions were taken away.

@@ -12,6 +12,7 @@ use crate::{
     record::{Job, RecordError, config, seen},
     wrapper::compiler::in_path,
 };
+use rustix::io::{FdFlags, fcntl_setfd};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -94,6 +95,9 @@ pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Deb
     };
     let log = Log::create(&config).map_err(|error| ReplayError::from(RecordError::Log(error)))?;
     let folder = tempfile::tempdir().map_err(DebugError::Files)?;
+    // gdb hands it on to the program.
+    fcntl_setfd(log.descriptor(), FdFlags::empty())
+        .map_err(|error| ReplayError::from(RecordError::Log(error.into())))?;
     let about = write_files(folder.path(), recorded, session, &job, &log);
     let about = about.map_err(DebugError::Files)?;
     let status = Command::new(gdb)

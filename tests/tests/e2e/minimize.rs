@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
 use unsnarl_e2e::{Compiler, Program, Workspace};
 use unsnarl_recorder::{
-    launch::Output,
+    launch::{Output, Starter},
     log::Limits,
     record::{Job, minimize::fails_without},
     target,
@@ -86,6 +86,7 @@ fn needs_all(workspace: &Workspace, command: &str, run: &Run, minimized: &Minimi
         output: Output::Kept,
         timeout: Duration::from_secs(60),
         limits: Limits::default(),
+        starter: Starter::default(),
     };
     let target = target::open(command.as_ref(), Path::new(&job.directory))?;
     for preemption in 0..count {

@@ -10,7 +10,7 @@ use std::{
 use unsnarl_e2e::{Compiler, Program, Workspace, program::compile};
 use unsnarl_recorder::{
     assemble,
-    launch::Output,
+    launch::{Output, Starter},
     log::Limits,
     proposal::{Ended, Verdict, execute_proposal},
     record::Job,
@@ -232,6 +232,7 @@ fn attempt(program: &assemble::Program, run: &Run, proposal: &Proposal) -> Resul
         output: Output::Kept,
         timeout: Duration::from_secs(60),
         limits: Limits::default(),
+        starter: Starter::default(),
     };
     Ok(execute_proposal(
         program,

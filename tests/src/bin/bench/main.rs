@@ -4,8 +4,9 @@
 //! ```text
 //! bench programs [NAME...]   how soon each bug is found, replayed and explained
 //! bench levels [NAME...]     how many first explanations are right by compiler and level of optimization
+//! bench rates                controlled runs per second of processor time
 //! bench overhead             recording beside the compiler's own thread sanitizer
-//! bench recorder [NAME...]   hits per 1,000 runs and strategy, rates, sizes, replays; then overhead
+//! bench recorder [NAME...]   hits per 1,000 runs and strategy, rates, sizes, replays; then rates and overhead
 //! bench exactness            what programs note of their own accesses beside what their run files say
 //! bench paths                path mode beside the plain program
 //! bench pairs [NAME...]      the 16 bugs of LOCON, Falcon beside it; without names also its speed, into the docs
@@ -25,6 +26,7 @@ mod pairs_plot;
 mod pairs_speed;
 mod paths;
 mod programs;
+mod rates;
 mod table;
 
 use anyhow::{Result, bail};
@@ -36,8 +38,10 @@ fn main() -> Result<()> {
         Some((what, names)) if what == "levels" => levels::run(names),
         Some((what, names)) if what == "recorder" => {
             hits::run(names)?;
+            rates::run()?;
             overhead::run()
         }
+        Some((what, [])) if what == "rates" => rates::run(),
         Some((what, [])) if what == "overhead" => overhead::run(),
         Some((what, [])) if what == "exactness" => exactness::run(),
         Some((what, [])) if what == "paths" => paths::run(),
@@ -48,7 +52,7 @@ fn main() -> Result<()> {
         }
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-speed` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-speed` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

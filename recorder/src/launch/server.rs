@@ -1,0 +1,242 @@
+//! A program that is started once and makes a copy of itself for each run ([`serve`]).
+//!
+//! A copy is a child of this process, as a program that is started anew is: it is waited for, ended and
+//! looked at in the same way.
+
+use super::{PATIENCE, Request};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fs::{OFlags, fcntl_setfl},
+    io::Errno,
+    net::{
+        AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+        SocketFlags, SocketType, recv, sendmsg, socketpair,
+    },
+    pipe::{PipeFlags, pipe_with},
+    process::Pid,
+};
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, IoSlice, Read},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsRawFd, BorrowedFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    path::PathBuf,
+    process::{Child, Command},
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+use unsnarl_trace::raw::{
+    FD_VARIABLE,
+    serve::{DESCRIPTORS, NOT_FIRST, READY, UNKNOWN_LIBRARY},
+};
+
+/// A program that serves, or is about to.
+#[derive(Debug)]
+pub struct Server {
+    process: Child,
+    socket: OwnedFd,
+    serves: What,
+    /// It has made a copy.
+    has_served: bool,
+}
+
+/// What a server makes copies of.
+#[derive(PartialEq, Eq, Debug)]
+struct What {
+    program: PathBuf,
+    command: Vec<OsString>,
+    directory: PathBuf,
+}
+
+impl What {
+    fn of(request: &Request) -> What {
+        What {
+            program: request.program.clone(),
+            command: request.command.clone(),
+            directory: request.directory.clone(),
+        }
+    }
+}
+
+/// Why there is no server, or none any more.
+#[derive(Debug, thiserror::Error)]
+pub enum NoServer {
+    /// The program has code that must run in every run, and does so before the runtime.
+    #[error("it has initializers of its own that run before all others (.preinit_array)")]
+    NotFirst,
+    /// Another C library than those that are known.
+    #[error("its C library is not known well enough")]
+    UnknownLibrary,
+    /// Something was printed before the program began.
+    #[error("the loader prints something when it starts: {0}")]
+    Prints(String),
+    /// Something runs beside the program before it has begun.
+    #[error("threads are started before it begins")]
+    HasThreads,
+    /// It ended.
+    #[error("it ended before it began")]
+    Ended,
+    /// It did not answer in time.
+    #[error("it did not answer before it began")]
+    Silent,
+    /// It cannot make a copy, or nobody can ask it to.
+    #[error("the kernel refused a copy of it: {0}")]
+    Refused(#[from] io::Error),
+}
+
+impl From<Errno> for NoServer {
+    fn from(error: Errno) -> NoServer {
+        NoServer::Refused(error.into())
+    }
+}
+
+/// Longest that a server may take to answer.
+const MOST_SILENCE: Duration = Duration::from_secs(10);
+
+impl Server {
+    /// Starts the program up to where nothing of it has run yet.
+    pub fn start(request: &Request, stop: &AtomicBool) -> Result<Server, NoServer> {
+        let (socket, theirs) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        let (said, output) = pipe_with(PipeFlags::CLOEXEC)?;
+        fcntl_setfl(&said, OFlags::NONBLOCK)?;
+        // The program inherits no descriptor of this number, so that it is free for the logs.
+        let number = socket.as_raw_fd().to_string();
+        let process = command(request)
+            .env(FD_VARIABLE.to_string_lossy().as_ref(), number)
+            .stdin(theirs)
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()?;
+        let server = Server {
+            process,
+            socket,
+            serves: What::of(request),
+            has_served: false,
+        };
+        match server.answer(request.timeout, stop)? {
+            READY => {}
+            NOT_FIRST => return Err(NoServer::NotFirst),
+            UNKNOWN_LIBRARY => return Err(NoServer::UnknownLibrary),
+            _ => return Err(NoServer::Ended),
+        }
+        server.check_untouched(said)?;
+        Ok(server)
+    }
+
+    /// Nothing has happened so far that every run would have to repeat.
+    fn check_untouched(&self, said: OwnedFd) -> Result<(), NoServer> {
+        let mut text = Vec::new();
+        match File::from(said).read_to_end(&mut text) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            other => drop(other?),
+        }
+        if !text.is_empty() {
+            let text = String::from_utf8_lossy(&text);
+            return Err(NoServer::Prints(text.trim_end().to_owned()));
+        }
+        let threads = fs::read_dir(format!("/proc/{}/task", self.process.id()))?;
+        match threads.count() {
+            1 => Ok(()),
+            _ => Err(NoServer::HasThreads),
+        }
+    }
+
+    /// Whether its copies are what is asked for.
+    pub fn is_for(&self, request: &Request) -> bool {
+        self.serves == What::of(request)
+    }
+
+    /// Makes a copy that goes on with standard input, standard output, standard error and log as given.
+    pub fn copy(
+        &mut self,
+        descriptors: [BorrowedFd<'_>; DESCRIPTORS],
+        timeout: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Pid, NoServer> {
+        send(&self.socket, descriptors)?;
+        let answer = self.answer(timeout, stop).or_else(|failed| {
+            // Without the server the answer is what its copy says, or the end of the socket: then there
+            // is no copy.
+            self.end()?;
+            self.answer(MOST_SILENCE, &AtomicBool::new(false))
+                .map_err(|_| failed)
+        })?;
+        if answer < 0 {
+            return Err(io::Error::from_raw_os_error(-answer).into());
+        }
+        self.has_served = true;
+        Pid::from_raw(answer).ok_or(NoServer::Ended)
+    }
+
+    /// Whether it has ever made a copy.
+    pub fn has_served(&self) -> bool {
+        self.has_served
+    }
+
+    /// The next answer, when it comes in time.
+    fn answer(&self, timeout: Duration, stop: &AtomicBool) -> Result<i32, NoServer> {
+        let deadline = Instant::now() + timeout.min(MOST_SILENCE);
+        loop {
+            let mut source = [PollFd::new(&self.socket, PollFlags::IN)];
+            match poll(&mut source, Some(&super::span(PATIENCE))) {
+                Ok(0) if stop.load(Ordering::Relaxed) => return Err(NoServer::Silent),
+                Ok(0) if Instant::now() > deadline => return Err(NoServer::Silent),
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return self.receive(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn receive(&self) -> Result<i32, NoServer> {
+        let mut word = [0; size_of::<i32>()];
+        match recv(&self.socket, &mut word, RecvFlags::empty()) {
+            Ok((_, 0)) | Err(Errno::CONNRESET) => Err(NoServer::Ended),
+            Ok(_) => Ok(i32::from_ne_bytes(word)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.process.kill()?;
+        self.process.wait().map(drop)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that is gone already is as good.
+        let _ = self.end();
+    }
+}
+
+fn send(socket: &OwnedFd, descriptors: [BorrowedFd<'_>; DESCRIPTORS]) -> Result<(), NoServer> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut passed = SendAncillaryBuffer::new(&mut space);
+    passed.push(SendAncillaryMessage::ScmRights(&descriptors));
+    let byte = [IoSlice::new(&[0])];
+    match sendmsg(socket, &byte, &mut passed, SendFlags::NOSIGNAL) {
+        Ok(_) => Ok(()),
+        Err(Errno::PIPE | Errno::CONNRESET) => Err(NoServer::Ended),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The command that starts a program in a process group of its own.
+pub fn command(request: &Request) -> Command {
+    let mut command = Command::new(&request.program);
+    if let Some((name, arguments)) = request.command.split_first() {
+        command.arg0(name).args(arguments);
+    }
+    command.current_dir(&request.directory).process_group(0);
+    command
+}

@@ -1,0 +1,183 @@
+//! How a program is brought to run: started anew, or copied from one that was started before.
+
+use super::{
+    LaunchError, Output, Process, Request,
+    server::{NoServer, Server, command},
+};
+use crate::log::{Config, Log, Memories};
+use rustix::{
+    io::{FdFlags, fcntl_setfd},
+    pipe::{PipeFlags, pipe_with},
+    process::Pid,
+};
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    process::Stdio,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+};
+use unsnarl_trace::raw::FD_VARIABLE;
+
+/// Starts the runs of a campaign. Copies of it share one server and the memory of the logs.
+#[derive(Clone, Debug, Default)]
+pub struct Starter {
+    way: Arc<Mutex<Way>>,
+    memories: Memories,
+}
+
+/// How the next run begins.
+#[derive(Debug, Default)]
+enum Way {
+    /// Anew; those after it, perhaps, as copies.
+    #[default]
+    First,
+    /// As a copy, once there is a server.
+    Copy,
+    /// As a copy.
+    Served(Server),
+    /// Anew, as all others.
+    Anew(Option<NoServer>),
+}
+
+impl Starter {
+    /// One that starts every run anew.
+    pub fn anew() -> Starter {
+        Starter {
+            way: Arc::new(Mutex::new(Way::Anew(None))),
+            memories: Memories::default(),
+        }
+    }
+
+    /// A log for the next run.
+    pub fn log(&self, config: &Config) -> io::Result<Log> {
+        self.memories.log(config)
+    }
+
+    /// Why runs are started anew although they were to be copies.
+    pub fn obstacle(&self) -> Option<String> {
+        match &*self.way() {
+            Way::Anew(why) => why.as_ref().map(NoServer::to_string),
+            _ => None,
+        }
+    }
+
+    fn way(&self) -> MutexGuard<'_, Way> {
+        // The way is whole at any time.
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the program. `serves` says whether it can make copies of itself.
+    pub(super) fn start(
+        &self,
+        request: &Request,
+        serves: bool,
+        log: &Log,
+        stop: &AtomicBool,
+    ) -> Result<Process, LaunchError> {
+        let mut way = self.way();
+        if let Way::Served(server) = &*way
+            && !server.is_for(request)
+        {
+            *way = Way::Copy;
+        }
+        if let Way::Copy = *way {
+            *way = match Server::start(request, stop) {
+                Ok(server) => Way::Served(server),
+                Err(why) => Way::Anew(Some(why)),
+            };
+        }
+        match &mut *way {
+            Way::Served(server) => match copied(server, request, log, stop) {
+                Ok(process) => return Ok(process),
+                Err(NotCopied::Input(error)) => return Err(error),
+                // Somebody has ended it, and may not do so again.
+                Err(NotCopied::Server(NoServer::Ended)) if server.has_served() => {
+                    *way = Way::Copy;
+                }
+                Err(NotCopied::Server(why)) => *way = Way::Anew(Some(why)),
+            },
+            Way::First if serves => *way = Way::Copy,
+            _ => {}
+        }
+        drop(way);
+        anew(request, log)
+    }
+}
+
+/// Why a run did not begin as a copy.
+enum NotCopied {
+    /// It would not begin in another way either.
+    Input(LaunchError),
+    Server(NoServer),
+}
+
+impl<T: Into<NoServer>> From<T> for NotCopied {
+    fn from(error: T) -> NotCopied {
+        NotCopied::Server(error.into())
+    }
+}
+
+fn copied(
+    server: &mut Server,
+    request: &Request,
+    log: &Log,
+    stop: &AtomicBool,
+) -> Result<Process, NotCopied> {
+    let input = match &request.stdin {
+        Some(path) => {
+            File::open(path).map_err(|error| NotCopied::Input(super::unreadable(path)(error)))?
+        }
+        None => File::open("/dev/null")?,
+    };
+    let pipes = match request.output {
+        Output::Kept => Some((
+            pipe_with(PipeFlags::CLOEXEC)?,
+            pipe_with(PipeFlags::CLOEXEC)?,
+        )),
+        Output::Shown => None,
+    };
+    let (own_output, own_errors) = (io::stdout(), io::stderr());
+    let (output, errors) = match &pipes {
+        Some(((_, output), (_, errors))) => (output.as_fd(), errors.as_fd()),
+        None => (own_output.as_fd(), own_errors.as_fd()),
+    };
+    let descriptors = [input.as_fd(), output, errors, log.descriptor()];
+    let pid = server.copy(descriptors, request.timeout, stop)?;
+    let (stdout, stderr) = pipes
+        .map(|((output, _), (errors, _))| (output, errors))
+        .unzip();
+    Ok(Process {
+        pid,
+        stdout,
+        stderr,
+    })
+}
+
+fn anew(request: &Request, log: &Log) -> Result<Process, LaunchError> {
+    let stdin = match &request.stdin {
+        Some(path) => Stdio::from(File::open(path).map_err(super::unreadable(path))?),
+        None => Stdio::null(),
+    };
+    let output = || match request.output {
+        Output::Kept => Stdio::piped(),
+        Output::Shown => Stdio::inherit(),
+    };
+    let mut command = command(request);
+    command.stdin(stdin).stdout(output()).stderr(output());
+    let variable = FD_VARIABLE.to_string_lossy();
+    command.env(variable.as_ref(), log.descriptor().as_raw_fd().to_string());
+    let watch = |error| LaunchError::Watch(io::Error::from(error));
+    fcntl_setfd(log.descriptor(), FdFlags::empty()).map_err(watch)?;
+    let child = command.spawn();
+    fcntl_setfd(log.descriptor(), FdFlags::CLOEXEC).map_err(watch)?;
+    let child = child.map_err(|error| LaunchError::Start {
+        program: request.program.display().to_string(),
+        error,
+    })?;
+    Ok(Process {
+        pid: Pid::from_child(&child),
+        stdout: child.stdout.map(OwnedFd::from),
+        stderr: child.stderr.map(OwnedFd::from),
+    })
+}

@@ -1,0 +1,261 @@
+//! The program as a server: the loader has brought it into memory once, and each run is a copy of it.
+//!
+//! The copies are made before anything of the program or its libraries has run, constructors included:
+//! what a copy finds is what a program finds that was just started. It is a child of the recorder, not of
+//! the server (`CLONE_PARENT`), and its log has the number that the environment names, so that all that
+//! follows is the same as without a server.
+//!
+//! The C library is not ready yet: only system calls are made here.
+
+use crate::{modules, sys};
+use core::{
+    ffi::{c_char, c_int, c_long},
+    mem::{offset_of, zeroed},
+};
+use unsnarl_trace::raw::{
+    FD_VARIABLE,
+    serve::{DESCRIPTORS, NOT_FIRST, READY, UNKNOWN_LIBRARY},
+};
+
+/// By the presence of this symbol the recorder knows that the program can serve.
+#[unsafe(no_mangle)]
+static unsnarl_serves_1: u8 = 1;
+
+/// The server has the socket in place of standard input.
+const SOCKET: usize = 0;
+
+type Initializer = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
+
+/// What the loader calls first: before the constructors of all libraries.
+#[used]
+#[unsafe(link_section = ".preinit_array")]
+static BEGIN: Initializer = begin;
+
+unsafe extern "C" {
+    /// Where the linker has put the first of them.
+    #[link_name = "__preinit_array_start"]
+    static FIRST: usize;
+}
+
+extern "C" fn begin(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
+    // SAFETY: the loader passes the environment: C strings, and a null pointer behind them.
+    let Some(log) = (unsafe { number_of_log(environment) }) else {
+        return;
+    };
+    if is_open(log) || !is_socket(SOCKET) {
+        return;
+    }
+    // Nobody would end a server whose recorder is gone while it waits for a copy.
+    // SAFETY: plain numbers.
+    unsafe {
+        let arguments = [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize];
+        call(libc::SYS_prctl, &arguments);
+    }
+    // SAFETY: there is one, this one. (Where it is cannot be compared: the compiler takes two names for
+    // two places.)
+    let first = unsafe { (&raw const FIRST).read_volatile() };
+    match place_of_thread_number() {
+        _ if first != begin as *const () as usize => refuse(NOT_FIRST),
+        None => refuse(UNKNOWN_LIBRARY),
+        Some(place) => serve(place, log),
+    }
+}
+
+fn refuse(why: i32) -> ! {
+    answer(why);
+    sys::exit(0)
+}
+
+/// Returns in each copy; the server itself ends when the recorder closes the socket.
+fn serve(place: usize, log: usize) {
+    let robust = robust_list();
+    answer(READY);
+    while let Some(descriptors) = receive() {
+        match copy(place) {
+            0 => return become_run(descriptors, log, robust),
+            failed @ ..0 => answer(failed as i32),
+            _ => {}
+        }
+        descriptors.into_iter().for_each(close);
+    }
+    sys::exit(0)
+}
+
+/// Makes a copy of the process. It is the recorder's child, as the server is.
+fn copy(place: usize) -> isize {
+    let flags = libc::CLONE_PARENT | libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID;
+    // SAFETY: a copy with memory of its own goes on where this process is; its number is written where
+    // the C library has the number of the calling thread.
+    unsafe {
+        call(
+            libc::SYS_clone,
+            &[(flags | libc::SIGCHLD) as usize, 0, 0, place],
+        )
+    }
+}
+
+/// In the copy: puts everything in the place where a program that is just started has it.
+fn become_run(descriptors: [usize; DESCRIPTORS], number_of_log: usize, robust: [usize; 2]) {
+    // SAFETY: plain numbers; the list is the C library's own, as it was given to the kernel for the server.
+    unsafe {
+        call(libc::SYS_setpgid, &[0, 0]);
+        call(libc::SYS_set_robust_list, &robust);
+    }
+    // Said before the socket is closed: who hears the end of the socket instead knows that no copy is left.
+    answer(sys::process_id());
+    let [input, output, errors, log] = descriptors;
+    // The log comes last: its number is that of another one until then, or nobody's.
+    for (from, to) in [(input, 0), (output, 1), (errors, 2), (log, number_of_log)] {
+        if from != to {
+            // SAFETY: plain numbers.
+            unsafe { call(libc::SYS_dup3, &[from, to, 0]) };
+            close(from);
+        }
+    }
+}
+
+/// The number that the environment names.
+///
+/// # Safety
+/// An environment: C strings, and a null pointer behind them.
+unsafe fn number_of_log(mut environment: *const *const c_char) -> Option<usize> {
+    // SAFETY: the caller's.
+    unsafe {
+        while !(*environment).is_null() {
+            if let Some(value) = value_of((*environment).cast()) {
+                return number(value);
+            }
+            environment = environment.add(1);
+        }
+    }
+    None
+}
+
+/// What stands behind the variable's name, if this is the variable.
+///
+/// # Safety
+/// A C string.
+unsafe fn value_of(entry: *const u8) -> Option<*const u8> {
+    let name = FD_VARIABLE.to_bytes();
+    for (i, byte) in name.iter().chain(b"=").enumerate() {
+        // SAFETY: all before it were equal, so that it is no further than the string's end.
+        if unsafe { *entry.add(i) } != *byte {
+            return None;
+        }
+    }
+    Some(entry.wrapping_add(name.len() + 1))
+}
+
+/// A decimal number of at most nine digits.
+///
+/// # Safety
+/// A C string.
+unsafe fn number(text: *const u8) -> Option<usize> {
+    let mut number = 0;
+    for i in 0..9 {
+        // SAFETY: the end was not met yet.
+        match unsafe { *text.add(i) } {
+            0 => return (i > 0).then_some(number),
+            digit @ b'0'..=b'9' => number = 10 * number + usize::from(digit - b'0'),
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn is_open(number: usize) -> bool {
+    // SAFETY: only asks.
+    unsafe { call(libc::SYS_fcntl, &[number, libc::F_GETFD as usize]) >= 0 }
+}
+
+fn is_socket(number: usize) -> bool {
+    let (mut kind, mut length): (c_int, u32) = (0, 4);
+    let (kind, length) = (&raw mut kind as usize, &raw mut length as usize);
+    let (level, option) = (libc::SOL_SOCKET as usize, libc::SO_TYPE as usize);
+    // SAFETY: places for the answer and its length.
+    unsafe { call(libc::SYS_getsockopt, &[number, level, option, kind, length]) == 0 }
+}
+
+/// Where the C library keeps the number of the calling thread: in its description of the thread, which the
+/// thread pointer points to. `None` when more than one place holds the number.
+fn place_of_thread_number() -> Option<usize> {
+    /// The description is longer than that.
+    const BYTES: usize = 1024;
+    // SAFETY: no arguments.
+    let number = unsafe { call(libc::SYS_gettid, &[]) } as u32;
+    let begin = modules::thread_pointer() as usize;
+    let words = (begin..begin + BYTES).step_by(size_of::<u32>());
+    // SAFETY: within the description.
+    let mut places = words.filter(|place| unsafe { *(*place as *const u32) } == number);
+    let place = places.next()?;
+    places.next().is_none().then_some(place)
+}
+
+/// The list of mutexes to be released at the thread's end, and its length, as the C library has given it
+/// to the kernel; a copy has to do that again.
+fn robust_list() -> [usize; 2] {
+    let (mut list, mut length) = (0usize, 0usize);
+    let (at, length_at) = (&raw mut list as usize, &raw mut length as usize);
+    // SAFETY: places for both.
+    unsafe { call(libc::SYS_get_robust_list, &[0, at, length_at]) };
+    [list, length]
+}
+
+fn answer(word: i32) {
+    let flags = libc::MSG_NOSIGNAL as usize;
+    let place = &raw const word as usize;
+    // SAFETY: sends the word. Nobody is there to be told when it cannot be sent.
+    unsafe { call(libc::SYS_sendto, &[SOCKET, place, size_of::<i32>(), flags]) };
+}
+
+/// A control message with all descriptors.
+#[repr(C)]
+struct Passed {
+    header: libc::cmsghdr,
+    descriptors: [c_int; DESCRIPTORS],
+}
+
+/// The descriptors of the next run; `None` when there is none any more.
+fn receive() -> Option<[usize; DESCRIPTORS]> {
+    let mut byte = 0u8;
+    // SAFETY: zero is a valid value of both.
+    let (mut passed, mut message): (Passed, libc::msghdr) = unsafe { (zeroed(), zeroed()) };
+    let mut part = libc::iovec {
+        iov_base: (&raw mut byte).cast(),
+        iov_len: 1,
+    };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = (&raw mut passed).cast();
+    message.msg_controllen = size_of::<Passed>() as _;
+    let interrupted = -libc::EINTR as isize;
+    // SAFETY: a message with places for all that is expected.
+    while let got @ ..=0 =
+        unsafe { call(libc::SYS_recvmsg, &[SOCKET, &raw mut message as usize, 0]) }
+    {
+        if got != interrupted {
+            return None;
+        }
+    }
+    let whole = offset_of!(Passed, descriptors) + size_of::<[c_int; DESCRIPTORS]>();
+    let came = passed.header.cmsg_len == whole && passed.header.cmsg_type == libc::SCM_RIGHTS;
+    came.then(|| passed.descriptors.map(|number| number as usize))
+}
+
+fn close(number: usize) {
+    // SAFETY: a descriptor that came by a message.
+    unsafe { call(libc::SYS_close, &[number]) };
+}
+
+/// A system call of up to six arguments.
+///
+/// # Safety
+/// As [`sys::call`].
+unsafe fn call(number: c_long, given: &[usize]) -> isize {
+    let mut arguments = [0; 6];
+    for (place, argument) in arguments.iter_mut().zip(given) {
+        *place = *argument;
+    }
+    // SAFETY: the caller's.
+    unsafe { sys::call(number, arguments) }
+}

@@ -1,0 +1,143 @@
+//! Controlled runs per second of processor time, the recorder's own included: each run started anew
+//! beside each run copied from one process.
+//!
+//! Both ways take turns, so that whatever else the machine does hits both. Time is what the kernel counts
+//! for the recorder and for all processes that it has started.
+
+use crate::table::Table;
+use anyhow::{Context, Result, ensure};
+use std::{fs, sync::atomic::AtomicBool, time::Duration};
+use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_recorder::{
+    launch::{Output, Starter},
+    log::Limits,
+    record::{Goal, Job, Recording, record, strategy::Strategy},
+    target,
+};
+use unsnarl_trace::Chances;
+
+/// Programs of about 100 lines under `tests/programs`, in C and in C++.
+const PROGRAMS: [&str; 4] = [
+    "queue_pointer",
+    "circular_list",
+    "cpp_listeners",
+    "cpp_cache",
+];
+/// Campaigns of each way, in turn.
+const ROUNDS: usize = 5;
+/// Runs of a campaign.
+const RUNS: u64 = 200;
+
+/// What the runs of one way took.
+#[derive(Default)]
+struct Spent {
+    runs: u64,
+    events: u64,
+    recorder: f64,
+    program: f64,
+}
+
+impl Spent {
+    fn rate(&self) -> f64 {
+        self.runs as f64 / (self.recorder + self.program)
+    }
+}
+
+/// Measures all programs.
+pub fn run() -> Result<()> {
+    let mut table = Table::new(&[
+        "program",
+        "lines",
+        "events per run",
+        "started anew, runs/CPU s",
+        "copied, runs/CPU s",
+        "x",
+        "copied: program us/run",
+        "copied: recorder us/run",
+    ]);
+    for name in PROGRAMS {
+        eprintln!("{name} ...");
+        table.row(measure(name).with_context(|| name.to_owned())?);
+    }
+    println!("{table}");
+    println!("gcc; random walks; {ROUNDS} campaigns of {RUNS} runs each, both ways taking turns.");
+    Ok(())
+}
+
+fn measure(name: &str) -> Result<Vec<String>> {
+    let program = Program::open(name)?;
+    let workspace = Workspace::new()?;
+    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let lines = fs::read_to_string(&program.source)?.lines().count();
+    let (mut anew, mut copied) = (Spent::default(), Spent::default());
+    for _ in 0..ROUNDS {
+        campaign(&workspace, &command, Starter::anew(), &mut anew)?;
+        campaign(&workspace, &command, Starter::default(), &mut copied)?;
+    }
+    let per_run = |time: f64| format!("{:.0}", time * 1e6 / copied.runs as f64);
+    Ok(vec![
+        name.to_owned(),
+        lines.to_string(),
+        (copied.events / copied.runs).to_string(),
+        format!("{:.0}", anew.rate()),
+        format!("{:.0}", copied.rate()),
+        format!("{:.2}", copied.rate() / anew.rate()),
+        per_run(copied.program),
+        per_run(copied.recorder),
+    ])
+}
+
+/// One campaign with runs that begin in this way, in a folder of its own.
+fn campaign(
+    workspace: &Workspace,
+    command: &str,
+    starter: Starter,
+    spent: &mut Spent,
+) -> Result<()> {
+    let target = target::open(command.as_ref(), workspace.path())?;
+    let recording = Recording {
+        job: Job {
+            command: vec![command.into()],
+            directory: workspace.path().to_owned(),
+            stdin: None,
+            output: Output::Kept,
+            timeout: Duration::from_secs(60),
+            limits: Limits::default(),
+            starter: starter.clone(),
+        },
+        strategy: Strategy::Random(1),
+        chances: Chances::default(),
+        seed: 1,
+        goal: Goal::of(Some(RUNS), None),
+        keep_passing: u64::MAX,
+        filter: true,
+        minimize: false,
+        out: workspace.path().join("runs"),
+    };
+    spent.recorder -= processor_time(libc::RUSAGE_SELF);
+    spent.program -= processor_time(libc::RUSAGE_CHILDREN);
+    let stop = AtomicBool::new(false);
+    let summary = record(&recording, &target.program, &stop, |observed| {
+        spent.events += observed.run.events.len() as u64;
+    })?;
+    ensure!(starter.obstacle().is_none(), "{:?}", starter.obstacle());
+    // The process that is copied has ended when nobody wants more of it: then its time counts too.
+    drop((recording, starter));
+    spent.recorder += processor_time(libc::RUSAGE_SELF);
+    spent.program += processor_time(libc::RUSAGE_CHILDREN);
+    spent.runs += summary.tally.runs;
+    fs::remove_dir_all(workspace.path().join("runs"))?;
+    Ok(())
+}
+
+/// Seconds of processor time that were used by this process, or by those that it has waited for.
+fn processor_time(whose: libc::c_int) -> f64 {
+    // SAFETY: zero is a valid value, and the call fills it in.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(whose, &mut usage);
+        usage
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
