@@ -1,7 +1,7 @@
 //! Who called the function that a step is in, where that says something: a function that the run calls
 //! from one place only is not worth a word.
 
-use crate::{explanation::Place, facts};
+use crate::{explanation::Place, facts, pairs::Fnv};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, FrameRow, Run, SiteId, StackId};
 
@@ -63,6 +63,39 @@ impl<'a> Callers<'a> {
         via.truncate(telling);
         via
     }
+}
+
+/// The calls that led to a row, outermost first, with the row's own site last.
+pub(crate) fn call_sites(run: &Run, row: EventId) -> Vec<SiteId> {
+    const DEEPEST: usize = 256;
+    let Some(event) = run.events.get(row) else {
+        return Vec::new();
+    };
+    let calls = frames(run, event.stack).take(DEEPEST - 1);
+    let mut sites: Vec<SiteId> = std::iter::once(event.site).chain(calls).collect();
+    sites.reverse();
+    sites
+}
+
+/// Where the ways to two rows of a thread part: the sites in the innermost function that leads to both.
+pub(crate) fn parting(run: &Run, first: EventId, second: EventId) -> Option<(SiteId, SiteId)> {
+    let (a, b) = (call_sites(run, first), call_sites(run, second));
+    let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    Some((*a.get(same).or(a.last())?, *b.get(same).or(b.last())?))
+}
+
+/// Identity of the place where the ways to two rows part, the same in every run of a build.
+pub(crate) fn within(run: &Run, first: EventId, second: EventId) -> u64 {
+    let mut hash = Fnv::default();
+    let (a, b) = parting(run, first, second).unwrap_or_default();
+    for site in [a, b] {
+        let row = run.meta.site(site);
+        hash.text(&row.file);
+        hash.text(&row.function);
+        hash.bytes(&row.line.to_le_bytes());
+        hash.bytes(&row.column.to_le_bytes());
+    }
+    hash.0
 }
 
 /// The sites of the calls on a stack, innermost first.

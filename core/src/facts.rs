@@ -77,7 +77,13 @@ pub fn variable(run: &Run, event: &Event) -> String {
     if let Some(rest) = name.strip_prefix("heap(") {
         let text = &run.meta.site(event.site).text;
         let path = name.get(block(name).len()..).unwrap_or("");
+        let own = || {
+            last_field(path)
+                .filter(|field| mentions(text, field))
+                .map(str::to_owned)
+        };
         return expression(text, path, event.kind.writes())
+            .or_else(own)
             .unwrap_or_else(|| heap_block(rest, path));
     }
     own_part(without_function(run, stack_variable(name))).to_owned()

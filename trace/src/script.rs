@@ -32,7 +32,7 @@
 //! * **Values** are numbers (`=300`, `=-1`, `=0xff`) or addresses (`=&node[1]`); a read-modify-write
 //!   says what it read and wrote: `rmw count 3->4`.
 //! * **Modifiers**: a memory order (`relaxed`, `acquire`, ...; atomic accesses without one are
-//!   `seq-cst`), `volatile`, `range`, `own-stack`, `unfinished`, `size=8` (4 without it, 8 for addresses).
+//!   `seq-cst`), `volatile`, `range`, `own-stack`, `unfinished`, `moved`, `size=8` (4 without it, 8 for addresses).
 //! * **Callers** are a modifier: `via=41@push,q.c:60@main`, the innermost call first; none without it.
 //! * **Sites**: the file is the one of the last `file NAME` line, or `test.c`. A thread stays in its
 //!   function until another is named; `-` is none. The text is the rest of the line.
@@ -130,12 +130,13 @@ const ORDERS: [&str; 6] = [
 ];
 
 /// Words for the flags.
-const FLAGS: [(&str, u16); 4] = {
+const FLAGS: [(&str, u16); 5] = {
     use crate::model::flags;
     [
         ("volatile", flags::VOLATILE),
         ("range", flags::RANGE),
         ("own-stack", flags::OWN_STACK),
         ("unfinished", flags::UNFINISHED),
+        ("moved", flags::MOVED),
     ]
 };

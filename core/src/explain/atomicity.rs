@@ -6,9 +6,10 @@ use super::{
     view::View,
 };
 use crate::{
+    callers,
     explanation::{BugKind, Explanation, Region, Role},
     orders::{Dependency, Section},
-    pairs::{CoupledPairs, Triple, TripleKey},
+    pairs::{CoupledPairs, Triple},
 };
 use unsnarl_trace::{EventId, SiteId};
 
@@ -185,9 +186,7 @@ pub(super) fn common_function(
     first: EventId,
     second: EventId,
 ) -> Option<(String, SiteId, SiteId)> {
-    let (a, b) = (view.call_sites(first), view.call_sites(second));
-    let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    let (a, b) = (*a.get(same).or(a.last())?, *b.get(same).or(b.last())?);
+    let (a, b) = callers::parting(&view.run, first, second)?;
     let (of_a, of_b) = (
         &view.run.meta.site(a).function,
         &view.run.meta.site(b).function,
@@ -217,11 +216,7 @@ pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Reg
 
 fn contrast(view: &View, triple: &Triple) -> String {
     let counts = view.corpus.counts();
-    let key = TripleKey {
-        first: view.key(triple.first),
-        remote: view.key(triple.remote),
-        second: view.key(triple.second),
-    };
+    let key = view.triple_key(triple);
     let (first, second) = (view.place(triple.first), view.place(triple.second));
     let remote = view.place(triple.remote);
     let one_line = (&first.file, first.line) == (&second.file, second.line);

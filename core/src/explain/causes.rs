@@ -33,11 +33,7 @@ impl Evidence {
         };
         let at = |row| AccessKey::new(view.run.meta.site(view.event(row).site), AccessClass::Write);
         match *story {
-            Story::Atomicity(triple) => Evidence::Triple(TripleKey {
-                first: view.key(triple.first),
-                remote: view.key(triple.remote),
-                second: view.key(triple.second),
-            }),
+            Story::Atomicity(triple) => Evidence::Triple(view.triple_key(&triple)),
             Story::MultiVariable(couple) => Evidence::Couple(
                 pair(couple.first.head, couple.first.tail),
                 pair(couple.second.head, couple.second.tail),

@@ -1,6 +1,11 @@
 //! Deadlocks: what every thread waits for at the end, and who has it.
 
-use super::{draft::Draft, lost_wakeup::lost_wakeup, view::View};
+use super::{
+    draft::Draft,
+    lost_wakeup::lost_wakeup,
+    missing::{end_of, learned},
+    view::View,
+};
 use crate::{
     explanation::{BugKind, Certainty, EdgeKind, Explanation, Role},
     facts,
@@ -209,6 +214,26 @@ fn same_site_remark(view: &View, cycle: &[Waiting]) -> String {
     String::new()
 }
 
+/// A thread that used to come to the barrier and has ended: what it learned last from another one.
+fn gone(view: &View, stuck: &Waiting) -> Option<(EventId, EventId)> {
+    if stuck.waits_for != WaitsFor::Barrier {
+        return None;
+    }
+    let rows = view.run.events.iter();
+    let came = rows.filter(|(_, event)| {
+        event.kind == EventKind::BarrierArrive
+            && event.location == stuck.object
+            && event.thread != stuck.thread
+    });
+    let came: std::collections::BTreeSet<ThreadId> = came.map(|(_, event)| event.thread).collect();
+    let ended = came
+        .into_iter()
+        .filter(|&thread| end_of(view, thread) < view.failure.max(stuck.row));
+    ended
+        .filter_map(|thread| learned(view, thread, stuck.row))
+        .max_by_key(|(_, read)| *read)
+}
+
 fn stuck_alone(view: &View, stuck: &Waiting) -> Explanation {
     let request = request(view, stuck);
     let who = facts::thread_in_words(&view.run, stuck.thread);
@@ -232,6 +257,21 @@ fn stuck_alone(view: &View, stuck: &Waiting) -> Explanation {
         draft.step(held, "never unlocked");
         draft.mark(held, Role::Cause);
         draft.set().certainty = Certainty::Likely;
+    }
+    if let Some((write, seen)) = gone(view, stuck) {
+        detail.push_str(&format!(
+            ";\n{} has ended: it had read {}{} at {}, written by {} at {}",
+            view.words(seen),
+            view.variable_of(&[seen, write]),
+            view.equals(seen),
+            view.at(seen),
+            view.words(write),
+            view.at(write)
+        ));
+        draft.step(write, "");
+        draft.step(seen, "the last that it learned");
+        draft.mark(write, Role::Interference);
+        draft.mark(seen, Role::Cause);
     }
     draft.detail(format!("{detail}."));
     let mut step = view.step(request, "for ever");

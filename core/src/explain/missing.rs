@@ -2,7 +2,7 @@
 
 use super::{
     draft::{Draft, in_runs, line},
-    order::{and, publication, too_visible},
+    order::{and, announcement, publication, too_early, too_visible},
     view::View,
 };
 use crate::{
@@ -20,6 +20,9 @@ pub(super) fn missing(view: &View, original: PairKey, reader: EventId) -> Explan
         && published.comes_before(view, &setter)
     {
         return too_visible(view, &published, reader, &setter, None);
+    }
+    if let Some(announced) = announcement(view, reader, &setter) {
+        return too_early(view, &announced, reader, &setter, None);
     }
     if let Some(other) = other_half(view, original, reader, &setter) {
         return half_new(view, original, reader, other);
@@ -105,7 +108,7 @@ fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Exp
 }
 
 /// Was there a value that is no mere beginning?
-fn has_old_value(view: &View, reader: EventId) -> bool {
+pub(super) fn has_old_value(view: &View, reader: EventId) -> bool {
     let event = view.event(reader);
     let written = view.orders.last_write_before(event.location, reader);
     written.is_some() || !matches!(event.value, None | Some(Value::Bits(0)))
@@ -132,7 +135,7 @@ fn could_write(view: &View, setter: &Place, reader: EventId) -> Vec<ThreadId> {
 }
 
 /// Where a thread ended; later than everything when it did not.
-fn end_of(view: &View, thread: ThreadId) -> EventId {
+pub(super) fn end_of(view: &View, thread: ThreadId) -> EventId {
     const NEVER: EventId = EventId(u32::MAX);
     let last = view.rows.before(thread, NEVER).last().copied();
     last.filter(|&row| view.event(row).kind == EventKind::End)
@@ -141,22 +144,28 @@ fn end_of(view: &View, thread: ThreadId) -> EventId {
 
 /// What a thread that ended without the write had learned last from another thread: the write and the read.
 fn diverted(view: &View, setter: &Place, reader: EventId) -> Option<(EventId, EventId)> {
-    let learned = |thread: ThreadId| {
-        let rows = view.rows.before(thread, reader).iter().rev().copied();
-        let reads = rows.filter(|&row| view.event(row).kind.reads());
-        let mut flows = reads.filter_map(|row| {
-            let write = view
-                .orders
-                .last_write_before(view.event(row).location, row)?;
-            Some((write, row))
-        });
-        flows.find(|&(write, row)| view.thread(write) != thread && !view.is_forced(write, row))
-    };
     let threads = could_write(view, setter, reader);
     threads
         .into_iter()
-        .filter_map(learned)
+        .filter_map(|thread| learned(view, thread, reader))
         .max_by_key(|(_, read)| *read)
+}
+
+/// The last that a thread learned from another one before a row: the write and its read.
+pub(super) fn learned(
+    view: &View,
+    thread: ThreadId,
+    before: EventId,
+) -> Option<(EventId, EventId)> {
+    let rows = view.rows.before(thread, before).iter().rev().copied();
+    let reads = rows.filter(|&row| view.event(row).kind.reads());
+    let mut flows = reads.filter_map(|row| {
+        let write = view
+            .orders
+            .last_write_before(view.event(row).location, row)?;
+        Some((write, row))
+    });
+    flows.find(|&(write, row)| view.thread(write) != thread && !view.is_forced(write, row))
 }
 
 /// `In all 25 passing runs line 40 sets it before.`, or how often passing runs do what this run does less often.
@@ -237,13 +246,7 @@ fn not_joined(view: &View, reader: EventId, setter: &Place) -> String {
     let left = names(left.collect());
     match (names(joined), left.is_empty()) {
         (_, true) => String::new(),
-        (joined, false) if joined.is_empty() => {
-            format!(
-                "{} does not wait for {} before.",
-                view.name(reader),
-                and(&left)
-            )
-        }
+        (joined, false) if joined.is_empty() => String::new(),
         (joined, false) => format!(
             "{} joins {} but not {} before.",
             view.name(reader),

@@ -2,7 +2,7 @@
 
 use super::{
     draft::{Draft, in_runs, line},
-    missing::absent,
+    missing::{absent, has_old_value},
     view::View,
 };
 use crate::{
@@ -19,6 +19,12 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
         && published.comes_before(view, &view.place(late))
     {
         return too_visible(view, &published, early, &view.place(late), Some(late));
+    }
+    if let Some(announced) = announcement(view, early, &view.place(late))
+        && view.thread(announced.store) == view.thread(late)
+        && view.event(late).kind.writes()
+    {
+        return too_early(view, &announced, early, &view.place(late), Some(late));
     }
     let name = view.variable_of(&[late, early]);
     let mut draft = Draft::new(
@@ -229,6 +235,68 @@ pub(super) fn publication(view: &View, reader: EventId) -> Option<Publication> {
         .then_some(Publication { store, load })
 }
 
+/// Did the reader go on because of something that a thread set before it set what the reader needs? That is
+/// the last that the reader's thread has learned from another one, if it stands above the setter in its function
+/// and the thread has not come to the setter since.
+pub(super) fn announcement(view: &View, reader: EventId, setter: &Place) -> Option<Publication> {
+    const NEAR: usize = 40;
+    let thread = view.thread(reader);
+    let before = view.rows.before(thread, reader).iter().rev().take(NEAR);
+    let flow = |&row: &EventId| {
+        let event = view.event(row);
+        let store = view.orders.last_write_before(event.location, row)?;
+        let place = view.place(store);
+        let is_setter = (&place.file, place.line) == (&setter.file, setter.line);
+        let comes = event.kind.reads()
+            && !is_setter
+            && view.thread(store) != thread
+            && !view.is_forced(store, row)
+            && event.location != view.event(reader).location;
+        comes.then_some(Publication { store, load: row })
+    };
+    let learned = before.into_iter().find_map(flow)?;
+    let (store, own) = (view.place(learned.store), view.thread(learned.store));
+    let above = (&store.file, &store.function) == (&setter.file, &setter.function)
+        && store.line < setter.line;
+    let since = view.rows.before(own, reader).iter().rev();
+    let mut since = since.take_while(|row| **row > learned.store);
+    let has_come = since.any(|&row| {
+        let place = view.place(row);
+        view.event(row).kind.writes() && (&place.file, place.line) == (&setter.file, setter.line)
+    });
+    (above && !has_come && !has_old_value(view, reader)).then_some(learned)
+}
+
+/// Explains that a thread set the one before the other, which depends on it.
+pub(super) fn too_early(
+    view: &View,
+    announced: &Publication,
+    reader: EventId,
+    setter: &Place,
+    set: Option<EventId>,
+) -> Explanation {
+    let Publication { store, load } = *announced;
+    let (flag, name) = (view.variable_of(&[store, load]), view.variable(reader));
+    let headline = format!("`{flag}` was changed before `{name}` was set");
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    let stored = view.place(store);
+    draft.detail(format!(
+        "{} set {flag}{} at {}, {} read it at {} and then {name}{} at {};\n{} sets {name} only at {}.",
+        view.words(store),
+        view.equals(store),
+        view.at(store),
+        view.words(reader),
+        line(&view.place(load), &stored),
+        view.equals(reader),
+        line(&view.place(reader), &stored),
+        view.name(store),
+        line(setter, &stored)
+    ));
+    tell_order(&mut draft, view, announced, reader, setter, set);
+    draft.fail();
+    draft.finish()
+}
+
 /// Explains that a pointer was stored before what it points to was ready.
 pub(super) fn too_visible(
     view: &View,
@@ -254,6 +322,21 @@ pub(super) fn too_visible(
         view.name(published.store),
         line(setter, &stored)
     ));
+    tell_order(&mut draft, view, published, reader, setter, set);
+    draft.fail();
+    draft.finish()
+}
+
+/// The steps and marks of what was stored, read and set, in an order that was not meant; and what passing runs do.
+fn tell_order(
+    draft: &mut Draft,
+    view: &View,
+    published: &Publication,
+    reader: EventId,
+    setter: &Place,
+    set: Option<EventId>,
+) {
+    let stored = view.place(published.store);
     let key = PairKey {
         head: set.map_or_else(|| setter_key(setter), |row| view.key(row)),
         tail: view.key(reader),
@@ -282,8 +365,6 @@ pub(super) fn too_visible(
             draft.mark_place(mark);
         }
     }
-    draft.fail();
-    draft.finish()
 }
 
 /// The key of the write at a place that the failing run did not reach.

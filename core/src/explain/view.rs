@@ -2,14 +2,17 @@
 
 use super::slice::Slice;
 use crate::{
+    callers,
     corpus::{Corpus, RunSummary},
     explanation::{FailurePlace, Place, Role, SiteMark, Step},
     facts,
     orders::{HappensBefore, Orders},
-    pairs::{AccessClass, AccessKey, RunPairs},
+    pairs::{AccessClass, AccessKey, RunPairs, Triple, TripleKey},
 };
 use std::sync::Arc;
-use unsnarl_trace::{Event, EventId, EventKind, FailureKind, LocationId, Outcome, Run, ThreadId};
+use unsnarl_trace::{
+    Event, EventId, EventKind, FailureKind, LocationId, Outcome, Run, ThreadId, model::flags,
+};
 
 /// A failing run and its orders, in its corpus.
 pub(super) struct View<'a> {
@@ -203,16 +206,32 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The key of a triple of this run.
+    pub fn triple_key(&self, triple: &Triple) -> TripleKey {
+        TripleKey {
+            first: self.key(triple.first),
+            remote: self.key(triple.remote),
+            second: self.key(triple.second),
+            within: callers::within(&self.run, triple.first, triple.second),
+        }
+    }
+
     /// A step of the explanation.
     pub fn step(&self, row: EventId, note: impl Into<String>) -> Step {
         let event = self.event(row);
+        let note = match note.into() {
+            note if note.is_empty() && event.flags & flags::MOVED != 0 => {
+                "moved by the compiler".to_owned()
+            }
+            note => note,
+        };
         Step {
             thread: self.name(row),
             place: self.place(row),
             access: event.kind.name().to_owned(),
             location: self.run.location(event.location).to_owned(),
             effect: self.effect(row),
-            note: note.into(),
+            note,
             event: row.0,
             via: Vec::new(),
         }
@@ -302,23 +321,6 @@ impl<'a> View<'a> {
             }
         }
         Some(step)
-    }
-
-    /// The thread has this row in its start routine or deeper; sites of the calls on the way, outermost
-    /// first, with the function of the row last.
-    pub fn call_sites(&self, row: EventId) -> Vec<unsnarl_trace::SiteId> {
-        let mut sites = vec![self.event(row).site];
-        let mut stack = self.event(row).stack;
-        while stack.0 != 0
-            && sites.len() < 256
-            && let Some(frame) = self.run.meta.frames.get(stack.index())
-            && frame.0 < stack
-        {
-            sites.push(frame.1);
-            stack = frame.0;
-        }
-        sites.reverse();
-        sites
     }
 }
 

@@ -8,6 +8,7 @@ use super::{
     triples::triples,
 };
 use crate::{
+    callers,
     facts::place,
     orders::{Accesses, Dependency, dependencies},
 };
@@ -225,6 +226,8 @@ impl Found {
 struct Keys<'a> {
     run: &'a Run,
     known: FxHashMap<(u32, AccessClass), AccessKey>,
+    /// By site and stack of both accesses.
+    within: FxHashMap<[u32; 4], u64>,
 }
 
 impl<'a> Keys<'a> {
@@ -232,6 +235,7 @@ impl<'a> Keys<'a> {
         Keys {
             run,
             known: FxHashMap::default(),
+            within: FxHashMap::default(),
         }
     }
 
@@ -253,7 +257,24 @@ impl<'a> Keys<'a> {
             first: self.of(first),
             remote: self.of(remote),
             second: self.of(second),
+            within: self.within(first, second),
         }
+    }
+
+    fn within(&mut self, first: EventId, second: EventId) -> u64 {
+        let events = &self.run.events;
+        let at = |column: &[u32], row: EventId| column.get(row.index()).copied().unwrap_or(0);
+        let key = [
+            at(events.sites(), first),
+            at(events.stacks(), first),
+            at(events.sites(), second),
+            at(events.stacks(), second),
+        ];
+        let run = self.run;
+        *self
+            .within
+            .entry(key)
+            .or_insert_with(|| callers::within(run, first, second))
     }
 
     fn sites(self) -> Vec<(AccessKey, AccessSite)> {

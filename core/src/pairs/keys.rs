@@ -100,6 +100,9 @@ pub struct TripleKey {
     pub remote: AccessKey,
     /// Second access of the interrupted thread.
     pub second: AccessKey,
+    /// The two calls, or accesses, of their common function that led to the first and the second one: a
+    /// function that is called twice is another matter than two functions that call it.
+    pub within: u64,
 }
 
 /// FNV-1a: the same on every machine and in every version, unlike the hashes of collections.

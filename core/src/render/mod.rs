@@ -253,7 +253,7 @@ pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
         0 => "No passing run was recorded to compare with: record more runs.",
         1..10 => "Few passing runs were recorded to compare with: record more runs.",
         _ => {
-            "No access of another thread stands out: the cause may lie in code that was not compiled by unsnarl."
+            "No access of another thread sets the failing runs apart: the cause may be a number of accesses rather than their order, or lie in code that was not compiled by unsnarl."
         }
     };
     format!(

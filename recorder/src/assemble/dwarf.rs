@@ -52,6 +52,8 @@ pub(super) struct Function {
     pub ranges: Vec<(u64, u64)>,
     pub frame_base: FrameBase,
     pub variables: Vec<FrameVariable>,
+    /// Compiled with optimization: only then do compilers tell of all calls in it.
+    pub is_optimized: bool,
 }
 
 /// What the walk found.
@@ -437,12 +439,18 @@ impl Walk<'_> {
             return None;
         }
         let frame_base = frame_base(header, entry).unwrap_or(FrameBase::Cfa);
+        let has = |name| entry.attr_value(name).is_some();
+        let is_optimized = has(gimli::DW_AT_call_all_calls)
+            || has(gimli::DW_AT_call_all_tail_calls)
+            || has(gimli::DW_AT_GNU_all_call_sites)
+            || has(gimli::DW_AT_GNU_all_tail_call_sites);
         let name = name.to_owned();
         self.functions.push(Function {
             name,
             ranges,
             frame_base,
             variables: Vec::new(),
+            is_optimized,
         });
         self.functions.len().checked_sub(1)
     }

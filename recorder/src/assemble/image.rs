@@ -217,6 +217,21 @@ impl Image {
         self.cfi.rule(address)
     }
 
+    /// First address, file and line of each piece of the code in a range that has a line, by address.
+    pub fn lines(&self, from: u64, to: u64) -> Vec<(u64, String, u32)> {
+        let Some(Ok(lines)) = self.lines.as_ref().map(|lines| lines.lock()) else {
+            return Vec::new();
+        };
+        let Ok(ranges) = lines.find_location_range(from, to) else {
+            return Vec::new();
+        };
+        let known = ranges.filter_map(|(start, _, at)| {
+            let line = at.line.filter(|line| *line != 0)?;
+            Some((start, super::names::path(at.file?), line))
+        });
+        known.collect()
+    }
+
     /// The source positions of an address, innermost first.
     pub fn source_frames(&self, address: u64) -> Vec<SourceFrame> {
         // No file has code up there, and the reader of line tables adds to the address.

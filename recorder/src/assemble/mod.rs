@@ -11,7 +11,8 @@
 //! In the order of the work: `raw_log` reads the log; `modules` and `image` find the file behind
 //! an address, `dwarf`, `types` and `globals` what lies in it, `sites` the source of its code;
 //! `walk` goes through the records once and notes *places* (`places`, `memory`, `heap`,
-//! `calls`); `rows` turns places into locations.
+//! `calls`); `rows` turns places into locations; `moved`
+//! gives accesses that the compiler moved the line that they belong to.
 
 mod allocations;
 mod branches;
@@ -29,6 +30,7 @@ mod input;
 mod kinds;
 mod memory;
 mod modules;
+mod moved;
 mod names;
 mod origins;
 mod path;
@@ -120,6 +122,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     rows.build(&drafts);
     let (mut rows, locks) = (rows.rows, rows.locks);
     drop(drafts);
+    moved::put_back(&mut walk, &mut rows);
 
     let ending = failure::ending(log, launch);
     let failure = ending

@@ -62,6 +62,11 @@ impl<'a> Modules<'a> {
         (address < self.list.get(index)?.end).then_some(index)
     }
 
+    /// Whose modules these are.
+    pub fn program(&self) -> &'a Program {
+        self.program
+    }
+
     /// The image that a run-time address falls into.
     pub fn locate(&mut self, address: u64) -> Option<InImage> {
         let index = self.index(address)?;

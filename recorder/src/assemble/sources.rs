@@ -20,6 +20,24 @@ pub(super) enum Source {
     Changed,
 }
 
+impl Source {
+    /// Does it define this name as a macro?
+    pub fn defines(&self, name: &str) -> bool {
+        let Source::Read { lines, .. } = self else {
+            return false;
+        };
+        let is_end = |c: char| !c.is_alphanumeric() && c != '_';
+        let defined = lines.iter().filter_map(|line| {
+            let rest = line.strip_prefix('#')?.trim_start();
+            rest.strip_prefix("define")?
+                .trim_start()
+                .split(is_end)
+                .next()
+        });
+        defined.into_iter().any(|defined| defined == name)
+    }
+}
+
 /// Source files by path, read once.
 pub(super) struct Sources {
     built: Option<SystemTime>,

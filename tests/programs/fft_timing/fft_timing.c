@@ -8,6 +8,7 @@
 // expect kind: order-violation atomicity-violation
 // expect cause: ended = started + 100 + worker;
 // expect interference: long elapsed = ended - started;
+// expect also: int last = ++finished == WORKERS;
 
 #include <assert.h>
 #include <pthread.h>

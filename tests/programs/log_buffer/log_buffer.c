@@ -12,6 +12,10 @@
 // expect interference: char *end = log->text + log->used;
 // expect interference: memcpy(end, parts[i], length[i]);
 // expect interference: log->used += total;
+//
+// With optimization `used` is read once for the question whether the line fits and for where it goes.
+//
+// expect also: if (log->used + total > BUFFER)
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,8 @@
 //! Two accesses of a thread with another thread's in between.
 
-use super::{Candidate, NOT_NEW, Story, UNRELATED, apart, candidate, distance, keep_best, seen};
+use super::{
+    Candidate, NOT_NEW, Story, UNRELATED, apart, candidate, distance, keep_best, seen, usual,
+};
 use crate::{
     explain::view::View,
     pairs::{PairKey, Triple, TripleKey, triples},
@@ -19,11 +21,7 @@ pub(super) fn interrupted(view: &View) -> Vec<Candidate> {
         {
             return;
         }
-        let key = TripleKey {
-            first: view.key(triple.first),
-            remote: view.key(triple.remote),
-            second: view.key(triple.second),
-        };
+        let key = view.triple_key(&triple);
         let runs = counts.triple_runs(key);
         let story = classify(view, triple, key);
         let contrast = seen(runs, counts.passing())
@@ -36,13 +34,17 @@ pub(super) fn interrupted(view: &View) -> Vec<Candidate> {
         if distance(view, &rows) == UNRELATED {
             rows.push(triple.first);
         }
-        found.push(candidate(
+        let mut one = candidate(
             view,
             story,
             &rows,
             contrast.saturating_sub(freed_twice(view, &triple)),
             runs == 0 && counts.passing() > 0,
-        ));
+        );
+        let rows = [triple.first, triple.remote, triple.second];
+        let atomic = rows.iter().all(|row| view.event(*row).kind.is_atomic());
+        one.is_usual = atomic && usual(runs, counts.passing());
+        found.push(one);
     });
     keep_best(found)
 }

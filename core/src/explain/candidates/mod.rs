@@ -73,6 +73,8 @@ pub(super) struct Candidate {
     pub cost: u32,
     /// No passing run has it, and passing runs have been seen.
     pub new: bool,
+    /// Most passing runs have it, and its accesses are made to meet: it explains nothing.
+    pub is_usual: bool,
     /// It flowed into the failure.
     pub relevant: bool,
     /// Where it was complete; earlier ones come first among equals.
@@ -111,6 +113,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     found.extend(refused(view));
     found.extend(unset_sibling(view));
     found.extend(no_memory(view));
+    found.retain(|candidate| !candidate.is_usual);
     if found.is_empty() {
         found = seldom(view);
     }
@@ -134,6 +137,7 @@ fn candidate(view: &View, story: Story, rows: &[EventId], contrast: u32, new: bo
         story,
         cost: distance * PER_STEP + contrast + if nameless { NAMELESS } else { 0 },
         new,
+        is_usual: false,
         relevant: distance < UNRELATED,
         at: rows.iter().copied().max().unwrap_or_default(),
     }
@@ -151,6 +155,12 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::NoMemory { alloc } => (*alloc, view.failure),
         Story::AfterFree { free, used } => (*free, *used),
     }
+}
+
+/// Do most passing runs have it, of enough to tell?
+fn usual(runs: u32, passing: u32) -> bool {
+    const ENOUGH: u32 = 10;
+    passing >= ENOUGH && runs * 2 > passing
 }
 
 /// Cost of being seen in passing runs.
@@ -177,7 +187,7 @@ fn apart(view: &View, first: EventId, second: EventId) -> u32 {
         None => 12,
         Some((_, a, b)) => {
             let (a, b) = (view.run.meta.site(a), view.run.meta.site(b));
-            let same_again = view.key(first) == view.key(second);
+            let same_again = a == b && view.key(first) == view.key(second);
             if b.line < a.line || same_again { 10 } else { 0 }
         }
     }

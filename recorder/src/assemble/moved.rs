@@ -1,0 +1,274 @@
+//! Accesses that the compiler moved away from their line.
+//!
+//! An optimizing compiler reads a variable once before the loop that mentions it, or writes it once behind,
+//! and its line table then names the line where the instruction came to stand: the head of the loop, the
+//! opening brace. Where such a line mentions nothing of what is accessed, and another line of the same machine
+//! code does, that one is the access's place in the source. Code that was compiled without optimization is
+//! left alone: what its lines access without a name they access by a pointer or a reference.
+
+use super::{image::Image, walk::Walk};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use unsnarl_trace::{Event, EventKind, LocationId, SiteId, StackId, model::flags};
+
+/// Where accesses of a run really belong, worked out once per site, location and kind.
+struct Moved<'w, 'a> {
+    walk: &'w mut Walk<'a>,
+    /// A program counter of each site.
+    counters: FxHashMap<SiteId, u64>,
+    known: FxHashMap<(SiteId, LocationId, EventKind), Option<u64>>,
+}
+
+/// Gives moved accesses the line that they belong to.
+pub(super) fn put_back(walk: &mut Walk<'_>, rows: &mut [Event]) {
+    let mut counters = FxHashMap::default();
+    for (&pc, site) in &walk.site_ids {
+        if let Some((site, true, _)) = site {
+            let first = counters.entry(*site).or_insert(pc);
+            *first = pc.min(*first);
+        }
+    }
+    let mut moved = Moved {
+        walk,
+        counters,
+        known: FxHashMap::default(),
+    };
+    let plain = |row: &&mut Event| {
+        matches!(row.kind, EventKind::Read | EventKind::Write) && row.flags & flags::RANGE == 0
+    };
+    for row in rows.iter_mut().filter(plain) {
+        moved.put_back(row);
+    }
+}
+
+impl Moved<'_, '_> {
+    fn put_back(&mut self, row: &mut Event) {
+        let key = (row.site, row.location, row.kind);
+        let home = match self.known.get(&key) {
+            Some(home) => *home,
+            None => {
+                let home = self.home(key);
+                self.known.insert(key, home);
+                home
+            }
+        };
+        let Some((home, from)) = home.zip(self.counters.get(&row.site).copied()) else {
+            return;
+        };
+        if let Some(site) = self.walk.user_site(home) {
+            let outside = self.without_inlined(row.stack, from);
+            row.stack = self.walk.with_inlined(outside, home);
+            row.site = site;
+            row.flags |= flags::MOVED;
+        }
+    }
+
+    /// The stack that the function with machine code has.
+    fn without_inlined(&mut self, stack: StackId, pc: u64) -> StackId {
+        let point = self.walk.memory.modules.point(pc);
+        let calls = point.map_or(0, |point| point.inlined.len());
+        (0..calls).fold(stack, |stack, _| {
+            let row = self.walk.stacks.rows.get(stack.index());
+            row.map_or(stack, |row| row.0)
+        })
+    }
+
+    /// A program counter on the line that the access belongs to; none when it stands there already.
+    fn home(&mut self, (site, location, kind): (SiteId, LocationId, EventKind)) -> Option<u64> {
+        let pc = *self.counters.get(&site)?;
+        let name = self
+            .walk
+            .memory
+            .regions
+            .locations
+            .get(location.index())?
+            .clone();
+        let variable = Variable::of(&name)?;
+        let text = self.walk.sites.rows.get(site.index())?.text.clone();
+        if text.is_empty() || variable.is_in(&text) {
+            return None;
+        }
+        let at = self.walk.memory.modules.locate(pc.wrapping_sub(1))?;
+        if !at.image.function(at.address)?.1.is_optimized || self.may_be_macro(site, &text) {
+            return None;
+        }
+        let bias = pc.wrapping_sub(1).wrapping_sub(at.address);
+        let lines = self.lines(&at.image, at.address);
+        let writes = kind == EventKind::Write;
+        let fits = |text: &str| variable.is_in(text) && (!writes || variable.is_set_in(text));
+        let fitting = lines
+            .iter()
+            .filter(|(_, text)| fits(text))
+            .map(|(from, _)| *from);
+        let (before, after): (Vec<u64>, Vec<u64>) = fitting.partition(|from| *from <= at.address);
+        // What is read comes before its line, what is written after it.
+        let (near, far) = match writes {
+            true => (before.last(), after.first()),
+            false => (after.first(), before.last()),
+        };
+        near.or(far)
+            .map(|from| from.wrapping_add(bias).wrapping_add(1))
+    }
+
+    /// Lines of the machine code around an address with their text, by their first address.
+    fn lines(&self, image: &Arc<Image>, address: u64) -> Vec<(u64, String)> {
+        let Some((symbol, _)) = image.code_symbol(address) else {
+            return Vec::new();
+        };
+        let sources = &self.walk.memory.modules.program().sources;
+        let lines = image.lines(symbol.start, symbol.start.saturating_add(symbol.size));
+        let lines = lines
+            .into_iter()
+            .filter(|(_, file, _)| !super::names::is_system(file));
+        lines
+            .map(|(from, file, line)| (from, sources.line(&file, line)))
+            .collect()
+    }
+
+    /// Does the file define a name on the line as a macro? Then the line may mean anything.
+    fn may_be_macro(&self, site: SiteId, text: &str) -> bool {
+        let Some(row) = self.walk.sites.rows.get(site.index()) else {
+            return true;
+        };
+        let source = self.walk.memory.modules.program().sources.file(&row.file);
+        words(text).any(|word| source.defines(word))
+    }
+}
+
+/// What of a location's name stands in the source.
+struct Variable<'n> {
+    /// The last field, or the variable itself.
+    last: &'n str,
+    /// The variable; none for heap blocks.
+    base: Option<&'n str>,
+}
+
+impl<'n> Variable<'n> {
+    fn of(name: &'n str) -> Option<Variable<'n>> {
+        if name.contains("_M_") || name.contains("std::") {
+            return None;
+        }
+        let (base, path) = match name.strip_prefix("heap(") {
+            Some(block) => (None, block.split_once(')')?.1),
+            // On the stack of a thread (`main.1:work.sum`): such variables stand in registers rather than being moved.
+            None if name
+                .split_once(':')
+                .is_some_and(|(_, rest)| !rest.starts_with(':')) =>
+            {
+                return None;
+            }
+            None => {
+                let name = name.rsplit("::").next()?;
+                let end = name.find(['.', '[', '+']).unwrap_or(name.len());
+                (Some(name.get(..end)?), name.get(end..)?)
+            }
+        };
+        let field = path.rsplit('.').next().filter(|_| path.contains('.'));
+        let field = field.map(|field| field.split(['[', '+']).next().unwrap_or(field));
+        let last = field.or(base)?;
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        (!last.is_empty() && last.chars().all(is_word)).then_some(Variable { last, base })
+    }
+
+    /// Does a line access it by name? The variable as a whole counts, its address does not.
+    fn is_in(&self, text: &str) -> bool {
+        occurrences(text, self.last).any(|(before, after)| !is_address(before, after))
+            || self.base.is_some_and(|base| {
+                occurrences(text, base).any(|(before, after)| {
+                    !after.starts_with(['.', '[']) && !is_address(before, after)
+                })
+            })
+    }
+
+    /// Does a line set it?
+    fn is_set_in(&self, text: &str) -> bool {
+        let names = [Some(self.last), self.base].into_iter().flatten();
+        names
+            .flat_map(|name| occurrences(text, name))
+            .any(|(before, after)| {
+                let after = match after.strip_prefix('[') {
+                    Some(index) => index.split_once(']').map_or("", |(_, after)| after),
+                    None => after,
+                };
+                let after = after.trim_start();
+                let steps = before.ends_with("++") || before.ends_with("--");
+                let compound =
+                    after.trim_start_matches(['+', '-', '*', '/', '%', '&', '|', '^', '<', '>']);
+                let sets = compound.starts_with('=') && !compound.starts_with("==");
+                steps
+                    || after.starts_with("++")
+                    || after.starts_with("--")
+                    || sets && !after.starts_with(">=") && !after.starts_with("<=")
+            })
+    }
+}
+
+/// `&name`, which a pointer or a reference takes; `&&name` and `a & name` are no addresses.
+fn is_address(before: &str, after: &str) -> bool {
+    let before = before
+        .trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '>' | '-'));
+    let taken = before.ends_with('&') && !before.ends_with("&&") && !before.ends_with("& ");
+    taken && !after.starts_with(['.', '[']) && !after.starts_with("->")
+}
+
+/// What stands before and behind each occurrence of a word.
+fn occurrences<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).filter_map(move |(at, _)| {
+        let (before, after) = (text.get(..at)?, text.get(at + word.len()..)?);
+        (!before.ends_with(is_word) && !after.starts_with(is_word)).then_some((before, after))
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_in(name: &str, text: &str) -> bool {
+        Variable::of(name).unwrap().is_in(text)
+    }
+
+    #[test]
+    fn lines_that_access_a_variable_by_name() {
+        assert!(is_in("words", "words++;"));
+        assert!(is_in("table.used", "for (int i = 0; i < table.used; i++)"));
+        assert!(is_in("table.used", "memset(table, 0);"));
+        assert!(is_in(
+            "heap(a.c:3 by main #0).peers[2].id",
+            "use(session->peers[i].id);"
+        ));
+        assert!(is_in("work::calls", "return calls;"));
+        assert!(!is_in("words", "for (; *text != '\\0'; text++) {"));
+        assert!(!is_in("words", "other_words++;"));
+        assert!(!is_in("words", "int *counter = &words;"));
+        assert!(!is_in("table.used", "pthread_rwlock_rdlock(&table.lock);"));
+    }
+
+    #[test]
+    fn lines_that_set_a_variable() {
+        let sets = |text: &str| Variable::of("log.used").unwrap().is_set_in(text);
+        assert!(sets("log->used += total;"));
+        assert!(sets("log.used = 0;"));
+        assert!(sets("--log.used;"));
+        assert!(!sets("if (log->used == 0)"));
+        assert!(!sets("if (log->used >= most)"));
+        assert!(!sets("int total = log->used;"));
+    }
+
+    #[test]
+    fn names_that_no_line_mentions_are_left_alone() {
+        for name in [
+            "",
+            "main:main.sums[0]",
+            "heap(a.c:3 by main #0)+8",
+            "main:main.pool.jobs_._M_start",
+        ] {
+            assert!(Variable::of(name).is_none(), "{name}");
+        }
+    }
+}
