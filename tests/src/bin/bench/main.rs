@@ -46,10 +46,7 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "exactness" => exactness::run(),
         Some((what, [])) if what == "paths" => paths::run(),
         Some((what, names)) if what == "pairs" => pairs::run(names),
-        Some((what, [])) if what == "pairs-speed" => {
-            println!("{}", pairs_speed::measure()?);
-            Ok(())
-        }
+        Some((what, [])) if what == "pairs-speed" => pairs_speed::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
             "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-speed` or `latency`, not `{}`",

@@ -1,6 +1,6 @@
 //! How fast access pairs are looked at, beside a plain scan of the same data, and how that grows.
 
-use crate::table::Table;
+use crate::{docs, pairs::PAGE, table::Table};
 use anyhow::{Context, Result, ensure};
 use std::{
     hint::black_box,
@@ -18,8 +18,14 @@ use unsnarl_trace::{
 /// Passing runs.
 const PASSING: u64 = 100;
 
-/// The tables as text.
-pub fn measure() -> Result<String> {
+/// Prints the tables and writes them into the docs.
+pub fn run() -> Result<()> {
+    let text = measure()?;
+    println!("{text}");
+    docs::replace(PAGE, "speed", &text)
+}
+
+fn measure() -> Result<String> {
     let mut one_and_two = Table::new(&[
         "distinct pairs",
         "events of a run",
