@@ -25,6 +25,7 @@ use crate::{
     budget::{Budget, Outcome, StopReason},
     corpus::{Corpus, RunSummary},
     explanation::{Certainty, Explanation},
+    findings::{Engine, pairs_agree},
 };
 use candidates::{Candidate, Story, candidates};
 use causes::Told;
@@ -61,9 +62,18 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
     for (place, runs) in &places {
         causes::claim(&mut told, place, runs);
     }
-    Outcome {
-        findings: causes::ranked(told),
-        stopped,
+    let mut findings = causes::ranked(told);
+    for explanation in &mut findings {
+        note_engines(corpus, explanation, budget);
+    }
+    Outcome { findings, stopped }
+}
+
+/// Stories are told from the orders of a run; whether access pairs name the same lines is asked.
+fn note_engines(corpus: &Corpus, explanation: &mut Explanation, budget: &Budget) {
+    explanation.engines = vec!["orders".to_owned()];
+    if pairs_agree(corpus, explanation, budget) {
+        explanation.engines.push(Engine::Pairs.name().to_owned());
     }
 }
 
@@ -107,16 +117,14 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
     let view = View::new(corpus, run)?;
     let place = failure_place(run);
     if run.outcome == unsnarl_trace::Outcome::Deadlocked
-        && let Some(mut explanation) = deadlock::deadlock(&view)
+        && let Some(explanation) = deadlock::deadlock(&view)
     {
-        explanation.engines = vec!["orders".to_owned()];
         return Some(Told::new(explanation, 0, place));
     }
     let found = candidates(&view, budget);
     let best = found.first().copied()?;
     let mut explanation = write(&view, &best);
     explanation.certainty = certainty(corpus, &best);
-    explanation.engines = vec!["orders".to_owned(), "pairs".to_owned()];
     let evidence = best.new.then(|| causes::Evidence::of(&view, &best.story));
     let told = Told::new(explanation, best.cost, place);
     Some(told.resting_on(evidence, causes::borne_out(&view, &found)))

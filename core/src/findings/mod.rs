@@ -5,10 +5,13 @@
 //! engine that can say nothing says why: [`Answer::stopped`] and [`Answer::notes`] are never both silent
 //! when there are no findings.
 
+mod agree;
 pub mod mining;
 pub mod pairs;
 #[cfg(test)]
 mod tests;
+
+pub use agree::pairs_agree;
 
 use crate::{
     Budget, Corpora, Corpus, RunSummary, StopReason, explanation::Place, facts,

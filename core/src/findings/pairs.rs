@@ -77,6 +77,23 @@ pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
     answer
 }
 
+/// All that one procedure reports about one failing run.
+pub(super) fn reports(
+    corpus: &Corpus,
+    failing: &RunSummary,
+    procedure: Procedure,
+    budget: &Budget,
+) -> Vec<Finding> {
+    if cannot_compare(corpus).is_some() {
+        return Vec::new();
+    }
+    let reports = localize(corpus, failing, procedure, budget).reported;
+    let findings = reports
+        .iter()
+        .filter_map(|reported| finding(corpus, failing, procedure, reported));
+    findings.collect()
+}
+
 fn has_no_pairs(corpus: &Corpus) -> Option<StopReason> {
     let empty = corpus.runs().all(|run| run.pairs.pairs.is_empty());
     empty.then_some(StopReason::Lacks(

@@ -281,3 +281,18 @@ fn passing_runs_of_another_build_are_pointed_out() {
             .starts_with("1 passing runs are of another build")
     );
 }
+
+#[test]
+fn explanations_name_the_engines_that_agree() {
+    let orders = [
+        format!("{DEPOSIT}\n{WITHDRAW}"),
+        format!("{WITHDRAW}\n{DEPOSIT}"),
+    ];
+    let engines = |passing: &[&str]| {
+        let corpus = corpus(passing, &[INTERRUPTED]);
+        let found = crate::explain(&corpus, &Budget::unlimited()).findings;
+        found[0].engines.join(" ")
+    };
+    assert_eq!(engines(&[&orders[0], &orders[1]]), "orders pairs");
+    assert_eq!(engines(&[]), "orders", "pairs have nothing to compare with");
+}

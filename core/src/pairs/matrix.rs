@@ -33,6 +33,8 @@ pub(super) struct Matrix {
     bits: Vec<u64>,
     /// Rows that have a bit, as far as is known: never too few.
     live: Vec<bool>,
+    /// Columns that have a bit, as far as is known: never too few.
+    columns: Vec<u64>,
     /// A row to work with, empty between operations.
     mask: Vec<u64>,
 }
@@ -51,6 +53,7 @@ impl Matrix {
             width,
             bits: vec![0; block.len() * width],
             live: vec![false; block.len()],
+            columns: vec![u64::MAX; width],
             mask: vec![0; width],
             block,
         }
@@ -59,6 +62,29 @@ impl Matrix {
     /// No row has a bit.
     pub fn is_empty(&self) -> bool {
         !self.live.contains(&true)
+    }
+
+    /// Looks which rows and columns still have a bit.
+    pub fn refresh(&mut self) {
+        self.columns.fill(0);
+        for (row, live) in self.live.iter_mut().enumerate().filter(|(_, live)| **live) {
+            let bits = self.bits.get(row * self.width..(row + 1) * self.width);
+            *live = false;
+            for (column, bits) in self.columns.iter_mut().zip(bits.unwrap_or(&[])) {
+                *column |= bits;
+                *live |= *bits != 0;
+            }
+        }
+    }
+
+    /// May the pair with this number be coupled with another one?
+    pub fn has_any(&self, number: u32) -> bool {
+        let number = number as usize;
+        let column = self.columns.get(number / 64);
+        let row = number.checked_sub(self.block.start);
+        let row = row.and_then(|row| self.live.get(row));
+        row.copied().unwrap_or(false)
+            || column.is_some_and(|column| column >> (number % 64) & 1 == 1)
     }
 
     /// Those of one half may be coupled with those of the other, if they are about different variables.

@@ -146,10 +146,11 @@ impl Numbers {
         Numbers { keys, of_failing }
     }
 
-    fn in_run(&self, run: &RunPairs) -> Vec<u32> {
+    /// Those of a passing run that may still be coupled.
+    fn in_run(&self, run: &RunPairs, matrix: &Matrix) -> Vec<u32> {
         let mut numbers = vec![NONE; run.pairs.len()];
         let hit = |at: usize, pair: usize| {
-            if let Some(slot) = numbers.get_mut(pair) {
+            if let Some(slot) = numbers.get_mut(pair).filter(|_| matrix.has_any(at as u32)) {
                 *slot = at as u32;
             }
         };
@@ -177,10 +178,12 @@ fn search(
     }
     for run in passing {
         stop(budget)?;
+        matrix.refresh();
         if matrix.is_empty() {
             return Ok(());
         }
-        for group in in_passing(run, &numbers.in_run(run), precision) {
+        let numbers = numbers.in_run(run, &matrix);
+        for group in in_passing(run, &numbers, precision) {
             group.each(|forward, backward| matrix.strike(forward, backward));
         }
     }

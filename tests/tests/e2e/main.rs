@@ -10,6 +10,7 @@ mod debugging_page;
 mod determinism;
 mod editor;
 mod ends;
+mod engines;
 mod exactness;
 mod filter;
 mod free_mode;

@@ -52,7 +52,7 @@ fn measure() -> Result<String> {
         "III-loop beside a scan of the groups",
         "reports",
     ]);
-    for sites in [80, 120, 220] {
+    for sites in [60, 120, 240] {
         eprintln!("procedure III, {sites} sites a thread");
         three.row(procedure_three_at(sites)?);
     }
