@@ -19,7 +19,7 @@ mod replay;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
-use unsnarl_recorder::wrapper::Language;
+use unsnarl_recorder::wrapper::{Language, assembler};
 
 /// Usage, or something that cannot be recorded, read or served.
 const UNUSABLE: u8 = 2;
@@ -41,7 +41,19 @@ fn wrapped(words: Vec<OsString>) -> Option<(Language, Vec<OsString>)> {
     }
 }
 
+/// The arguments, when a compiler calls this in the assembler's place.
+fn assembles(mut words: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
+    let called = PathBuf::from(words.next()?);
+    (called.file_name()? == assembler::NAME).then(|| words.collect())
+}
+
 fn main() -> ExitCode {
+    if let Some(arguments) = assembles(std::env::args_os()) {
+        return assembler::run(&arguments).unwrap_or_else(|error| {
+            message::error(&format!("cannot assemble: {error}"));
+            ExitCode::from(UNUSABLE)
+        });
+    }
     // A compiler's arguments are its own: `unsnarl cc --version` asks the compiler.
     if let Some((language, arguments)) = wrapped(std::env::args_os().collect()) {
         return cc::run(language, arguments);

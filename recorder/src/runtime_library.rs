@@ -1,11 +1,18 @@
 //! The runtime that is linked into the user's program, wherever unsnarl is installed: it is embedded
 //! in this library and written to the user's cache folder on first use.
 
-use crate::wrapper::flags::{EXPORTED, Parts, SPECS};
+use crate::wrapper::{
+    assembler,
+    flags::{EXPORTED, Parts, SPECS},
+};
+use sha2::{Digest, Sha256};
 use std::{
     env, fs,
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
+    },
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -33,7 +40,33 @@ pub fn parts() -> Result<Parts, CacheError> {
         runtime: provide("libunsnarl_runtime.a", ARCHIVE)?,
         specs: provide("thread.specs", SPECS.as_bytes())?,
         exported: provide("exported.list", EXPORTED.as_bytes())?,
+        tools: tools()?,
     })
+}
+
+/// A folder in which this program goes by the assembler's name.
+fn tools() -> Result<PathBuf, CacheError> {
+    let failed = |place: &Path| {
+        let place = place.display().to_string();
+        move |error| CacheError { place, error }
+    };
+    let itself = env::current_exe().map_err(failed(Path::new("/proc/self/exe")))?;
+    let hash = Sha256::digest(itself.as_os_str().as_bytes());
+    let name: String = hash
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let folder = folder().join(format!("tools-{name}"));
+    let link = folder.join(assembler::NAME);
+    if fs::read_link(&link).is_ok_and(|target| target == itself) {
+        return Ok(folder.join(""));
+    }
+    fs::create_dir_all(&folder).map_err(failed(&folder))?;
+    match symlink(&itself, &link) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(&link)(error)),
+        _ => Ok(folder.join("")),
+    }
 }
 
 /// The folder that they are in. It need not exist yet.

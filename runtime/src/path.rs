@@ -1,39 +1,43 @@
-//! Path mode: each thread writes the blocks that it enters and its steps of synchronization into
-//! memory of its own; nothing is shared but a number per object that orders the steps on it.
+//! Path mode: each thread notes the way that it takes and its steps of synchronization in memory of its
+//! own; nothing is shared but a number per object that orders the steps on it.
 //!
-//! The callback of a block is a handful of instructions, so that programs run nearly as fast as they
-//! do by themselves. What the callback's words become when a thread's memory is full is in
-//! [`unsnarl_trace::raw::path`].
+//! The notes are written by instructions that the compiler wrapper puts into the program, without a call.
+//! They need a place to write to at any time: threads that record nothing write over and over into
+//! [`SINK`]. What the notes become when a thread's memory is full is in [`unsnarl_trace::raw::path`].
 
 use crate::{
-    branches, failure,
-    state::{Mode, SHARED, Thread, header},
+    failure,
+    state::{Mode, SHARED, Thread, header, unrecorded},
+    threads,
 };
 use core::{
     arch::{asm, global_asm},
-    cell::Cell,
+    cell::{Cell, UnsafeCell},
     ptr::null_mut,
     sync::atomic::{
-        AtomicU64,
+        AtomicU32, AtomicU64,
         Ordering::{AcqRel, Acquire, Relaxed, Release},
         compiler_fence,
     },
 };
 use unsnarl_trace::raw::{
-    End, Record, RecordKind,
+    End, Record, RecordKind, marks,
     pack::{self, Table},
     path::{
-        CHUNK_BYTES, CHUNK_HEADER_BYTES, CHUNK_STEPS, CHUNK_WORDS, Chunk, ChunkKind, PathStep, SYNC,
+        CHUNK_BYTES, CHUNK_HEADER_BYTES, CHUNK_ROOM, CHUNK_STEPS, Chunk, ChunkKind, FULL, PathStep,
+        mark,
     },
 };
 
 /// What a thread keeps for its path; all null before it begins.
 pub struct Path {
-    words: Cell<*mut Chunk>,
+    notes: Cell<*mut Chunk>,
     packed: Cell<*mut Chunk>,
     steps: Cell<*mut Chunk>,
     /// Steps in the newest chunk of them.
     count: Cell<usize>,
+    /// What packing needs: too much for the stacks of some threads.
+    scratch: Cell<*mut Scratch>,
     /// Written to and read by nobody: the record of what path mode leaves out.
     ignored: Cell<Record>,
 }
@@ -43,24 +47,35 @@ pub struct Path {
 static ORDERS: [AtomicU64; 1 << ORDER_BITS] = [const { AtomicU64::new(0) }; 1 << ORDER_BITS];
 const ORDER_BITS: u32 = 13;
 
-// Where the thread's next word goes; null while it records no path.
+/// Where threads write that record no path. From wherever it begins there is a multiple of a chunk's size
+/// with a chunk's room behind it.
+struct Sink(UnsafeCell<[u8; 2 * CHUNK_BYTES]>);
+
+// SAFETY: written to by anybody, read by nobody.
+unsafe impl Sync for Sink {}
+
+static SINK: Sink = Sink(UnsafeCell::new([0; 2 * CHUNK_BYTES]));
+
+// Where the thread's next note goes.
 global_asm!(
-    ".pushsection .tbss,\"awT\",@nobits",
+    ".pushsection .tdata,\"awT\",@progbits",
     ".balign 8",
-    ".type unsnarl_next_word,@object",
-    ".size unsnarl_next_word,8",
-    "unsnarl_next_word:",
-    ".zero 8",
+    ".globl unsnarl_next",
+    ".type unsnarl_next,@object",
+    ".size unsnarl_next,8",
+    "unsnarl_next:",
+    ".quad {sink}",
     ".popsection",
+    sink = sym SINK,
 );
 
-/// The place of the calling thread's next word.
-fn next_word() -> *mut u32 {
+/// The place of the calling thread's next note.
+fn next() -> *mut u8 {
     let place;
     // SAFETY: reads the thread-local word above.
     unsafe {
         asm!(
-            "mov {0}, qword ptr [rip + unsnarl_next_word@GOTTPOFF]",
+            "mov {0}, qword ptr [rip + unsnarl_next@GOTTPOFF]",
             "mov {0}, qword ptr fs:[{0}]",
             out(reg) place,
             options(nostack, preserves_flags, readonly),
@@ -69,11 +84,11 @@ fn next_word() -> *mut u32 {
     place
 }
 
-fn set_next_word(place: *mut u32) {
+fn set_next(place: *mut u8) {
     // SAFETY: writes the thread-local word above.
     unsafe {
         asm!(
-            "mov {0}, qword ptr [rip + unsnarl_next_word@GOTTPOFF]",
+            "mov {0}, qword ptr [rip + unsnarl_next@GOTTPOFF]",
             "mov qword ptr fs:[{0}], {1}",
             out(reg) _,
             in(reg) place,
@@ -82,11 +97,16 @@ fn set_next_word(place: *mut u32) {
     }
 }
 
+fn is_full(place: *mut u8) -> bool {
+    (place as usize >> 8) as u8 >= FULL
+}
+
 /// Divides the region of the records.
 pub fn set_up() {
     let base = SHARED.header.get() as usize;
     let first = (base + header().records_at as usize).next_multiple_of(CHUNK_BYTES);
     header().chunks_at.store((first - base) as u64, Release);
+    find_vectors();
 }
 
 /// The calling thread begins to record its path.
@@ -94,18 +114,53 @@ pub fn begin(this: &Thread) {
     if SHARED.mode.get() != Mode::Path {
         return;
     }
-    let chunk = new_chunk(this, ChunkKind::Words, null_mut());
-    this.path.words.set(chunk);
-    set_next_word(first_word(chunk));
+    let chunk = new_chunk(this, ChunkKind::Notes, null_mut());
+    let scratch = threads::reserve(size_of::<Scratch>()).cast();
+    this.path.scratch.set(scratch);
+    this.path.notes.set(chunk);
+    clear(chunk);
+    set_next(first(chunk));
 }
 
 /// The calling thread records no more of its path.
 pub fn end() {
-    set_next_word(null_mut());
+    set_next(sink());
 }
 
-fn first_word(chunk: *mut Chunk) -> *mut u32 {
-    (chunk as usize + CHUNK_HEADER_BYTES) as *mut u32
+/// What the calling thread does next is not part of its path: the handler of a signal, that may have come
+/// between two instructions of a note. [`resume`] takes what this returns.
+pub fn suspend() -> *mut u8 {
+    let place = next();
+    set_next(sink());
+    place
+}
+
+/// Goes on with the path that [`suspend`] has left.
+pub fn resume(place: *mut u8) {
+    set_next(place);
+}
+
+fn sink() -> *mut u8 {
+    let start = SINK.0.get() as usize;
+    start.next_multiple_of(CHUNK_BYTES) as *mut u8
+}
+
+fn first(chunk: *mut Chunk) -> *mut u8 {
+    (chunk as usize + CHUNK_HEADER_BYTES) as *mut u8
+}
+
+/// Nothing is written in the chunk. (By an instruction: filling would be a call of the library.)
+fn clear(chunk: *mut Chunk) {
+    // SAFETY: the thread's own chunk.
+    unsafe {
+        asm!(
+            "rep stosb",
+            inout("rdi") first(chunk) => _,
+            inout("rcx") CHUNK_ROOM => _,
+            in("al") mark::NOTHING,
+            options(nostack, preserves_flags),
+        );
+    }
 }
 
 /// A chunk of this kind, the next after `before`.
@@ -131,7 +186,7 @@ fn new_chunk(this: &Thread, kind: ChunkKind, before: *mut Chunk) -> *mut Chunk {
 /// Appends a step of synchronization; what path mode leaves out goes nowhere.
 pub fn push(this: &Thread, record: Record) -> *mut Record {
     let is_step = matches!(record.kind, 10..=49) || matches!(record.kind, 63..=81);
-    if !is_step || this.path.words.get().is_null() {
+    if !is_step || this.path.notes.get().is_null() {
         this.path.ignored.set(record);
         return this.path.ignored.as_ptr();
     }
@@ -149,7 +204,7 @@ pub fn push(this: &Thread, record: Record) -> *mut Record {
         compiler_fence(Release);
         (&raw mut (*place).record.kind).write_volatile(record.kind);
     }
-    word(SYNC);
+    note_step(this);
     // SAFETY: as above.
     unsafe { &raw mut (*place).record }
 }
@@ -166,88 +221,200 @@ fn next_step(this: &Thread) -> *mut PathStep {
     (first + count * size_of::<PathStep>()) as *mut PathStep
 }
 
-/// Appends a word, as the callback does.
-fn word(word: u32) {
-    let place = next_word();
-    if place.is_null() {
+/// Notes that a step of synchronization stands here.
+fn note_step(this: &Thread) {
+    let place = next();
+    let chunk = this.path.notes.get() as usize;
+    if !(chunk..chunk + CHUNK_BYTES).contains(&(place as usize)) {
         return;
     }
-    // SAFETY: within the thread's chunk: at its end it begins anew.
-    unsafe { place.write_volatile(word) };
-    let next = place as usize + 4;
-    set_next_word(next as *mut u32);
-    if next.is_multiple_of(CHUNK_BYTES) {
+    // SAFETY: within the thread's chunk: what is left when it counts as full is room enough.
+    unsafe { place.write_volatile(mark::SYNC) };
+    set_next(place.wrapping_add(1));
+    if is_full(place) {
         full();
     }
 }
 
-/// The thread's chunk of words is full: packs its words and clears it.
+/// The thread's chunk of notes is nearly full: packs them and clears it.
 extern "C" fn full() {
-    // A signal handler that runs meanwhile has no place for its words, but the thread is whole.
-    set_next_word(null_mut());
+    let place = next();
+    // The handler of a signal that comes meanwhile writes elsewhere.
+    set_next(sink());
     let Some(this) = crate::state::this_thread() else {
         return;
     };
-    let chunk = this.path.words.get();
-    let first = first_word(chunk);
-    // SAFETY: the thread's own chunk, which nobody else writes to.
-    let words = unsafe { core::slice::from_raw_parts_mut(first, CHUNK_WORDS) };
-    let mut table: Table = [0; size_of::<Table>() / 2];
-    pack::pack(words, &mut table, |byte| packed_byte(this, byte));
-    // The number of units says that this one is whole and that the words are to be read no more.
-    // SAFETY: as above.
-    unsafe { (*chunk).used.fetch_add(1, Release) };
-    words.fill(0);
-    set_next_word(first);
+    let chunk = this.path.notes.get();
+    if chunk.is_null() || place as usize & !(CHUNK_BYTES - 1) != chunk as usize {
+        return;
+    }
+    unrecorded(this, || pack_notes(this, chunk, place));
+    set_next(first(chunk));
 }
 
-fn packed_byte(this: &Thread, byte: u8) {
-    const ROOM: u32 = (CHUNK_BYTES - CHUNK_HEADER_BYTES) as u32;
+/// Words of a unit.
+const UNIT: usize = 4096;
+
+/// What packing needs.
+struct Scratch {
+    table: Table,
+    unit: [u32; UNIT],
+    count: usize,
+    /// A unit that is packed: at most a number of two bytes for every word more than its words.
+    packed: [u8; 6 * UNIT + 16],
+    used: usize,
+}
+
+fn pack_notes(this: &Thread, chunk: *mut Chunk, end: *mut u8) {
+    let first = first(chunk);
+    let bytes = end as usize - first as usize;
+    // SAFETY: the thread's own chunk and memory, which nobody else writes to.
+    let (notes, scratch) = unsafe {
+        let notes = core::slice::from_raw_parts(first, bytes);
+        (notes, &mut *this.path.scratch.get())
+    };
+    let mut units = 0;
+    marks::words(notes, |word| {
+        if let Some(place) = scratch.unit.get_mut(scratch.count) {
+            *place = word;
+        }
+        scratch.count += 1;
+        if scratch.count == UNIT {
+            units += pack_unit(this, scratch);
+        }
+    });
+    units += pack_unit(this, scratch);
+    // Odd: the units hold what stands in the chunk. A process may end at any time, and all of it counts once.
+    // SAFETY: as above.
+    let used = unsafe { &(*chunk).used };
+    used.fetch_add(2 * units + 1, Release);
+    clear(chunk);
+    used.fetch_sub(1, Release);
+}
+
+/// Packs the words that are there: how many units that makes.
+fn pack_unit(this: &Thread, scratch: &mut Scratch) -> u32 {
+    let count = core::mem::replace(&mut scratch.count, 0);
+    if count == 0 {
+        return 0;
+    }
+    let words = scratch.unit.get(..count).unwrap_or(&[]);
+    scratch.used = 0;
+    pack::pack_plain(words, &mut scratch.table, |byte| {
+        if let Some(place) = scratch.packed.get_mut(scratch.used) {
+            *place = byte;
+        }
+        scratch.used += 1;
+    });
+    let mut rest = scratch.packed.get(..scratch.used).unwrap_or(&[]);
+    while !rest.is_empty() {
+        rest = append(this, rest);
+    }
+    1
+}
+
+/// Appends as much as there is room for: what is left.
+fn append<'b>(this: &Thread, bytes: &'b [u8]) -> &'b [u8] {
     let path = &this.path;
     // SAFETY: null or the thread's own chunk.
     let newest = unsafe { path.packed.get().as_ref() };
-    if newest.is_none_or(|chunk| chunk.used.load(Relaxed) == ROOM) {
+    if newest.is_none_or(|chunk| chunk.used.load(Relaxed) as usize == CHUNK_ROOM) {
         path.packed
             .set(new_chunk(this, ChunkKind::Packed, path.packed.get()));
     }
     let chunk = path.packed.get();
-    // SAFETY: as above; `used` is below the room.
+    // SAFETY: as above; `used` is at most the room.
+    let used = unsafe { &(*chunk).used };
+    let at = used.load(Relaxed) as usize;
+    let (now, later) = bytes.split_at(bytes.len().min(CHUNK_ROOM - at));
+    // SAFETY: as above.
     unsafe {
-        let used = (*chunk).used.load(Relaxed);
-        let place = chunk as usize + CHUNK_HEADER_BYTES + used as usize;
-        (place as *mut u8).write(byte);
-        (*chunk).used.store(used + 1, Release);
-    }
+        first(chunk)
+            .add(at)
+            .copy_from_nonoverlapping(now.as_ptr(), now.len())
+    };
+    used.store((at + now.len()) as u32, Release);
+    later
 }
 
-/// The compiler's callback at the beginning of a block.
+/// Parts of the processor's state that are saved: those of vectors, as far as the system has them.
+static VECTORS: AtomicU32 = AtomicU32::new(0);
+
+fn find_vectors() {
+    const STATES: u32 = 0xe7;
+    const OSXSAVE: u32 = 1 << 27;
+    let known = core::arch::x86_64::__cpuid(1).ecx;
+    if known & OSXSAVE == 0 {
+        return;
+    }
+    let states: u32;
+    // SAFETY: the system has switched it on.
+    unsafe {
+        asm!("xgetbv", in("ecx") 0, out("eax") states, out("edx") _, options(nomem, nostack))
+    };
+    VECTORS.store(states & STATES, Relaxed);
+}
+
+/// Called by the program where it finds that its memory is full: in the middle of a function, so
+/// everything stays as it is.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __sanitizer_cov_trace_pc() {
+pub unsafe extern "C" fn unsnarl_path_full() {
     core::arch::naked_asm!(
-        "mov rax, qword ptr [rip + unsnarl_next_word@GOTTPOFF]",
-        "mov rcx, qword ptr fs:[rax]",
-        "test rcx, rcx",
+        "pushfq",
+        "cld",
+        "push rax",
+        "push rcx",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push r8",
+        "push r9",
+        "push r10",
+        "push r11",
+        "push rbp",
+        "mov rbp, rsp",
+        "sub rsp, 3072",
+        "and rsp, -64",
+        "mov eax, dword ptr [rip + {vectors}]",
+        "xor edx, edx",
+        "test eax, eax",
         "jz 2f",
-        "mov edx, dword ptr [rsp]",
-        "mov dword ptr [rcx], edx",
-        "add rcx, 4",
-        "mov qword ptr fs:[rax], rcx",
-        "test cx, cx",
-        "jz 3f",
-        "ret",
+        "xor ecx, ecx",
+        "mov qword ptr [rsp + 512], rcx",
+        "mov qword ptr [rsp + 520], rcx",
+        "mov qword ptr [rsp + 528], rcx",
+        "mov qword ptr [rsp + 536], rcx",
+        "mov qword ptr [rsp + 544], rcx",
+        "mov qword ptr [rsp + 552], rcx",
+        "mov qword ptr [rsp + 560], rcx",
+        "mov qword ptr [rsp + 568], rcx",
+        "xsave64 [rsp]",
+        "call {full}",
+        "mov eax, dword ptr [rip + {vectors}]",
+        "xor edx, edx",
+        "xrstor64 [rsp]",
+        "jmp 3f",
         "2:",
-        "cmp byte ptr [rip + {is_on}], 0",
-        "jne 4f",
-        "ret",
+        "fxsave64 [rsp]",
+        "call {full}",
+        "fxrstor64 [rsp]",
         "3:",
-        "jmp {full}",
-        "4:",
-        "mov rdi, qword ptr [rsp]",
-        "jmp {entered}",
+        "mov rsp, rbp",
+        "pop rbp",
+        "pop r11",
+        "pop r10",
+        "pop r9",
+        "pop r8",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop rcx",
+        "pop rax",
+        "popfq",
+        "ret",
+        vectors = sym VECTORS,
         full = sym full,
-        is_on = sym branches::IS_ON,
-        entered = sym branches::entered,
     )
 }
 

@@ -7,7 +7,7 @@ use crate::{
     failure, identity,
     mutex::ready,
     next::Next,
-    outside,
+    outside, path,
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, Wait, controlled, recording, this_thread, unrecorded},
@@ -82,6 +82,13 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mu
             failure::begin_fault(this, signal, info, context);
             slot.run(signal, info, context);
             failure::end_fault(this);
+            return;
+        }
+        if !controlled() {
+            // Threads run freely, and so do handlers.
+            let path = path::suspend();
+            slot.run(signal, info, context);
+            path::resume(path);
             return;
         }
         slot.info.set(MaybeUninit::new(*info));

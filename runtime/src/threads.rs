@@ -45,7 +45,8 @@ pub fn set_up() {
     on_this_thread(main);
 }
 
-fn reserve(bytes: usize) -> *mut c_void {
+/// Memory of the runtime's own, zeroed.
+pub fn reserve(bytes: usize) -> *mut c_void {
     let Some(place) = sys::memory(bytes) else {
         failure::unsupported(c"no memory for the table of threads");
     };

@@ -4,7 +4,7 @@
 use crate::{
     meta::{BlockRow, RunMeta},
     model::ThreadId,
-    raw::{pack::unpack, path::SYNC},
+    raw::pack::unpack,
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +31,10 @@ pub enum PathStep {
     Event,
 }
 
+/// The word of an event.
+pub const EVENT: u32 = 1;
 /// What is added to the number of a block to get its word.
-pub const FIRST_BLOCK: u32 = SYNC + 1;
+pub const FIRST_BLOCK: u32 = EVENT + 1;
 
 impl PathRow {
     /// The row for packed bytes.
@@ -57,7 +59,7 @@ impl PathRow {
         })
         .flatten()
         .filter_map(|word| match word {
-            SYNC => Some(PathStep::Event),
+            EVENT => Some(PathStep::Event),
             word => Some(PathStep::Block(word.checked_sub(FIRST_BLOCK)? as usize)),
         })
     }

@@ -114,7 +114,7 @@ impl Walk<'_> {
     }
 
     /// What is known of a block.
-    pub fn block_row(&mut self, pc: u64) -> Option<BlockRow> {
+    fn block_row(&mut self, pc: u64) -> Option<BlockRow> {
         let at = self.memory.modules.locate(pc.wrapping_sub(1))?;
         let address = at.address.wrapping_add(1);
         let start = at
@@ -129,18 +129,16 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a call of the callback returns to this address.
-pub(super) fn is_caller(image: &Image, address: u64) -> bool {
-    // Directly or by a stub, or through a pointer.
-    [5, 6].into_iter().any(|length| {
-        let start = address.wrapping_sub(length);
-        let Some(code) = image.code_at(start) else {
-            return false;
-        };
-        let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
-        let call = decoder.decode();
-        call.next_ip() == address && call.mnemonic() == Mnemonic::Call && calls_back(image, &call)
-    })
+impl Walk<'_> {
+    /// What is known of the block that begins at an address, in path mode.
+    pub fn block_at(&mut self, start: u64) -> Option<BlockRow> {
+        let at = self.memory.modules.locate(start)?;
+        Some(BlockRow {
+            id: at.address ^ label(&at.image.prefix) << 48,
+            site: self.user_site(start.wrapping_add(1)).unwrap_or_default(),
+            is_entry: at.image.landmarks.is_function(at.address),
+        })
+    }
 }
 
 /// Sixteen bits of a file's name; 0 for the program itself.

@@ -7,6 +7,7 @@ use super::{
     dwarf::{self, DebugInfo, FrameVariable, Function, Global, Reader, SourceTypes},
     globals::{self, Object},
     imports::Imports,
+    landmarks::Landmarks,
     types::{TypeId, Types},
 };
 use gimli::LittleEndian;
@@ -16,7 +17,7 @@ use std::{
     sync::{Arc, Mutex},
     time::SystemTime,
 };
-use unsnarl_trace::raw::serve;
+use unsnarl_trace::raw::{path::SECTION, serve};
 
 /// Whose instrumentation runtime a program holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub(super) struct Image {
     pub types: Types,
     sources: SourceTypes,
     pub objects: Vec<Object>,
+    /// Where the path is noted, in a build for path mode.
+    pub landmarks: Landmarks,
     /// Thread-local variables, by their offset.
     thread_locals: Vec<Object>,
     /// Ranges of `functions`, sorted.
@@ -116,6 +119,7 @@ impl Image {
             types,
             sources,
             objects,
+            landmarks: Landmarks::read(&section_bytes(&file, SECTION)),
             thread_locals,
             ranges: ranges(&functions),
             functions,

@@ -1,6 +1,6 @@
 //! The loaded modules of one run: run-time addresses to files and back.
 
-use super::{branches, image::Image, program::Program, raw_log::RawLog, sites::Point};
+use super::{image::Image, program::Program, raw_log::RawLog, sites::Point};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -127,25 +127,39 @@ impl<'a> Modules<'a> {
         Some(ret.wrapping_add(bias))
     }
 
-    /// The return addresses with this lower half at which the callback of a block returns.
-    pub fn callers(&mut self, lower: u32) -> Vec<u64> {
+    /// The one address with this lower half at which `is_it` finds in a file's own address what is meant;
+    /// `None` when there is none, or several.
+    pub fn landmark(&mut self, lower: u32, is_it: impl Fn(&Image, u64) -> bool) -> Option<u64> {
         let upper = |address: u64| address & !u64::from(u32::MAX);
         let extents: Vec<(u64, u64)> = self.list.iter().map(|m| (m.start, m.end)).collect();
-        let mut found = Vec::new();
+        let mut found = None;
         for (start, end) in extents {
             for base in [upper(start), upper(end)] {
-                let pc = base | u64::from(lower);
-                let fits = start < pc && pc < end && !found.contains(&pc);
-                if fits
-                    && self
-                        .locate(pc - 1)
-                        .is_some_and(|at| branches::is_caller(&at.image, at.address + 1))
-                {
-                    found.push(pc);
+                let address = base | u64::from(lower);
+                let is_new = start <= address && address < end && found != Some(address);
+                let at = is_new.then(|| self.locate(address)).flatten();
+                if at.is_some_and(|at| is_it(&at.image, at.address)) {
+                    if found.is_some() {
+                        return None;
+                    }
+                    found = Some(address);
                 }
             }
         }
         found
+    }
+
+    /// Whether the program notes when a thread comes there.
+    pub fn is_noted(&mut self, address: u64) -> bool {
+        self.locate(address)
+            .is_some_and(|at| at.image.landmarks.is_noted(at.address))
+    }
+
+    /// Where an exception out of the call that returns to this address is handled.
+    pub fn handler(&mut self, back: u64) -> Option<u64> {
+        let at = self.locate(back)?;
+        let handler = at.image.landmarks.handlers.get(&at.address)?;
+        Some(handler.wrapping_add(back.wrapping_sub(at.address)))
     }
 
     /// What is known of the call that returns to `pc`.

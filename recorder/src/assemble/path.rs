@@ -1,10 +1,11 @@
 //! Path mode: from what each thread wrote for itself to a run.
 //!
 //! The steps of synchronization become events, in an order in which they may have happened: that of
-//! each thread, that on each object, threads after their creation and before their join. The blocks
-//! become the threads' paths.
+//! each thread, that on each object, threads after their creation and before their join. The notes of
+//! their ways become the threads' paths.
 
 use super::{
+    course::{Code, Course, Passed},
     raw_log::{LogChunk, RawLog},
     walk::Walk,
 };
@@ -12,11 +13,12 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use unsnarl_trace::{
     BlockRow, PathRow, ThreadId,
-    path::FIRST_BLOCK,
+    path::{EVENT, FIRST_BLOCK},
     raw::{
         RecordKind,
-        pack::{self, Table, unpack},
-        path::{ChunkKind, PathStep, SYNC},
+        marks::notes,
+        pack::{self, MOST_WORDS, Table, unpack_plain},
+        path::{ChunkKind, PathStep},
     },
 };
 
@@ -28,15 +30,16 @@ struct Written {
     units: u32,
     words: Vec<u32>,
     steps: Vec<PathStep>,
-    /// Where each step stands in its path: the last block of the user's before it.
+    /// Where each step stands: the innermost call in the user's code, else the last block before it.
     places: Vec<u64>,
 }
 
-/// Blocks by the words that the callback wrote.
+/// What all threads have in common.
 #[derive(Default)]
 struct Known {
-    /// The word in the run's paths, and the callback's return address if the block is the user's.
-    words: FxHashMap<u32, (u32, Option<u64>)>,
+    code: Code,
+    /// The words of blocks in the run's paths, and whether they are the user's, by address.
+    blocks: FxHashMap<u64, (u32, bool)>,
     lost: u64,
 }
 
@@ -72,53 +75,90 @@ impl Walk<'_> {
 
     /// The path of one thread; notes in passing where its steps stand.
     fn path(&mut self, thread: ThreadId, written: &mut Written, known: &mut Known) -> PathRow {
-        let mut table: Table = [0; size_of::<Table>() / 2];
-        let (mut packed, mut blocks, mut place) = (Vec::new(), 0, 0);
-        let mut rest = &*std::mem::take(&mut written.packed);
-        let mut words = Vec::new();
-        let last = std::mem::take(&mut written.words);
-        let mut units = (0..written.units)
-            .map_while(|_| {
-                words.clear();
-                unpack(&mut rest, &mut words)?;
-                Some(words.clone())
-            })
-            .chain([last]);
-        for mut unit in &mut units {
-            unit.retain(|word| *word != 0);
-            for word in &mut unit {
-                if *word == SYNC {
-                    written.places.push(place);
-                    continue;
+        let notes = notes(written.unpacked());
+        let mut path = Packed::default();
+        let mut code = std::mem::take(&mut known.code);
+        let mut course = Course::new();
+        let mut place = 0;
+        course.follow(&mut code, self, notes, |walk, passed| match passed {
+            Passed::Block(address) => {
+                let (word, is_user) = walk.known_block(address, known);
+                path.push(word);
+                path.blocks += 1;
+                if is_user {
+                    place = address.wrapping_add(1);
                 }
-                let (number, user) = self.known_block(*word, known);
-                *word = number;
-                blocks += 1;
-                place = user.unwrap_or(place);
             }
-            pack::pack(&unit, &mut table, |byte| packed.push(byte));
-        }
-        PathRow::new(thread, blocks, &packed)
+            Passed::Step(course) => {
+                let call = course
+                    .callers()
+                    .find(|back| walk.user_site(*back).is_some());
+                written.places.push(call.unwrap_or(place));
+                path.push(EVENT);
+            }
+            Passed::Lost => known.lost += 1,
+        });
+        known.code = code;
+        path.row(thread)
     }
 
-    fn known_block(&mut self, word: u32, known: &mut Known) -> (u32, Option<u64>) {
-        if let Some(found) = known.words.get(&word) {
+    fn known_block(&mut self, address: u64, known: &mut Known) -> (u32, bool) {
+        if let Some(found) = known.blocks.get(&address) {
             return *found;
         }
-        let candidates = self.memory.modules.callers(word);
-        let pc = candidates.first().copied();
-        if candidates.len() != 1 {
-            known.lost += 1;
-        }
-        let user = pc.filter(|pc| self.user_site(*pc).is_some());
         let number = self.blocks.rows.len() as u32 + FIRST_BLOCK;
-        let row = pc.and_then(|pc| self.block_row(pc));
-        self.blocks.rows.push(row.unwrap_or(BlockRow {
-            id: word.into(),
+        let row = self.block_at(address).unwrap_or(BlockRow {
+            id: address,
             ..BlockRow::default()
-        }));
-        known.words.insert(word, (number, user));
-        (number, user)
+        });
+        self.blocks.rows.push(row);
+        let is_user = self.user_site(address.wrapping_add(1)).is_some();
+        known.blocks.insert(address, (number, is_user));
+        (number, is_user)
+    }
+}
+
+impl Written {
+    /// The words of its notes, all together.
+    fn unpacked(&mut self) -> Vec<u32> {
+        let packed = std::mem::take(&mut self.packed);
+        let mut rest = &*packed;
+        let mut words = Vec::new();
+        for _ in 0..self.units {
+            if unpack_plain(&mut rest, &mut words).is_none() {
+                break;
+            }
+        }
+        words.append(&mut self.words);
+        words
+    }
+}
+
+/// A path that is being packed.
+#[derive(Default)]
+struct Packed {
+    bytes: Vec<u8>,
+    words: Vec<u32>,
+    blocks: u64,
+}
+
+impl Packed {
+    fn push(&mut self, word: u32) {
+        self.words.push(word);
+        if self.words.len() == MOST_WORDS {
+            self.pack();
+        }
+    }
+
+    fn pack(&mut self) {
+        let mut table: Table = [0; size_of::<Table>() / 2];
+        pack::pack(&self.words, &mut table, |byte| self.bytes.push(byte));
+        self.words.clear();
+    }
+
+    fn row(mut self, thread: ThreadId) -> PathRow {
+        self.pack();
+        PathRow::new(thread, self.blocks, &self.bytes)
     }
 }
 
@@ -136,8 +176,8 @@ fn read(log: &RawLog<'_>, threads: usize) -> Vec<Written> {
                 let used = chunk.body.get(..chunk.used as usize).unwrap_or(chunk.body);
                 written.packed.extend_from_slice(used);
             }
-            ChunkKind::Words => {
-                written.units = chunk.used;
+            ChunkKind::Notes => {
+                written.units = chunk.used / 2;
                 written.words.extend(chunk.words());
             }
             ChunkKind::Steps => written.steps.extend(chunk.steps()),

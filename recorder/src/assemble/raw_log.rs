@@ -6,7 +6,7 @@
 use std::mem::{offset_of, size_of};
 use unsnarl_trace::raw::{
     Detail, End, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, Record, Thread, VERSION,
-    WaitsFor,
+    WaitsFor, marks,
     path::{CHUNK_BYTES, CHUNK_HEADER_BYTES, Chunk, ChunkKind, PathStep},
 };
 
@@ -75,7 +75,7 @@ pub(super) struct LogChunk<'a> {
     pub thread: u32,
     /// It is the thread's n-th of its kind.
     pub nth: u32,
-    /// Bytes used, or how often it was packed.
+    /// As [`Chunk::used`].
     pub used: u32,
     /// What follows its header.
     pub body: &'a [u8],
@@ -84,7 +84,7 @@ pub(super) struct LogChunk<'a> {
 impl<'a> LogChunk<'a> {
     fn read(bytes: &'a [u8]) -> Option<LogChunk<'a>> {
         let kind = u32_at(bytes, offset_of!(Chunk, kind));
-        let kinds = [ChunkKind::Words, ChunkKind::Packed, ChunkKind::Steps];
+        let kinds = [ChunkKind::Notes, ChunkKind::Packed, ChunkKind::Steps];
         Some(LogChunk {
             kind: kinds.into_iter().find(|known| *known as u32 == kind)?,
             thread: u32_at(bytes, offset_of!(Chunk, thread)),
@@ -94,10 +94,13 @@ impl<'a> LogChunk<'a> {
         })
     }
 
-    /// The words of a chunk of words, up to the last that was written.
-    pub fn words(&self) -> impl Iterator<Item = u32> + 'a {
-        let words = self.body.chunks_exact(4).map(|word| u32_at(word, 0));
-        words.take_while(|word| *word != 0)
+    /// What stands in a chunk of notes and is in none of its units, as words of [`marks`].
+    pub fn words(&self) -> Vec<u32> {
+        let mut words = Vec::new();
+        if self.used.is_multiple_of(2) {
+            marks::words(self.body, |word| words.push(word));
+        }
+        words
     }
 
     /// The steps of a chunk of steps.

@@ -9,6 +9,7 @@
 
 use super::{
     arguments::{self, Command, Stage, Word},
+    assembler,
     build::Build,
     compiler::Family,
     linker,
@@ -85,28 +86,23 @@ pub const COMPILE: [Flag; 9] = [
     },
 ];
 
-/// Added instead where code is made for path mode ([`Build::Path`]): no accesses, so optimizations stay
-/// as they are.
+/// Added instead where code is made for path mode ([`Build::Path`]): the compiler makes the code that it
+/// would make anyway, and [`super::assembler`] stands in for the assembler.
 pub const COMPILE_PATH: [Flag; 3] = [
     Flag {
         family: None,
         words: &["-g"],
-        reason: "lines and names come from debug info",
+        reason: "lines and names come from debug info, and the debug info marks the ends of functions",
     },
     Flag {
         family: Some(Family::Gcc),
-        words: &["-fsanitize-coverage=trace-pc"],
-        reason: "the blocks that each thread goes through are its path",
+        words: &["-fno-ipa-ra"],
+        reason: "gcc would rely on which registers the functions of a file leave alone",
     },
     Flag {
         family: Some(Family::Clang),
-        words: &[
-            "-Xclang",
-            "-fsanitize-coverage-type=3",
-            "-Xclang",
-            "-fsanitize-coverage-trace-pc",
-        ],
-        reason: "the same; clang leaves out callbacks that follow from others, which costs no knowledge",
+        words: &["-fno-integrated-as"],
+        reason: "clang would write machine code itself",
     },
 ];
 
@@ -136,7 +132,7 @@ const LIBGOMP: [&str; 4] = [
 /// Content of the list of symbols that a program exports to libraries that it loads with `dlopen`.
 /// (What the C library defines too, as `pthread_*` and `malloc`, the linker exports by itself.)
 pub const EXPORTED: &str =
-    "{ __tsan_*; __sanitizer_cov_trace_pc; unsnarl_path_build; GOMP_*; omp_*; };\n";
+    "{ __tsan_*; __sanitizer_cov_trace_pc; unsnarl_path_*; unsnarl_next; GOMP_*; omp_*; };\n";
 
 /// Flags that somebody might miss here, and why they are not added.
 pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 6] = [
@@ -255,6 +251,8 @@ pub struct Parts {
     pub specs: PathBuf,
     /// The linker's list of symbols to export: [`EXPORTED`].
     pub exported: PathBuf,
+    /// The folder with what stands in for the assembler, with a slash at its end.
+    pub tools: PathBuf,
 }
 
 /// Content of the specs file: one more option for gcc's compiler proper, unknown to its driver.
@@ -283,7 +281,13 @@ pub fn rewrite(
                 add(&mut words, family, &COMPILE);
                 words.extend(instrument(family, command.stage, parts));
             }
-            Build::Path => add(&mut words, family, &COMPILE_PATH),
+            Build::Path => {
+                add(&mut words, family, &COMPILE_PATH);
+                words.push(with("-B", &parts.tools));
+                if is_for_library(&command) {
+                    words.push(format!("-Wa,--defsym,{}", assembler::SHARED).into());
+                }
+            }
         }
     }
     if command.stage == Stage::Link {
@@ -301,6 +305,22 @@ pub fn rewrite(
         }
     }
     Ok(words)
+}
+
+/// Whether the code may end up in a shared library.
+fn is_for_library(command: &Command) -> bool {
+    const MODELS: [&str; 8] = [
+        "-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-PIC", "-fno-pic", "-fno-PIE", "-fno-pie",
+    ];
+    let mut models = command
+        .words
+        .iter()
+        .rev()
+        .filter(|word| word.is_one_of(&MODELS));
+    models
+        .next()
+        .is_some_and(|word| word.is_one_of(&["-fPIC", "-fpic"]))
+        || command.stage == Stage::LinkShared
 }
 
 fn add(words: &mut Vec<OsString>, family: Family, flags: &[Flag]) {
@@ -474,6 +494,7 @@ mod tests {
             runtime: "/c/rt.a".into(),
             specs: "/c/tsan.specs".into(),
             exported: "/c/list".into(),
+            tools: "/tools/".into(),
         };
         let rewritten = rewrite(family, Build::Exact, &words(line), &parts)?;
         Ok(rewritten

@@ -4,6 +4,8 @@
 //! [`compiler`] finds the real compiler, [`run`] starts it in this process's place.
 
 pub mod arguments;
+pub mod assembler;
+mod assembly;
 pub mod build;
 pub mod compiler;
 pub mod flags;

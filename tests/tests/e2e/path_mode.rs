@@ -169,3 +169,56 @@ fn what_it_was_not_built_for_is_refused() -> Result<()> {
         .says(&["path mode"])?;
     Ok(())
 }
+
+/// Which of the marking functions of `tests/runtime/path/ways.cpp` a thread entered.
+fn marks(run: &Run, thread: u16) -> Result<String> {
+    let path = run.meta.path(ThreadId(thread)).context("no path")?;
+    let mark = |step| match step {
+        PathStep::Block(block) => {
+            let block = run.meta.block(block);
+            let line = run.meta.site(block.site).line;
+            let is_mark = block.is_entry && (11..=18).contains(&line);
+            is_mark.then(|| char::from_digit(line - 10, 10)).flatten()
+        }
+        PathStep::Event => None,
+    };
+    Ok(path.steps().filter_map(mark).collect())
+}
+
+#[test]
+fn every_way_through_a_program_is_followed() -> Result<()> {
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        for flags in ["-O0", "-O1", "-O2", "-O2 -fPIC", "-O3 -march=native"] {
+            let workspace = Workspace::new()?;
+            let source = unsnarl_e2e::project().join("tests/runtime/path/ways.cpp");
+            let source = source.to_string_lossy();
+            let words = [
+                &["c++", "--path", &source, "-o", "ways", "-pthread"],
+                &*flags.split(' ').collect::<Vec<_>>(),
+            ];
+            let mut build = workspace.unsnarl_command(&words.concat())?;
+            build.env(
+                "UNSNARL_CXX",
+                compiler.command(true).context("no such compiler")?,
+            );
+            Finished::of(build)?.exits(0)?;
+            let words = "record -n 1 --strategy path -- ./ways 300";
+            let finished = workspace.unsnarl(&words.split(' ').collect::<Vec<_>>())?;
+            finished.exits(0)?;
+            let plain = workspace.run("./ways", &["300"])?;
+            let name = workspace.runs()?.into_iter().next().context("no run")?;
+            let run = read_run(&workspace.path().join(workspace.run_path(&name)))?;
+            ensure!(run.meta.problems.is_empty(), "{:?}", run.meta.problems);
+            let (found, real) = (marks(&run, 0)?, plain.stdout.trim());
+            let same = found.bytes().zip(real.bytes()).take_while(|(a, b)| a == b);
+            let same = same.count();
+            ensure!(
+                found == real,
+                "{compiler:?} {flags}: the same for {same} of {} and {}",
+                found.len(),
+                real.len()
+            );
+        }
+    }
+    Ok(())
+}

@@ -15,7 +15,31 @@ const TABLE_BITS: u32 = 11;
 const SHORTEST: usize = 3;
 
 /// Packs at most [`MOST_WORDS`] words; more are not looked at.
-pub fn pack(words: &[u32], table: &mut Table, mut out: impl FnMut(u8)) {
+pub fn pack(words: &[u32], table: &mut Table, out: impl FnMut(u8)) {
+    pack_with(words, table, out, differences);
+}
+
+/// As [`pack`], faster: literals are written as they are. [`unpack_plain`] reads it.
+#[inline(always)]
+pub fn pack_plain(words: &[u32], table: &mut Table, out: impl FnMut(u8)) {
+    pack_with(words, table, out, |words, _, out| {
+        words
+            .iter()
+            .for_each(|word| word.to_le_bytes().into_iter().for_each(&mut *out));
+    });
+}
+
+#[inline(always)]
+fn pack_with<O: FnMut(u8)>(
+    words: &[u32],
+    table: &mut Table,
+    mut out: O,
+    literal: impl Fn(&[u32], &mut u32, &mut O),
+) {
+    let literals = |words: &[u32], before: &mut u32, out: &mut O| {
+        number(words.len() as u64, out);
+        literal(words, before, out);
+    };
     let words = words.get(..MOST_WORDS).unwrap_or(words);
     table.fill(u16::MAX);
     number(words.len() as u64, &mut out);
@@ -58,8 +82,7 @@ fn repetition(words: &[u32], at: usize, table: &mut Table) -> (usize, usize) {
     (length, at - earlier)
 }
 
-fn literals(words: &[u32], before: &mut u32, out: &mut impl FnMut(u8)) {
-    number(words.len() as u64, out);
+fn differences(words: &[u32], before: &mut u32, out: &mut impl FnMut(u8)) {
     for word in words {
         let difference = word.wrapping_sub(*before).cast_signed();
         let folded = (difference << 1) ^ (difference >> 31);
@@ -79,6 +102,29 @@ fn number(mut number: u64, out: &mut impl FnMut(u8)) {
 /// The next unit of `bytes`: its words are handed to `word`. `None` when there is no whole unit.
 #[cfg(feature = "file")]
 pub fn unpack(bytes: &mut &[u8], words: &mut Vec<u32>) -> Option<()> {
+    unpack_with(bytes, words, |bytes, before| {
+        let folded = u32::try_from(read(bytes)?).ok()?;
+        let difference = (folded >> 1) ^ (folded & 1).wrapping_neg();
+        Some(before.wrapping_add(difference))
+    })
+}
+
+/// As [`unpack`], for what [`pack_plain`] wrote.
+#[cfg(feature = "file")]
+pub fn unpack_plain(bytes: &mut &[u8], words: &mut Vec<u32>) -> Option<()> {
+    unpack_with(bytes, words, |bytes, _| {
+        let (word, rest) = bytes.split_first_chunk()?;
+        *bytes = rest;
+        Some(u32::from_le_bytes(*word))
+    })
+}
+
+#[cfg(feature = "file")]
+fn unpack_with(
+    bytes: &mut &[u8],
+    words: &mut Vec<u32>,
+    literal: impl Fn(&mut &[u8], u32) -> Option<u32>,
+) -> Option<()> {
     let first = words.len();
     let count = usize::try_from(read(bytes)?)
         .ok()
@@ -88,9 +134,7 @@ pub fn unpack(bytes: &mut &[u8], words: &mut Vec<u32>) -> Option<()> {
         let left = count - (words.len() - first);
         let literals = usize::try_from(read(bytes)?).ok().filter(|n| *n <= left)?;
         for _ in 0..literals {
-            let folded = u32::try_from(read(bytes)?).ok()?;
-            let difference = (folded >> 1) ^ (folded & 1).wrapping_neg();
-            before = before.wrapping_add(difference);
+            before = literal(bytes, before)?;
             words.push(before);
         }
         if literals == left {
@@ -160,7 +204,11 @@ mod tests {
             let bytes = [packed(&words), vec![42]].concat();
             let (mut rest, mut found) = (&*bytes, Vec::new());
             prop_assert!(unpack(&mut rest, &mut found).is_some());
-            prop_assert_eq!((rest, found), (&[42u8][..], words));
+            prop_assert_eq!((rest, &found), (&[42u8][..], &words));
+            let (mut plain, mut found) = (Vec::new(), Vec::new());
+            pack_plain(&words, &mut [0; 1 << TABLE_BITS], |byte| plain.push(byte));
+            prop_assert!(unpack_plain(&mut &*plain, &mut found).is_some());
+            prop_assert_eq!(found, words);
         }
 
         #[test]

@@ -2,13 +2,13 @@
 //! their synchronization.
 //!
 //! The region of the records is then divided into chunks, handed out one by one. Each thread has one
-//! chunk of *words*, which it fills from the front, one word for each block of code that it enters
-//! (the low half of the callback's return address) and [`SYNC`] for each step of synchronization. When
-//! the chunk is full its words are packed ([`super::pack`]) and it is cleared. The steps themselves
-//! stand in chunks of [`PathStep`]s.
+//! chunk of *notes*, which it fills from the front: a byte for each conditional jump, and what else is
+//! needed to follow it through the program ([`mark`]). When the chunk is nearly full its notes are packed
+//! ([`super::marks`], [`super::pack`]) and it is cleared. The steps of synchronization themselves stand in
+//! chunks of [`PathStep`]s.
 //!
-//! A word or a step is complete once it is not zero, so all that was written is readable however the
-//! program ends.
+//! The chunk is cleared with [`mark::NOTHING`]: a note is complete once its first byte is something else,
+//! so all that was written is readable however the program ends.
 
 use super::Record;
 use core::sync::atomic::AtomicU32;
@@ -17,20 +17,89 @@ use core::sync::atomic::AtomicU32;
 pub const CHUNK_BYTES: usize = 1 << 16;
 /// Bytes of its [`Chunk`] header.
 pub const CHUNK_HEADER_BYTES: usize = 64;
-/// Words of a chunk of words.
-pub const CHUNK_WORDS: usize = (CHUNK_BYTES - CHUNK_HEADER_BYTES) / 4;
+/// Bytes of a chunk behind its header.
+pub const CHUNK_ROOM: usize = CHUNK_BYTES - CHUNK_HEADER_BYTES;
 /// Steps of a chunk of steps.
-pub const CHUNK_STEPS: usize = (CHUNK_BYTES - CHUNK_HEADER_BYTES) / size_of::<PathStep>();
-/// The word that stands for the thread's next step of synchronization.
-pub const SYNC: u32 = 1;
+pub const CHUNK_STEPS: usize = CHUNK_ROOM / size_of::<PathStep>();
+/// A chunk of notes counts as full once the second byte of the address of the next note is this: what is
+/// left is more than a thread writes before it looks again.
+pub const FULL: u8 = 0xc0;
+
+/// The section of a program that lists its [`Place`]s. By its name the linker takes it for debug info,
+/// which may refer to code that was left out.
+pub const SECTION: &str = ".debug_unsnarl";
+/// Bytes of a row of that section: two addresses and a [`Place`].
+pub const ROW_BYTES: usize = 17;
+
+/// First bytes of notes. Not taken is 0, taken is 1.
+pub mod mark {
+    /// A function is entered; its address follows, the lower four bytes as with all.
+    pub const ENTERED: u8 = 2;
+    /// A function elsewhere has returned.
+    pub const RETURNED: u8 = 3;
+    /// It jumps to the address that follows.
+    pub const JUMPED: u8 = 4;
+    /// Control has come to the address that follows; behind that stands the stack pointer.
+    pub const HERE: u8 = 5;
+    /// The thread's next step of synchronization.
+    pub const SYNC: u8 = 6;
+    /// Nothing was written yet.
+    pub const NOTHING: u8 = 0xff;
+
+    /// Bytes that follow a first byte; `None` for [`NOTHING`] and what is no note.
+    #[inline(always)]
+    pub fn more(first: u8) -> Option<usize> {
+        match first {
+            0 | 1 | RETURNED | SYNC => Some(0),
+            ENTERED | JUMPED => Some(4),
+            HERE => Some(8),
+            _ => None,
+        }
+    }
+}
+
+/// What is at an address of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Place {
+    /// A function that notes when it is entered; the second address is its end.
+    Announced = 1,
+    /// A function that is entered from places only that say so.
+    Function = 2,
+    /// A conditional jump that is noted.
+    Branch = 3,
+    /// Behind a call that goes elsewhere: its return is noted.
+    Return = 4,
+    /// Control comes here from elsewhere, which is noted.
+    Here = 5,
+    /// A jump whose target is noted.
+    Jump = 6,
+    /// Jumps lead here.
+    Leader = 7,
+    /// Code that is passed over, up to the second address.
+    Piece = 8,
+    /// Behind a call: an exception out of it is handled at the second address.
+    Handler = 9,
+}
+
+impl Place {
+    /// The place for a number.
+    pub fn from_u8(number: u8) -> Option<Place> {
+        use Place::*;
+        const ALL: [Place; 9] = [
+            Announced, Function, Branch, Return, Here, Jump, Leader, Piece, Handler,
+        ];
+        ALL.into_iter().find(|place| *place as u8 == number)
+    }
+}
 
 /// What a chunk holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ChunkKind {
-    /// Words, as they come.
-    Words = 1,
-    /// Words, packed.
+    /// Notes, as they come.
+    Notes = 1,
+    /// Notes, packed.
     Packed = 2,
     /// [`PathStep`]s.
     Steps = 3,
@@ -45,7 +114,8 @@ pub struct Chunk {
     pub thread: AtomicU32,
     /// It is the thread's n-th chunk of this kind, from 0.
     pub nth: AtomicU32,
-    /// Bytes used by what is packed; in a chunk of words: how often it was packed and cleared.
+    /// Bytes used by what is packed; in a chunk of notes twice the units that are packed and whole, one
+    /// more while the notes in the chunk are among them.
     pub used: AtomicU32,
 }
 

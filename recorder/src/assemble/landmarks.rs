@@ -1,0 +1,79 @@
+//! The table that a build for path mode leaves in a program: where the path is noted, and how.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_trace::raw::path::{Place, ROW_BYTES};
+
+/// The places of one file, by its own addresses.
+#[derive(Default)]
+pub(super) struct Landmarks {
+    /// Starts and ends of functions, sorted.
+    functions: Vec<(u64, u64)>,
+    pub announced: FxHashSet<u64>,
+    pub branches: FxHashSet<u64>,
+    pub returns: FxHashSet<u64>,
+    pub here: FxHashSet<u64>,
+    pub jumps: FxHashSet<u64>,
+    pub leaders: FxHashSet<u64>,
+    /// Where code that is passed over ends.
+    pub pieces: FxHashMap<u64, u64>,
+    /// Where exceptions out of a call lead to.
+    pub handlers: FxHashMap<u64, u64>,
+}
+
+impl Landmarks {
+    /// Reads the table.
+    pub fn read(section: &[u8]) -> Landmarks {
+        let mut read = Landmarks::default();
+        for row in section.chunks_exact(ROW_BYTES) {
+            let number = |at: usize| {
+                let bytes = row.get(at..).and_then(|rest| rest.first_chunk());
+                bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+            };
+            let place = row.last().and_then(|place| Place::from_u8(*place));
+            // The linker leaves 0 or 1 for code that it left out.
+            if let Some(place) = place.filter(|_| number(0) > 1) {
+                read.add(place, number(0), number(8));
+            }
+        }
+        read.functions.sort_unstable();
+        read
+    }
+
+    fn add(&mut self, place: Place, at: u64, more: u64) {
+        match place {
+            Place::Announced => {
+                self.announced.insert(at);
+                self.functions.push((at, more));
+            }
+            Place::Function => self.functions.push((at, more)),
+            Place::Branch => drop(self.branches.insert(at)),
+            Place::Return => drop(self.returns.insert(at)),
+            Place::Here => drop(self.here.insert(at)),
+            Place::Jump => drop(self.jumps.insert(at)),
+            Place::Leader => drop(self.leaders.insert(at)),
+            Place::Piece => drop(self.pieces.insert(at, more)),
+            Place::Handler => drop(self.handlers.insert(at, more)),
+        }
+    }
+
+    /// Whether an address lies in a function whose path is noted.
+    pub fn holds(&self, address: u64) -> bool {
+        let after = self
+            .functions
+            .partition_point(|(start, _)| *start <= address);
+        let function = after.checked_sub(1).and_then(|at| self.functions.get(at));
+        function.is_some_and(|(_, end)| address < *end)
+    }
+
+    /// Whether it is noted when a thread comes there.
+    pub fn is_noted(&self, address: u64) -> bool {
+        self.announced.contains(&address) || self.here.contains(&address)
+    }
+
+    /// Whether such a function begins there.
+    pub fn is_function(&self, address: u64) -> bool {
+        self.functions
+            .binary_search_by_key(&address, |(start, _)| *start)
+            .is_ok()
+    }
+}
