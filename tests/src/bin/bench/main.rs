@@ -10,7 +10,8 @@
 //! bench exactness            what programs note of their own accesses beside what their run files say
 //! bench paths                path mode beside the plain program
 //! bench pairs [NAME...]      the 16 bugs of LOCON, Falcon beside it; without names also its speed, into the docs
-//! bench pairs-speed          access pairs beside plain scans, growth
+//! bench pairs-bugs           the first half of it
+//! bench pairs-speed          the second half: access pairs beside plain scans, growth
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -46,10 +47,11 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "exactness" => exactness::run(),
         Some((what, [])) if what == "paths" => paths::run(),
         Some((what, names)) if what == "pairs" => pairs::run(names),
+        Some((what, [])) if what == "pairs-bugs" => pairs::bugs(&[]),
         Some((what, [])) if what == "pairs-speed" => pairs_speed::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-speed` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

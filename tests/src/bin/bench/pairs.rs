@@ -30,9 +30,9 @@ pub const PAGE: &str = "engines/pairs.md";
 const PLOT: &str = "engines/pairs-sensitivity.svg";
 
 /// A bug of Table 3: its name there, its kind, the program.
-type Case = (&'static str, &'static str, &'static str);
+type Case<'a> = (&'a str, &'a str, &'a str);
 
-const CASES: [Case; 16] = [
+const CASES: [Case<'static>; 16] = [
     ("s_counter", "SAV", "lost_counter"),
     ("b_account", "SAV", "bank_account"),
     ("c_list", "MAV", "circular_list"),
@@ -51,11 +51,37 @@ const CASES: [Case; 16] = [
     ("MySQL-4", "SAV", "proc_info"),
 ];
 
-/// Localizes the bugs of these names (of the paper, or of the programs), all when there are none; with all of
-/// them the docs are written.
+/// The bugs of these names, of the paper or of any programs; all of the paper's when there are none.
+fn cases(names: &[String]) -> Vec<(String, Case<'_>)> {
+    let known = |name: &str| {
+        let mut numbered = (1..).zip(CASES);
+        numbered.find(|(_, case)| case.0 == name || case.2 == name)
+    };
+    let named = names.iter().map(|name| match known(name) {
+        Some((number, case)) => (format!("{number} {}", case.0), case),
+        None => ("other".to_owned(), ("other", "", name.as_str())),
+    });
+    match names {
+        [] => (1..)
+            .zip(CASES)
+            .map(|(number, case)| (format!("{number} {}", case.0), case))
+            .collect(),
+        _ => named.collect(),
+    }
+}
+
+/// Localizes the bugs of these names (of the paper, or of programs), the paper's 16 when there are none;
+/// then the docs are written, too, and so is the speed.
 pub fn run(names: &[String]) -> Result<()> {
-    let wanted =
-        |case: &Case| names.is_empty() || names.iter().any(|name| name == case.0 || name == case.2);
+    bugs(names)?;
+    match names {
+        [] => pairs_speed::run(),
+        _ => Ok(()),
+    }
+}
+
+/// The table and the plot.
+pub fn bugs(names: &[String]) -> Result<()> {
     let mut table = Table::new(&[
         "bug",
         "program",
@@ -73,35 +99,31 @@ pub fn run(names: &[String]) -> Result<()> {
         "first",
         "Falcon: time",
     ]);
-    let (mut panels, mut localized, mut first, mut cases) = (Vec::new(), 0, 0, 0);
-    for (number, case) in (1..).zip(CASES).filter(|(_, case)| wanted(case)) {
+    let (mut panels, mut localized, mut first) = (Vec::new(), 0, 0);
+    let cases = cases(names);
+    for (name, case) in &cases {
         eprintln!("{}: {}", case.0, case.2);
-        let recorded = record(case.2, PASSING, 1).with_context(|| case.2)?;
+        let recorded = record(case.2, PASSING, 1).with_context(|| case.2.to_owned())?;
         let result = localized_by(&recorded);
-        cases += 1;
         localized += usize::from(result.rank.is_some());
         first += usize::from(result.rank == Some(1));
-        panels.push(sensitivity(number, case, &recorded, result.procedure));
-        let cells = [
-            format!("{number} {}", case.0),
-            format!("`{}`", case.2),
-            case.1.to_owned(),
-        ];
+        panels.push(sensitivity(name, &recorded, result.procedure));
+        let cells = [name.clone(), format!("`{}`", case.2), case.1.to_owned()];
         table.row([cells.to_vec(), result.cells, falcon(&recorded)].concat());
     }
     let text = format!(
-        "{table}\n{localized} of {cases} are localized, {first} of them by the first report of the procedure. \
-         100 passing runs and one failing run each, random schedules, gcc -O0. *I* to *III-loop*: number \
+        "{table}\n{localized} of {} are localized, {first} of them by the first report of the procedure. \
+         100 passing runs and one failing run each, random schedules, gcc -O0. *IA report is the buggy one when all its lines are the bug's and one is a cause, for Falcon likewise. *I* to *III-loop*: number \
          of reports, and behind the stroke the rank of the buggy one where it is among them; the procedures \
          behind it are not asked. Time: taking in the runs' pairs, then the procedures. Falcon: patterns in the \
          failing run, rank of a buggy one by score (N: none), number of patterns with the highest score, \
-         with a window of {WINDOW}."
+         with a window of {WINDOW}.",
+        cases.len()
     );
     println!("{text}\n");
     if names.is_empty() {
         docs::replace(PAGE, "table 4", &text)?;
         docs::write(PLOT, &plot(&panels, PASSING))?;
-        pairs_speed::run()?;
     }
     Ok(())
 }
@@ -200,7 +222,7 @@ fn places(corpus: &Corpus, failing: &RunSummary, reported: &Reported) -> Option<
 }
 
 /// What the localizing procedure reports with fewer passing runs.
-fn sensitivity(number: u32, case: Case, recorded: &Recorded, procedure: Procedure) -> Panel {
+fn sensitivity(name: &str, recorded: &Recorded, procedure: Procedure) -> Panel {
     let mut corpus = recorded.corpus(0, 1);
     let failing = corpus.failing().next().cloned();
     let mut counts = Vec::new();
@@ -211,7 +233,7 @@ fn sensitivity(number: u32, case: Case, recorded: &Recorded, procedure: Procedur
         counts.push(reports.map(|reports| reports.reported.len()).sum());
     }
     Panel {
-        title: format!("{number} {} ({})", case.0, procedure.name()),
+        title: format!("{name} ({})", procedure.name()),
         counts,
     }
 }
