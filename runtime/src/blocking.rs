@@ -12,9 +12,9 @@ use crate::{
     next::Next,
     outside, random,
     real::real,
-    scheduler,
+    scheduler::{self, Waited},
     state::{SHARED, Thread, Wait, controlled, unrecorded},
-    sys, threads,
+    sys, threads, timers,
 };
 use core::ffi::{c_int, c_short, c_void};
 use libc::{POLLIN, POLLOUT, iovec, off_t, pollfd};
@@ -105,6 +105,8 @@ pub enum Before {
     Given,
     /// The socket's own time limit is over.
     TimedOut,
+    /// A handler of a signal has run.
+    Interrupted,
 }
 
 impl Before {
@@ -113,6 +115,7 @@ impl Before {
         match self {
             Before::Go => call(),
             Before::Given | Before::TimedOut => Answer::error(libc::EAGAIN),
+            Before::Interrupted => Answer::error(libc::EINTR),
         }
     }
 }
@@ -137,12 +140,16 @@ pub fn until_ready(this: &Thread, descriptor: c_int, events: c_short, next: Next
         limit => SHARED.clock.get().saturating_add(limit),
     };
     this.forced.set(false);
-    let in_time = scheduler::block(this, next, wish, deadline);
+    let restarts = deadline == 0;
+    let ended = scheduler::block_or_signal(this, next, wish, deadline, restarts);
     threads::act_on_cancel(this);
+    if ended == Waited::Interrupted {
+        return Before::Interrupted;
+    }
     if this.forced.replace(false) {
         return Before::Given;
     }
-    if in_time {
+    if ended == Waited::Granted {
         Before::Go
     } else {
         Before::TimedOut
@@ -307,7 +314,9 @@ pub unsafe extern "C-unwind" fn on_read(fd: c_int, to: *mut u8, bytes: usize, pc
     let room = part(to, bytes);
     // SAFETY: the program's own call.
     receive(fd, Parts::new(&room, 1), pc, || unsafe {
-        library(fd, to, bytes)
+        let read = library(fd, to, bytes);
+        timers::correct(fd, to, read);
+        read
     })
 }
 

@@ -273,6 +273,27 @@ pub fn is_socket(fd: c_int) -> bool {
     status(fd).is_some_and(|status| status.st_mode & libc::S_IFMT == libc::S_IFSOCK)
 }
 
+/// Signals that are waited for come from it (`signalfd`).
+pub fn is_of_signals(fd: c_int) -> bool {
+    const TARGET: [u8; 21] = *b"anon_inode:[signalfd]";
+    // What only the kernel makes has no type.
+    if status(fd).is_none_or(|status| status.st_mode & libc::S_IFMT != 0) {
+        return false;
+    }
+    let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
+    let mut left = fd.unsigned_abs();
+    let digits = left.checked_ilog10().unwrap_or(0) as usize + 1;
+    for place in link.iter_mut().skip(14).take(digits).rev() {
+        *place = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    let mut found = [0; TARGET.len()];
+    let (name, to) = (link.as_ptr() as usize, found.as_mut_ptr() as usize);
+    // SAFETY: a C string, and room for this many bytes.
+    let length = unsafe { sys::call(libc::SYS_readlink, [name, to, TARGET.len(), 0, 0, 0]) };
+    length == TARGET.len() as isize && same(&found, &TARGET)
+}
+
 /// The error of a connection that was being made, which is over with this.
 pub fn pending_error(fd: c_int) -> c_int {
     option::<c_int>(fd, libc::SO_ERROR).unwrap_or(0)

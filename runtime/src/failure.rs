@@ -244,6 +244,23 @@ pub fn is_ours(handler: usize) -> bool {
     handler == on_signal as *const () as usize
 }
 
+/// The process is about to be ended by a signal that it has no handler for.
+pub fn note_deadly(signal: c_int) {
+    const HARMLESS: [c_int; 8] = [
+        libc::SIGCHLD,
+        libc::SIGCONT,
+        libc::SIGURG,
+        libc::SIGWINCH,
+        libc::SIGSTOP,
+        libc::SIGTSTP,
+        libc::SIGTTIN,
+        libc::SIGTTOU,
+    ];
+    if signal > 0 && !HARMLESS.contains(&signal) && conclude(End::Signal) {
+        header().signal.store(signal as u32, Relaxed);
+    }
+}
+
 /// What stands in for the default action of a signal that ends the process.
 pub fn handler_of(signal: c_int) -> Option<usize> {
     let is_fatal = FATAL.contains(&signal);

@@ -46,7 +46,8 @@ pub fn real(told: c_int) -> c_int {
     known.last().map_or(told, |pair| pair.real.get())
 }
 
-fn told(real: c_int) -> c_int {
+/// The number that the program knows the process or thread by.
+pub fn told(real: c_int) -> c_int {
     let known = pairs().filter(|pair| pair.real.get() == real);
     known.last().map_or(real, |pair| pair.told.get())
 }

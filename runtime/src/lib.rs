@@ -147,6 +147,8 @@ mod threads;
 #[cfg(feature = "interpose")]
 mod time;
 #[cfg(feature = "interpose")]
+mod timers;
+#[cfg(feature = "interpose")]
 mod watch;
 #[cfg(feature = "interpose")]
 mod wide;

@@ -8,7 +8,7 @@ use crate::{
     next::Next,
     polling, scheduler,
     state::{SHARED, Thread, Wait, live_threads, thread, unrecorded},
-    sys,
+    sys, timers,
 };
 use core::{
     ffi::{c_int, c_short},
@@ -57,7 +57,7 @@ impl Waits {
                 let wanted = wanted.iter().filter(|one| one.fd >= 0);
                 wanted.for_each(|one| self.add_descriptor(one.fd, one.events));
             }
-            Wait::Outside | Wait::Child { .. } | Wait::FileLock(_) => {
+            Wait::Outside | Wait::Child { .. } | Wait::FileLock(_) | Wait::Signal => {
                 self.unseen = true;
                 self.outside = true;
             }
@@ -142,7 +142,7 @@ pub fn help(chosen: &'static Thread) -> bool {
         }
     }
     let deadline = chosen.deadline.get();
-    SHARED.clock.set(SHARED.clock.get().max(deadline));
+    timers::go_on_to(deadline);
     deadline != 0
 }
 

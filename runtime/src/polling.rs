@@ -8,9 +8,9 @@ use crate::{
     mutex::ready,
     next::Next,
     real::real,
-    scheduler,
+    scheduler::{self, Waited},
     state::{SHARED, Thread, Wait, controlled, unrecorded},
-    threads,
+    threads, timers,
 };
 use core::{
     cell::Cell,
@@ -105,6 +105,7 @@ fn ask(
 ) -> c_int {
     let next = Next::of(RecordKind::Yield, pc, 0);
     let next = Next { pc: 0, ..next };
+    let mut ended = Waited::Granted;
     if patience == Patience::None {
         scheduler::count_idle(this, next);
     } else {
@@ -113,12 +114,13 @@ fn ask(
             _ => 0,
         };
         this.forced.set(false);
-        scheduler::block(this, Next { pc, ..next }, wish, deadline);
+        ended = scheduler::block_or_signal(this, Next { pc, ..next }, wish, deadline, false);
         this.forced.set(false);
     }
     threads::act_on_cancel(this);
-    exchange(this, Call::Poll, parts, pc, foreign, || {
-        unrecorded(this, question)
+    exchange(this, Call::Poll, parts, pc, foreign, || match ended {
+        Waited::Interrupted => Answer::error(libc::EINTR),
+        _ => unrecorded(this, question),
     })
     .result as c_int
 }
@@ -607,6 +609,7 @@ unsafe extern "C-unwind" fn on_epoll_pwait2(
 
 /// A descriptor is closed: it leaves the sets that it was in, and is none any more.
 pub fn forget(fd: c_int) {
+    timers::forget(fd);
     let used = REGISTERED.0.iter().take(REGISTERED.1.get());
     used.filter(|member| member.epoll.get() == fd || member.fd.get() == fd)
         .for_each(|member| member.epoll.set(-1));

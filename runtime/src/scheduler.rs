@@ -11,7 +11,7 @@ use crate::{
     quiet::is_quiet,
     signals,
     state::{SHARED, Thread, Wait, header, live_threads, thread, unrecorded},
-    stretch, sys,
+    stretch, sys, timers,
 };
 use core::sync::atomic::{
     AtomicU32,
@@ -51,11 +51,73 @@ pub fn block(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
 /// once `wish` is granted.
 pub fn run_out(this: &Thread, next: Next, wish: Wait, deadline: u64) {
     wait_for(this, next, wish, 0);
-    SHARED.clock.set(SHARED.clock.get().max(deadline));
+    timers::go_on_to(deadline);
 }
 
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Waited {
+    /// The wish is granted.
+    Granted,
+    /// The time is over.
+    TimedOut,
+    /// A handler has run, and the call shall not begin anew.
+    Interrupted,
+}
+
+/// As [`block`], for a call that ends when a handler has run. `restarts`: unless the handler was made
+/// with `SA_RESTART`.
+pub fn block_or_signal(
+    this: &Thread,
+    next: Next,
+    wish: Wait,
+    deadline: u64,
+    restarts: bool,
+) -> Waited {
+    if deadline != 0 && choices::times_out_early() {
+        run_out(this, next, Wait::Nothing, deadline);
+        return Waited::TimedOut;
+    }
+    loop {
+        if !wait_once(this, next, wish, deadline) {
+            return Waited::TimedOut;
+        }
+        if !has_come(this) || grantable_by_itself(this, wish) {
+            return Waited::Granted;
+        }
+        if !signals::deliver(this) || !restarts {
+            return Waited::Interrupted;
+        }
+    }
+}
+
+/// Handlers that run meanwhile do not end the wait.
 fn wait_for(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
+    loop {
+        let in_time = wait_once(this, next, wish, deadline);
+        if !in_time || !has_come(this) || keeps_signals(wish) || grantable_by_itself(this, wish) {
+            return in_time;
+        }
+        signals::deliver(this);
+    }
+}
+
+/// A signal has come whose handler can run now.
+fn has_come(this: &Thread) -> bool {
+    this.heeds_signals.get() && this.signals.load(Relaxed) != 0
+}
+
+/// Waits that somebody else ends by changing them: the thread must not leave them for a handler.
+fn keeps_signals(wish: Wait) -> bool {
+    matches!(
+        wish,
+        Wait::Nothing | Wait::Condition { .. } | Wait::Barrier(_) | Wait::Futex(_) | Wait::Outside
+    )
+}
+
+fn wait_once(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     this.idle.set(0);
+    this.heeds_signals.set(this.inside.get() == 0);
     this.wait.set(wish);
     this.wait_pc.set(next.pc);
     this.deadline.set(deadline);
@@ -108,13 +170,38 @@ fn pass(this: &Thread, next: Next, yields: bool) {
     let ticks = SHARED.ticks.get() + 1;
     SHARED.ticks.set(ticks);
     SHARED.clock.set(SHARED.clock.get() + TICK);
-    if ticks > SHARED.max_steps.get() {
-        failure::end_now(End::StepLimit);
+    if ticks > SHARED.alert.get() {
+        attend(ticks);
     }
     if SHARED.live_count.get() == 1 && this.wait.get() == Wait::Nothing && !this.ended.get() {
         return;
     }
     choose_and_switch(this, yields);
+}
+
+/// At the end of the steps that a run may take, and where a timer may run out.
+#[cold]
+fn attend(ticks: u64) {
+    if ticks > SHARED.max_steps.get() {
+        failure::end_now(End::StepLimit);
+    }
+    timers::run_out();
+}
+
+/// Time goes on without a decision: timers that run out for nobody's good must not go on for ever.
+fn count_tick() {
+    let ticks = SHARED.ticks.get() + 1;
+    SHARED.ticks.set(ticks);
+    if ticks > SHARED.max_steps.get() {
+        failure::end_now(End::StepLimit);
+    }
+}
+
+/// The decision at which virtual time comes to `next`, if it does not go faster, has to be noticed.
+pub fn look_again_by(next: u64) {
+    let left = next.saturating_sub(SHARED.clock.get()).div_ceil(TICK);
+    let at = SHARED.ticks.get().saturating_add(left.saturating_sub(1));
+    SHARED.alert.set(at.min(SHARED.max_steps.get()));
 }
 
 fn choose_and_switch(this: &Thread, yields: bool) {
@@ -231,7 +318,14 @@ fn grantable(other: &Thread, wait: Wait) -> bool {
     if times_out(other, wait) {
         return true;
     }
-    let granted = match wait {
+    grantable_by_itself(other, wait)
+        || cancelled(other, wait)
+        || !keeps_signals(wait) && has_come(other)
+}
+
+/// Whether what a thread wishes for is there.
+fn grantable_by_itself(other: &Thread, wait: Wait) -> bool {
+    match wait {
         Wait::Nothing => true,
         Wait::Lock(lock) => objects::at(lock).is_free_for_writing(),
         Wait::SharedLock(lock) => objects::at(lock).owner.get() == 0,
@@ -247,9 +341,8 @@ fn grantable(other: &Thread, wait: Wait) -> bool {
         Wait::Outside => outside::is_back(other),
         Wait::Child { kind, id } => other.forced.get() || children::has_news(kind, id),
         Wait::FileLock(attempt) => files::try_again(attempt),
-        Wait::Futex(_) => false,
-    };
-    granted || cancelled(other, wait)
+        Wait::Futex(_) | Wait::Signal => false,
+    }
 }
 
 /// A cancelled thread leaves the waits that are cancellation points.
@@ -263,7 +356,7 @@ fn cancelled(other: &Thread, wait: Wait) -> bool {
             grantable(other, Wait::Lock(mutex))
         }
         Wait::Join(_) | Wait::Semaphore(_) | Wait::Input(_) | Wait::Output(_) => true,
-        Wait::Poll { .. } | Wait::Child { .. } | Wait::FileLock(_) => true,
+        Wait::Signal | Wait::Poll { .. } | Wait::Child { .. } | Wait::FileLock(_) => true,
         _ => false,
     }
 }
@@ -296,13 +389,17 @@ pub fn advance_clock() -> bool {
     let deadlines = live_threads()
         .iter()
         .map(|&number| thread(number).deadline.get());
-    let next = deadlines.filter(|&deadline| deadline != 0).min();
+    let deadlines = deadlines.chain([timers::next()]);
+    let next = deadlines
+        .filter(|&deadline| deadline != 0 && deadline != u64::MAX)
+        .min();
     if outside::wait_for_outside(next.unwrap_or(0)) {
         return true;
     }
     match next {
         Some(deadline) => {
-            SHARED.clock.set(SHARED.clock.get().max(deadline));
+            count_tick();
+            timers::go_on_to(deadline);
             true
         }
         None => false,
@@ -465,7 +562,13 @@ fn another(this: &Thread) -> Option<u16> {
         let deadlines = live_threads()
             .iter()
             .map(|&other| thread(other).deadline.get());
-        let next = deadlines.filter(|&deadline| deadline != 0).min()?;
-        SHARED.clock.set(SHARED.clock.get().max(next));
+        let next = deadlines.filter(|&deadline| deadline != 0).min();
+        let timer = timers::next();
+        timers::go_on_to(next.unwrap_or(timer).min(timer));
+        // A timer's signal may be what `this` is about to wait for.
+        let nobody = !live_threads().iter().any(|&other| enabled(thread(other)));
+        if nobody && next.is_none_or(|next| timer < next) {
+            return None;
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     next::Next,
     objects::{self, Object},
     real::real,
-    scheduler,
+    scheduler::{self, Waited},
     state::{Thread, Wait, controlled, unrecorded},
     threads, time,
 };
@@ -46,12 +46,16 @@ fn wait_until(this: &Thread, semaphore: usize, deadline: u64, pc: u64) -> c_int 
     scheduler::decide(this, next);
     threads::act_on_cancel(this);
     while state(semaphore).value.get() <= 0 {
-        let granted = scheduler::block(this, next, Wait::Semaphore(semaphore), deadline);
+        let wish = Wait::Semaphore(semaphore);
+        let ended = scheduler::block_or_signal(this, next, wish, deadline, true);
         threads::act_on_cancel(this);
-        if !granted {
-            log::sync(this, RecordKind::TryFailed, pc, semaphore, 0);
-            return set_errno(libc::ETIMEDOUT);
-        }
+        let error = match ended {
+            Waited::Granted => continue,
+            Waited::TimedOut => libc::ETIMEDOUT,
+            Waited::Interrupted => libc::EINTR,
+        };
+        log::sync(this, RecordKind::TryFailed, pc, semaphore, 0);
+        return set_errno(error);
     }
     take(this, semaphore, pc)
 }

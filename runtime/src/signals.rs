@@ -10,8 +10,11 @@ use crate::{
     outside, path,
     real::real,
     scheduler,
-    state::{Mode, SHARED, Thread, Wait, controlled, recording, this_thread, unrecorded},
-    sys, threads,
+    state::{
+        Mode, SHARED, Thread, Wait, controlled, live_threads, recording, this_thread, thread,
+        unrecorded,
+    },
+    sys, threads, time,
 };
 use core::{
     cell::Cell,
@@ -23,6 +26,7 @@ use libc::{SA_SIGINFO, SIG_DFL, SIG_IGN, sigaction, siginfo_t, sigset_t, timespe
 use unsnarl_trace::raw::RecordKind;
 
 const SIGNALS: usize = 65;
+const MILLISECOND: u64 = 1_000_000;
 
 /// A handler as the program gave it, and what came with the last signal that it was for.
 struct Slot {
@@ -96,21 +100,24 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mu
     this.signals.fetch_or(1 << (signal as u64 % 64), AcqRel);
 }
 
-/// Runs the handlers of the signals that have come for the thread.
+/// Runs the handlers of the signals that have come for the thread. False when one of them was made so
+/// that a call that was waiting does not go on (without `SA_RESTART`).
 #[cold]
-pub fn deliver(this: &Thread) {
+pub fn deliver(this: &Thread) -> bool {
+    let mut restarts = true;
     if this.inside.get() != 0 || this.ended.get() {
-        return;
+        return restarts;
     }
     loop {
         let come = this.signals.load(Relaxed);
         if come == 0 {
-            return;
+            return restarts;
         }
         let bit = come.trailing_zeros();
         this.signals.fetch_and(!(1 << bit), AcqRel);
         let number = if bit == 0 { 64 } else { bit as usize };
         if let Some(slot) = SLOTS.0.get(number) {
+            restarts &= slot.flags.get() & libc::SA_RESTART != 0;
             let mut info = slot.info.get();
             // Whoever wants to know where the thread was interrupted finds nothing.
             let mut context: MaybeUninit<libc::ucontext_t> = MaybeUninit::uninit();
@@ -239,14 +246,25 @@ unsafe extern "C-unwind" fn on_signal_call(signal: c_int, handler: usize, pc: u6
 
 unsafe extern "C-unwind" fn on_raise(signal: c_int, pc: u64) -> c_int {
     let library = real!("raise", fn(c_int) -> c_int);
-    // SAFETY: the program's own call.
-    send(pc, || unsafe { library(signal) })
+    send(pc, || {
+        if let Some(this) = this_thread().filter(|_| controlled()) {
+            note_if_deadly(signal, Some(this));
+        }
+        // SAFETY: the program's own call.
+        unsafe { library(signal) }
+    })
 }
 
 unsafe extern "C-unwind" fn on_kill(process: c_int, signal: c_int, pc: u64) -> c_int {
     let library = real!("kill", fn(c_int, c_int) -> c_int);
-    // SAFETY: the program's own call.
-    send(pc, || unsafe { library(identity::real(process), signal) })
+    send(pc, || {
+        let process = identity::real(process);
+        if controlled() && process == sys::process_id() {
+            note_if_deadly(signal, None);
+        }
+        // SAFETY: the program's own call.
+        unsafe { library(process, signal) }
+    })
 }
 
 unsafe extern "C-unwind" fn on_pthread_kill(
@@ -262,8 +280,13 @@ unsafe extern "C-unwind" fn on_pthread_kill(
                 hand_over(target, signal);
                 0
             }
-            // SAFETY: the program's own call.
-            None => unsafe { library(thread, signal) },
+            None => {
+                if let Some(target) = target.filter(|target| !target.ended.get()) {
+                    note_if_deadly(signal, Some(target));
+                }
+                // SAFETY: the program's own call.
+                unsafe { library(thread, signal) }
+            }
         }
     })
 }
@@ -283,12 +306,87 @@ fn is_handled(target: &Thread, signal: c_int) -> bool {
         && target.wait.get() != Wait::Outside
 }
 
+/// Sends the signal of a timer that has run out, to a thread or else to any one of the process: first to
+/// those whose handler can run at once.
+pub fn send_by_timer(signal: c_int, to: Option<&'static Thread>, value: usize) {
+    let live = || live_threads().iter().map(|&number| thread(number));
+    let can = |thread: &&'static Thread| is_handled(thread, signal);
+    let waits = |thread: &&'static Thread| {
+        matches!(
+            thread.wait.get(),
+            Wait::Condition { .. } | Wait::Barrier(_) | Wait::Futex(_)
+        )
+    };
+    let target = match to {
+        Some(thread) => Some(thread).filter(can),
+        None => live()
+            .find(|thread| can(thread) && !waits(thread))
+            .or_else(|| live().find(can)),
+    };
+    match target {
+        Some(target) => hand_over_with(target, signal, Some(value)),
+        None => leave_to_kernel(signal, to),
+    }
+}
+
+/// Nobody has a handler that could run: the signal is waited for, ignored or ends the process.
+fn leave_to_kernel(signal: c_int, to: Option<&Thread>) {
+    note_if_deadly(signal, to);
+    let process = sys::process_id() as usize;
+    // SAFETY: plain numbers.
+    unsafe {
+        match to {
+            Some(to) => {
+                let arguments = [
+                    process,
+                    to.kernel_id.get() as usize,
+                    signal as usize,
+                    0,
+                    0,
+                    0,
+                ];
+                sys::call(libc::SYS_tgkill, arguments)
+            }
+            None => sys::call(libc::SYS_kill, [process, signal as usize, 0, 0, 0, 0]),
+        }
+    };
+}
+
+/// If the signal, sent to this thread or else to the process, ends the process, that is the run's end.
+fn note_if_deadly(signal: c_int, to: Option<&Thread>) {
+    let slot = SLOTS.0.get(signal as usize);
+    let is_default = slot.is_some_and(|slot| slot.handler.get() == SIG_DFL);
+    let blocks = |thread: &Thread| thread.blocked.get() & 1 << (signal as u64 % 64) != 0;
+    let is_blocked = match to {
+        Some(thread) => blocks(thread),
+        None => live_threads().iter().all(|&number| blocks(thread(number))),
+    };
+    if is_default && !is_blocked && failure::handler_of(signal).is_none() {
+        failure::note_deadly(signal);
+    }
+}
+
 /// Gives a thread a signal without the kernel, which would interrupt it at any point.
 fn hand_over(target: &Thread, signal: c_int) {
+    hand_over_with(target, signal, None);
+}
+
+/// The same; `value` is that of the timer that sends it.
+fn hand_over_with(target: &Thread, signal: c_int, value: Option<usize>) {
+    /// Where `si_value` stands.
+    const VALUE: usize = 24;
+    const SI_TIMER: c_int = -2;
     if let Some(slot) = SLOTS.0.get(signal as usize) {
         let mut info: MaybeUninit<siginfo_t> = MaybeUninit::zeroed();
-        // SAFETY: zero is valid information, and so is the number.
-        unsafe { (*info.as_mut_ptr()).si_signo = signal };
+        // SAFETY: zero is valid information, and so are the number and the value.
+        unsafe {
+            (*info.as_mut_ptr()).si_signo = signal;
+            if let Some(value) = value {
+                (*info.as_mut_ptr()).si_code = SI_TIMER;
+                let place = info.as_mut_ptr().cast::<u8>().add(VALUE);
+                place.cast::<usize>().write(value);
+            }
+        }
         slot.info.set(info);
     }
     target.signals.fetch_or(1 << (signal as u64 % 64), AcqRel);
@@ -370,16 +468,52 @@ fn wait(pc: u64, call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
+/// Waits until a handler has run.
+fn until_handler(this: &Thread, pc: u64) -> c_int {
+    let next = Next::of(RecordKind::Yield, pc, 0);
+    scheduler::block_or_signal(this, next, Wait::Signal, 0, false);
+    threads::act_on_cancel(this);
+    crate::input::fail(libc::EINTR)
+}
+
 unsafe extern "C-unwind" fn on_pause(pc: u64) -> c_int {
     let library = real!("pause", fn() -> c_int);
-    // SAFETY: no arguments.
-    wait(pc, || unsafe { library() })
+    match ready(pc).filter(|_| controlled()) {
+        Some(this) => until_handler(this, pc),
+        // SAFETY: no arguments.
+        None => unsafe { library() },
+    }
 }
 
 unsafe extern "C-unwind" fn on_sigsuspend(mask: *const sigset_t, pc: u64) -> c_int {
     let library = real!("sigsuspend", fn(*const sigset_t) -> c_int);
-    // SAFETY: the program's own call.
-    wait(pc, || unsafe { library(mask) })
+    let Some(this) = ready(pc).filter(|_| controlled() && !mask.is_null()) else {
+        // SAFETY: the program's own call.
+        return unsafe { library(mask) };
+    };
+    let before = this.blocked.get();
+    // SAFETY: the program's own argument; the kernel's sets have eight bytes, its bit 0 is signal 1.
+    let wanted = unsafe { mask.cast::<u64>().read() };
+    change_mask(this, wanted.rotate_left(1));
+    if this.signals.load(Relaxed) != 0 {
+        deliver(this);
+        crate::input::fail(libc::EINTR);
+    } else {
+        until_handler(this, pc);
+    }
+    let error = crate::input::errno();
+    change_mask(this, before);
+    crate::input::fail(error)
+}
+
+/// Blocks these signals and no others.
+fn change_mask(this: &Thread, blocked: u64) {
+    let kernel = blocked.rotate_right(1);
+    let (place, bytes) = (&raw const kernel as usize, size_of::<u64>());
+    let how = libc::SIG_SETMASK as usize;
+    this.blocked.set(blocked);
+    // SAFETY: a valid set.
+    unsafe { sys::call(libc::SYS_rt_sigprocmask, [how, place, 0, bytes, 0, 0]) };
 }
 
 unsafe extern "C-unwind" fn on_sigwait(set: *const sigset_t, signal: *mut c_int, pc: u64) -> c_int {
@@ -408,8 +542,30 @@ unsafe extern "C-unwind" fn on_sigtimedwait(
         "sigtimedwait",
         fn(*const sigset_t, *mut siginfo_t, *const timespec) -> c_int
     );
-    // SAFETY: the program's own call.
-    wait(pc, || unsafe { library(set, info, limit) })
+    let Some(this) = ready(pc).filter(|_| controlled() && !limit.is_null()) else {
+        // SAFETY: the program's own call.
+        return wait(pc, || unsafe { library(set, info, limit) });
+    };
+    // SAFETY: the program's own argument.
+    let until = SHARED.clock.get() + unsafe { time::nanoseconds(&*limit) };
+    let now = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    loop {
+        scheduler::decide(this, Next::NOTHING);
+        // SAFETY: the program's own call, without the wait.
+        let signal = unrecorded(this, || unsafe { library(set, info, &now) });
+        let left = until.saturating_sub(SHARED.clock.get());
+        if signal >= 0 || crate::input::errno() != libc::EAGAIN || left == 0 {
+            return signal;
+        }
+        // Others may send it meanwhile; a long time takes few looks all the same.
+        let part = (left / 8).max(MILLISECOND).min(left);
+        if time::sleep_for(this, part, pc) != 0 {
+            return crate::input::fail(libc::EINTR);
+        }
+    }
 }
 
 /// The program leaves a handler, if it is in one, by a jump.

@@ -206,6 +206,7 @@ fn set_up_log(header: &raw::Header) {
     SHARED.clock.set(header.start_time);
     SHARED.spin_limit.set(header.spin_limit);
     SHARED.max_steps.set(header.max_steps);
+    SHARED.alert.set(header.max_steps);
     SHARED.switch_one_in.set(header.switch_one_in);
     SHARED.record_calls.set(header.record_calls != 0);
     branches::set_up(header.record_branches != 0);

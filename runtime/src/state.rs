@@ -60,6 +60,8 @@ pub enum Wait {
     FileLock(usize),
     /// A wake-up through the word at this address.
     Futex(usize),
+    /// A handler of a signal.
+    Signal,
 }
 
 impl Wait {
@@ -75,7 +77,7 @@ impl Wait {
             Wait::Barrier(object) => (raw::WaitsFor::Barrier, object),
             Wait::Once(object) => (raw::WaitsFor::Once, object),
             Wait::Input(_) | Wait::Output(_) | Wait::Poll { .. } => (raw::WaitsFor::Io, 0),
-            Wait::Outside | Wait::FileLock(_) => (raw::WaitsFor::Io, 0),
+            Wait::Outside | Wait::FileLock(_) | Wait::Signal => (raw::WaitsFor::Io, 0),
             Wait::Child { .. } => (raw::WaitsFor::Process, 0),
             Wait::Futex(word) => (raw::WaitsFor::Futex, word),
         }
@@ -143,6 +145,8 @@ pub struct Thread {
     pub done: AtomicU32,
     /// Signals that have come for it and whose handlers have not run yet, a bit each (64 is bit 0).
     pub signals: AtomicU64,
+    /// While it waits: a handler can run.
+    pub heeds_signals: Cell<bool>,
     /// Signals that it blocks, a bit each as above.
     pub blocked: Cell<u64>,
     /// The fault whose handler it is in: signal, program counter and address.
@@ -190,6 +194,8 @@ pub struct Shared {
     /// Decision points since the last change of thread.
     pub stretch: Cell<u32>,
     pub max_steps: Cell<u64>,
+    /// The decision point after which something has to be looked at: the limit, or a timer.
+    pub alert: Cell<u64>,
     pub switch_one_in: Cell<u32>,
     pub record_calls: Cell<bool>,
     /// Somebody has to hear of each record: see `watch`.
@@ -237,6 +243,7 @@ pub static SHARED: Shared = Shared {
     spin_limit: Cell::new(0),
     stretch: Cell::new(0),
     max_steps: Cell::new(0),
+    alert: Cell::new(0),
     switch_one_in: Cell::new(0),
     record_calls: Cell::new(false),
     is_watched: Cell::new(false),

@@ -5,7 +5,7 @@ use crate::{
     next::Next,
     path,
     real::real,
-    scheduler, start,
+    scheduler, signals, start,
     state::{
         Mode, SHARED, Thread, Wait, controlled, header, recording, set_this_thread, this_thread,
         thread, unrecorded,
@@ -178,6 +178,8 @@ unsafe extern "C" fn at_thread_exit(this: *mut c_void) {
 }
 
 fn end_thread(this: &Thread) {
+    // A signal that came before the end is handled before it.
+    signals::deliver(this);
     log::resolve(this);
     log::sync(this, RecordKind::End, 0, 0, 0);
     path::end();

@@ -7,11 +7,11 @@ use crate::{
     mutex::ready,
     next::Next,
     real::real,
-    scheduler,
+    scheduler, signals,
     state::{SHARED, Thread, controlled},
-    sys, threads,
+    sys, threads, timers,
 };
-use core::ffi::c_int;
+use core::{ffi::c_int, ptr::null_mut, sync::atomic::Ordering::Relaxed};
 use unsnarl_trace::raw::RecordKind;
 
 const SECOND: u64 = 1_000_000_000;
@@ -31,26 +31,52 @@ pub unsafe fn deadline(until: *const libc::timespec) -> u64 {
     }
 }
 
-fn nanoseconds(time: &libc::timespec) -> u64 {
+pub fn nanoseconds(time: &libc::timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
     seconds.saturating_mul(SECOND).saturating_add(rest)
 }
 
-fn timespec(nanoseconds: u64) -> libc::timespec {
+pub fn timespec(nanoseconds: u64) -> libc::timespec {
     libc::timespec {
         tv_sec: (nanoseconds / SECOND) as i64,
         tv_nsec: (nanoseconds % SECOND) as i64,
     }
 }
 
-/// Sleeps for a span of virtual time.
-pub fn sleep_for(this: &Thread, span: u64, pc: u64) {
+/// Sleeps for a span of virtual time; returns what is left of it when a handler has run.
+pub fn sleep_for(this: &Thread, span: u64, pc: u64) -> u64 {
     log::sync(this, RecordKind::Yield, pc, 0, 0);
     let wakes_at = SHARED.clock.get().saturating_add(span);
     scheduler::give_way(this, Next::NOTHING);
-    SHARED.clock.set(SHARED.clock.get().max(wakes_at));
+    loop {
+        if this.signals.load(Relaxed) != 0 && this.inside.get() == 0 {
+            let left = wakes_at.saturating_sub(SHARED.clock.get());
+            signals::deliver(this);
+            return left.max(1);
+        }
+        if SHARED.clock.get() >= wakes_at {
+            break;
+        }
+        timers::go_on_to(wakes_at.min(timers::next()));
+    }
     threads::act_on_cancel(this);
+    0
+}
+
+/// What a sleep returns that was interrupted with so much left.
+///
+/// # Safety
+/// `rest` is null or valid.
+unsafe fn interrupted(left: u64, rest: *mut libc::timespec) -> c_int {
+    if left == 0 {
+        return 0;
+    }
+    // SAFETY: the caller's.
+    if let Some(rest) = unsafe { rest.as_mut() } {
+        *rest = timespec(left);
+    }
+    libc::EINTR
 }
 
 pub unsafe extern "C-unwind" fn yield_now(pc: u64) -> c_int {
@@ -69,8 +95,7 @@ unsafe extern "C-unwind" fn on_sleep(seconds: u32, pc: u64) -> u32 {
     let library = real!("sleep", fn(u32) -> u32);
     match ready(pc) {
         Some(this) if controlled() => {
-            sleep_for(this, u64::from(seconds) * SECOND, pc);
-            0
+            sleep_for(this, u64::from(seconds) * SECOND, pc).div_ceil(SECOND) as u32
         }
         // SAFETY: the program's own call.
         _ => unsafe { library(seconds) },
@@ -80,10 +105,10 @@ unsafe extern "C-unwind" fn on_sleep(seconds: u32, pc: u64) -> u32 {
 unsafe extern "C-unwind" fn on_usleep(microseconds: u32, pc: u64) -> c_int {
     let library = real!("usleep", fn(u32) -> c_int);
     match ready(pc) {
-        Some(this) if controlled() => {
-            sleep_for(this, u64::from(microseconds) * 1_000, pc);
-            0
-        }
+        Some(this) if controlled() => match sleep_for(this, u64::from(microseconds) * 1_000, pc) {
+            0 => 0,
+            _ => crate::input::fail(libc::EINTR),
+        },
         // SAFETY: the program's own call.
         _ => unsafe { library(microseconds) },
     }
@@ -101,8 +126,12 @@ pub unsafe extern "C-unwind" fn on_nanosleep(
     match ready(pc) {
         Some(this) if controlled() && !span.is_null() => {
             // SAFETY: the program's own argument.
-            sleep_for(this, nanoseconds(unsafe { &*span }), pc);
-            0
+            let left = sleep_for(this, nanoseconds(unsafe { &*span }), pc);
+            // SAFETY: as above.
+            match unsafe { interrupted(left, rest) } {
+                0 => 0,
+                error => crate::input::fail(error),
+            }
         }
         // SAFETY: the program's own call.
         _ => unsafe { library(span, rest) },
@@ -126,16 +155,15 @@ unsafe extern "C-unwind" fn on_clock_nanosleep(
             let span = nanoseconds(unsafe { &*span });
             let absolute = flags & libc::TIMER_ABSTIME != 0;
             let now = SHARED.clock.get();
-            sleep_for(
-                this,
-                if absolute {
-                    span.saturating_sub(now)
-                } else {
-                    span
-                },
-                pc,
-            );
-            0
+            let span = if absolute {
+                span.saturating_sub(now)
+            } else {
+                span
+            };
+            let left = sleep_for(this, span, pc);
+            let rest = if absolute { null_mut() } else { rest };
+            // SAFETY: the program's own argument.
+            unsafe { interrupted(left, rest) }
         }
         // SAFETY: the program's own call.
         _ => unsafe { library(clock, flags, span, rest) },
@@ -145,7 +173,7 @@ unsafe extern "C-unwind" fn on_clock_nanosleep(
 /// Looks at the virtual clock; a thread that does only that is spinning.
 fn look(this: &Thread) -> u64 {
     scheduler::count_idle(this, Next::NOTHING);
-    SHARED.clock.set(SHARED.clock.get() + LOOK);
+    timers::go_on_to(SHARED.clock.get() + LOOK);
     SHARED.clock.get()
 }
 

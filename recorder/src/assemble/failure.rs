@@ -184,7 +184,10 @@ fn signal_message(signal: u32, address: Option<u64>) -> String {
             "segmentation fault: access through a null pointer"
         }
         11 => "segmentation fault",
+        10 => "user signal 1",
+        12 => "user signal 2",
         13 => "broken pipe",
+        14 => "alarm clock: a timer that the program has no handler for",
         15 => "terminated",
         other => return format!("signal {other}"),
     };

@@ -29,4 +29,5 @@ mod proposals;
 mod real_programs;
 mod replays;
 mod schedules;
+mod timers;
 mod unusual;
