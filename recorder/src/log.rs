@@ -6,7 +6,11 @@
 
 use crate::assemble::RawLog;
 use memmap2::MmapMut;
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::{
+    fs::{MemfdFlags, ftruncate, memfd_create},
+    io::Errno,
+    process::{Resource, getrlimit},
+};
 use std::{
     fs::File,
     io,
@@ -174,7 +178,15 @@ impl Memories {
 impl Memory {
     fn new(bytes: u64) -> io::Result<Memory> {
         let file = File::from(memfd_create("unsnarl-log", MemfdFlags::CLOEXEC)?);
-        ftruncate(&file, bytes.next_multiple_of(ROOM))?;
+        let bytes = bytes.next_multiple_of(ROOM);
+        // Beyond the limit the kernel would end this process by a signal.
+        if getrlimit(Resource::Fsize)
+            .current
+            .is_some_and(|most| bytes > most)
+        {
+            return Err(Errno::FBIG.into());
+        }
+        ftruncate(&file, bytes)?;
         // SAFETY: nobody else has the file yet; later only the program writes, and this process reads
         // when the program has ended.
         let map = unsafe { MmapMut::map_mut(&file)? };

@@ -29,5 +29,6 @@ mod proposals;
 mod real_programs;
 mod replays;
 mod schedules;
+mod surroundings;
 mod timers;
 mod unusual;
