@@ -89,6 +89,18 @@ pub fn variable(run: &Run, event: &Event) -> String {
     own_part(without_function(run, stack_variable(name))).to_owned()
 }
 
+/// What has to be said of bit-fields that share a location, as `flags.up|dirty` does: a person who writes one
+/// does not see that the others are written too.
+pub fn shared_word(name: &str) -> Option<String> {
+    let last = name.rsplit(['.', '>']).next()?;
+    let names: Vec<&str> = last.split('|').collect();
+    let (last, others) = names.split_last().filter(|(_, rest)| !rest.is_empty())?;
+    Some(format!(
+        "`{}` and `{last}` are bit-fields of one word of memory: a write of one writes the others back.",
+        others.join("`, `")
+    ))
+}
+
 /// What the program's own source calls it: the C++ library's internal members (`_M_start`) are cut off.
 pub fn own_part(name: &str) -> &str {
     let inside = ["._M_", "->_M_"]
@@ -434,6 +446,15 @@ pub fn verb(kind: EventKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bit_fields_of_one_word_are_named() {
+        let said = shared_word("link->flags.up|dirty|retries");
+        let names = "`up`, `dirty` and `retries` are bit-fields of one word of memory";
+        assert!(said.is_some_and(|said| said.starts_with(names)));
+        assert_eq!(shared_word("link.flags"), None);
+        assert_eq!(shared_word("first.a/b"), None);
+    }
 
     #[test]
     fn lines_that_carry_values() {

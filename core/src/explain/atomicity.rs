@@ -8,6 +8,7 @@ use super::{
 use crate::{
     callers,
     explanation::{BugKind, Explanation, Region, Role},
+    facts,
     orders::{Dependency, Section},
     pairs::{CoupledPairs, Triple},
 };
@@ -22,7 +23,10 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
         headline(view, triple, &name),
     );
     draft.detail(detail(view, triple, &name));
-    draft.set().remark = remark(view, triple, &name);
+    draft.set().remark = match facts::shared_word(&name) {
+        Some(word) => format!("{word} {}", remark(view, triple, &name)),
+        None => remark(view, triple, &name),
+    };
     draft.set().contrast = contrast(view, triple);
     draft.set().region = region(view, triple.first, triple.second);
     draft.step(triple.first, "");

@@ -75,6 +75,8 @@ pub(super) struct SourceTypes {
     pub named: FxHashMap<String, TypeId>,
     /// What a variable points to, by function (empty outside of functions) and name.
     pub pointees: FxHashMap<(String, String), TypeId>,
+    /// What the functions of the C++ library that allocate are for.
+    pub allocators: FxHashMap<String, TypeId>,
 }
 
 impl SourceTypes {
@@ -142,6 +144,18 @@ impl Units {
     fn text(&self, unit: usize, value: Option<AttributeValue<Reader>>) -> Option<String> {
         let text = self.dwarf.attr_string(self.list.get(unit)?, value?).ok()?;
         Some(text.to_string_lossy().ok()?.into_owned())
+    }
+
+    /// The first type that a template was made for.
+    pub fn template_type(&self, unit: usize, entry: &Entry) -> Option<Entry> {
+        let is_type = |child: &Entry| child.tag() == gimli::DW_TAG_template_type_parameter;
+        self.children(unit, entry).into_iter().find(is_type)
+    }
+
+    /// The linker's name of a function, for people.
+    fn linkage_name(&self, unit: usize, entry: &Entry) -> Option<String> {
+        let name = self.text(unit, entry.attr_value(gimli::DW_AT_linkage_name))?;
+        Some(super::names::function(&name))
     }
 
     /// The direct children of an entry.
@@ -343,6 +357,7 @@ impl Walk<'_> {
         let (tag, depth) = (entry.tag(), entry.depth());
         if tag == gimli::DW_TAG_subprogram {
             let path = self.full_name(unit, entry, outer_path);
+            self.allocator(unit, entry, &self.units.name(unit, entry));
             let function = self.function(unit, entry, &path);
             scopes.push(Scope {
                 depth,
@@ -351,7 +366,9 @@ impl Walk<'_> {
                 function,
             });
         } else if encloses(tag) || tag == gimli::DW_TAG_base_type {
-            let path = qualified(outer_path, &self.units.name(unit, entry));
+            let name = self.units.name(unit, entry);
+            let path = qualified(outer_path, &name);
+            self.allocator(unit, entry, &name);
             self.named_type(unit, entry, &path);
             scopes.push(Scope {
                 depth,
@@ -366,6 +383,31 @@ impl Walk<'_> {
                 self.variable(unit, entry, path, function);
             }
         }
+    }
+
+    /// Remembers a function of the C++ library that allocates objects of a type that its template names:
+    /// the one of an allocator class, or `make_unique`.
+    fn allocator(&mut self, unit: usize, entry: &Entry, name: &str) -> Option<()> {
+        let is_class = ["__new_allocator<", "new_allocator<", "allocator<"]
+            .iter()
+            .any(|start| name.starts_with(start));
+        let function = match (is_class, name.starts_with("make_unique<")) {
+            (true, _) => {
+                let children = self.units.children(unit, entry);
+                let mut named = children.into_iter().filter(|child| {
+                    child.tag() == gimli::DW_TAG_subprogram
+                        && self.units.name(unit, child) == "allocate"
+                });
+                named.next()?
+            }
+            (false, true) => entry.clone(),
+            _ => return None,
+        };
+        let linked = self.units.linkage_name(unit, &function)?;
+        let parameter = self.units.template_type(unit, entry)?;
+        let kind = self.types.type_of(unit, &parameter)?;
+        self.sources.allocators.insert(linked, kind);
+        Some(())
     }
 
     /// Remembers a type by name, if the user may have written it.

@@ -132,7 +132,27 @@ impl<'a> TypeBuilder<'a> {
         self.units.children(unit, entry)
     }
 
+    /// Room of the library's for an object of the type that its template names, if this is such a type.
+    fn room(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
+        let name = self.units.name(unit, entry);
+        let is_room = ["__aligned_buffer<", "__aligned_membuf<"]
+            .iter()
+            .any(|start| name.starts_with(start));
+        let parameter = self.units.template_type(unit, entry).filter(|_| is_room)?;
+        let kind = self.referred(unit, &parameter, depth)?;
+        let fields = vec![Field {
+            name: String::new(),
+            offset: 0,
+            kind,
+        }];
+        let size = byte_size(entry).unwrap_or(0);
+        Some(self.types.add(Type::Record { size, fields }))
+    }
+
     fn structure(&mut self, unit: usize, entry: &Entry, depth: usize) -> TypeId {
+        if let Some(room) = self.room(unit, entry, depth) {
+            return room;
+        }
         let mut fields = Vec::new();
         let mut bits: Option<BitFields> = None;
         for child in self.children(unit, entry) {
@@ -162,7 +182,11 @@ impl<'a> TypeBuilder<'a> {
     ) {
         if let Some(done) = std::mem::replace(group, next) {
             let size = done.end.saturating_sub(done.start);
-            let kind = self.leaf(size, Holds::Number);
+            let holds = match done.splits_bytes {
+                true => Holds::Bits,
+                false => Holds::Number,
+            };
+            let kind = self.leaf(size, holds);
             to.push(Field {
                 name: done.names.join("|"),
                 offset: done.start,
@@ -182,8 +206,12 @@ impl<'a> TypeBuilder<'a> {
             Some(attribute) => attribute.udata_value()?,
         };
         let kind = self.referred(unit, child, depth)?;
-        let name = self.units.name(unit, child);
-        let name = plain_member(name);
+        let name = match self.units.name(unit, child) {
+            name if name.is_empty() && !is_base => {
+                self.name_of_arms(unit, child, kind).unwrap_or_default()
+            }
+            name => plain_member(name),
+        };
         (self.types.leaves(kind) > 0).then_some(Field { name, offset, kind })
     }
 
@@ -207,6 +235,28 @@ impl<'a> TypeBuilder<'a> {
             }
             _ => self.leaf(size, Holds::Unknown),
         }
+    }
+
+    /// The name of a member without one: of a union none of whose arms has parts it is that of its arms, if
+    /// these are few.
+    fn name_of_arms(&self, unit: usize, member: &Entry, kind: TypeId) -> Option<String> {
+        const MOST: usize = 3;
+        let (unit, offset) = self
+            .units
+            .target(unit, member.attr_value(gimli::DW_AT_type)?)?;
+        let union = self.units.get(unit)?.entry(offset).ok()?;
+        let is_leaf = matches!(self.types.get(kind), Some(Type::Leaf { .. }));
+        if union.tag() != gimli::DW_TAG_union_type || !is_leaf {
+            return None;
+        }
+        let names: Vec<String> = self
+            .children(unit, &union)
+            .iter()
+            .filter(|child| child.tag() == gimli::DW_TAG_member)
+            .map(|child| self.units.name(unit, child))
+            .collect();
+        let are_few = (1..=MOST).contains(&names.len());
+        (are_few && !names.contains(&String::new())).then(|| names.join("/"))
     }
 
     fn array(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
@@ -233,7 +283,7 @@ impl<'a> TypeBuilder<'a> {
 /// What libraries put around the members that people know.
 fn plain_member(name: String) -> String {
     match name.as_str() {
-        "_M_impl" | "_M_elems" | "__elems_" => String::new(),
+        "_M_impl" | "_M_elems" | "__elems_" | "_M_storage" => String::new(),
         _ if name.starts_with("_vptr") => "_vptr".to_owned(),
         _ => name,
     }
@@ -242,12 +292,15 @@ fn plain_member(name: String) -> String {
 struct BitFields {
     start: u64,
     end: u64,
+    /// Some begin or end within a byte.
+    splits_bytes: bool,
     names: Vec<String>,
 }
 
 impl BitFields {
     fn join(&mut self, other: BitFields) {
         self.end = self.end.max(other.end);
+        self.splits_bytes |= other.splits_bytes;
         self.names.extend(other.names);
     }
 }
@@ -263,6 +316,7 @@ fn bit_field(entry: &Entry, name: &str) -> Option<BitFields> {
     Some(BitFields {
         start: first / 8,
         end,
+        splits_bytes: first % 8 != 0 || bits % 8 != 0,
         names: vec![name.to_owned()],
     })
 }

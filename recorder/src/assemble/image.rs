@@ -156,17 +156,31 @@ impl Image {
             .map_or(&[], |function| &function.variables)
     }
 
-    /// What a block of `size` bytes holds that was allocated on this line of this function: one of a
-    /// type or several in a row.
-    pub fn allocated(&self, function: &str, line: &str, size: u64) -> Option<TypeId> {
-        let fits = |kind: &TypeId| {
+    /// What a block of `size` bytes holds that code of the C++ library at `address` allocates.
+    pub fn allocated_by_library(&self, address: u64, size: u64) -> Option<TypeId> {
+        let frames = self.source_frames(address);
+        let kinds = frames
+            .iter()
+            .filter_map(|frame| self.sources.allocators.get(&frame.function).copied());
+        self.first_that_fits(kinds, size)
+    }
+
+    /// The first type of which one or several make a block of `size` bytes.
+    fn first_that_fits(&self, kinds: impl Iterator<Item = TypeId>, size: u64) -> Option<TypeId> {
+        let mut kinds = kinds;
+        kinds.find(|kind| {
             let one = self.types.size(*kind);
             // Bytes are not worth a row each: they are divided by use.
             one > 1 && size >= one && size.is_multiple_of(one)
-        };
-        allocations::elements(line)
-            .into_iter()
-            .find_map(|element| self.sources.find(function, element).filter(fits))
+        })
+    }
+
+    /// What a block of `size` bytes holds that was allocated on this line of this function: one of a
+    /// type or several in a row.
+    pub fn allocated(&self, function: &str, line: &str, size: u64) -> Option<TypeId> {
+        let elements = allocations::elements(line).into_iter();
+        let kinds = elements.filter_map(|element| self.sources.find(function, element));
+        self.first_that_fits(kinds, size)
     }
 
     /// The function symbol that holds an address, and the offset in it.

@@ -200,6 +200,18 @@ impl Regions {
         }
     }
 
+    /// Whether these bytes are those of bit-fields and no others.
+    pub fn is_within_bits(&self, place: Place, size: u64) -> bool {
+        let region = self.list.get(place.region.0 as usize);
+        let layout = region.and_then(|region| region.layout.as_ref());
+        let layout = layout.filter(|layout| layout.image.types.has_bit_fields());
+        let offset = place.offset.unsigned_abs();
+        layout.is_some_and(|layout| match layout.at(offset) {
+            At::Leaf(leaf) => leaf.holds == Holds::Bits && offset + size <= leaf.end,
+            At::Gap { .. } => false,
+        })
+    }
+
     /// The location of a piece.
     pub fn piece_location(&mut self, region: RegionId, piece: Piece) -> LocationId {
         if let Some(id) = self.leaves.get(&(region, piece.location)) {

@@ -118,7 +118,8 @@ impl<'a> Rows<'a> {
             Some(high) => (high.value?, high.pointee),
             None => (low, draft.pointee),
         };
-        let is_number = piece.holds == Holds::Number && bits < FIRST_CERTAIN_ADDRESS;
+        let is_number =
+            matches!(piece.holds, Holds::Number | Holds::Bits) && bits < FIRST_CERTAIN_ADDRESS;
         let holds_address = |place: Place| place != Place::default() && !is_number;
         if !holds_address(pointee) {
             // No part of an address, which means nothing.

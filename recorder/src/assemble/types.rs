@@ -32,6 +32,8 @@ pub(super) enum Type {
 pub(super) enum Holds {
     /// An address.
     Pointer,
+    /// Bit-fields that share bytes.
+    Bits,
     /// A number, which may hold an address all the same (`uintptr_t`).
     Number,
     /// Anything.
@@ -63,13 +65,26 @@ const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Types {
     list: Vec<Type>,
+    has_bit_fields: bool,
 }
 
 impl Types {
     pub fn add(&mut self, kind: Type) -> TypeId {
         let id = TypeId(self.list.len() as u32);
+        self.has_bit_fields |= matches!(
+            kind,
+            Type::Leaf {
+                holds: Holds::Bits,
+                ..
+            }
+        );
         self.list.push(kind);
         id
+    }
+
+    /// Whether any type has bit-fields.
+    pub fn has_bit_fields(&self) -> bool {
+        self.has_bit_fields
     }
 
     pub fn get(&self, id: TypeId) -> Option<&Type> {

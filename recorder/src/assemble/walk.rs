@@ -4,6 +4,7 @@
 //! untyped memory.
 
 use super::{
+    bit_fields::BitFields,
     branches::Blocks,
     calls::{Calls, EntryPoints, StackTable},
     kinds::{event_kind, mask, object_size, order_flags},
@@ -119,6 +120,8 @@ pub(super) struct Walk<'a> {
     labels: FxHashMap<SiteId, u32>,
     pub library_calls: FxHashMap<(u64, u64), Option<u64>>,
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
+    library_allocations: FxHashMap<(u64, u64), Option<TypeId>>,
+    pub bit_fields: BitFields,
     pub blocks: Blocks,
     pub inlined: FxHashMap<(StackId, u64), StackId>,
     pub(super) seq: u64,
@@ -145,6 +148,8 @@ impl<'a> Walk<'a> {
             labels: FxHashMap::default(),
             library_calls: FxHashMap::default(),
             allocations: FxHashMap::default(),
+            library_allocations: FxHashMap::default(),
+            bit_fields: BitFields::default(),
             blocks: Blocks::default(),
             inlined: FxHashMap::default(),
             seq: 0,
@@ -391,11 +396,16 @@ impl<'a> Walk<'a> {
 
     /// What the source says that a block allocated at `site` is for.
     fn allocated(&mut self, pc: u64, site: SiteId, size: u64) -> Option<Layout> {
-        let image = self.memory.modules.locate(pc.wrapping_sub(1))?.image;
+        let at = self.memory.modules.locate(pc.wrapping_sub(1))?;
+        let image = at.image;
+        let by_library = self.library_allocations.entry((pc, size));
+        let by_library =
+            *by_library.or_insert_with(|| image.allocated_by_library(at.address, size));
         let row = self.sites.rows.get(site.index())?;
         let known = self.allocations.entry((site, size));
-        let kind = *known.or_insert_with(|| image.allocated(&row.function, &row.text, size));
-        let kind = kind?;
+        let kind = by_library.or_else(|| {
+            *known.or_insert_with(|| image.allocated(&row.function, &row.text, size))
+        })?;
         let one = image.types.size(kind);
         Some(Layout {
             image,
@@ -427,6 +437,7 @@ impl<'a> Walk<'a> {
             },
             by,
         );
+        let first = first + self.note_bit_field(record, kind, first);
         let Some(state) = self.states.get_mut(thread) else {
             return;
         };

@@ -31,7 +31,7 @@ pub struct Flag {
 
 /// Added wherever code is made, behind the user's own flags so that these win. (`-fsanitize=thread`
 /// comes on top, in the form that the command needs.)
-pub const COMPILE: [Flag; 9] = [
+pub const COMPILE: [Flag; 10] = [
     Flag {
         family: None,
         words: &["-g"],
@@ -66,6 +66,11 @@ pub const COMPILE: [Flag; 9] = [
         family: Some(Family::Clang),
         words: &["-mllvm", "-tsan-instrument-read-before-write=1"],
         reason: "clang drops the read of `x++` because a write follows",
+    },
+    Flag {
+        family: Some(Family::Clang),
+        words: &["-mprefer-vector-width=128"],
+        reason: "clang has no callback for wider vectors, as -mavx makes them of loops",
     },
     Flag {
         family: Some(Family::Gcc),

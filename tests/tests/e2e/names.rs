@@ -85,4 +85,5 @@ macro_rules! checks {
 checks! {
     c: "names.c";
     mapped: "mapped.c";
+    cpp: "names.cpp";
 }

@@ -2,7 +2,8 @@
 //! in its header comment.
 
 use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{Compiler, Program, Workspace, consistent};
+use unsnarl_trace::{Event, EventKind, read_run};
 
 /// Schedules of a program in which it must fail at least once and pass at least once.
 const RUNS: &str = "2000";
@@ -30,6 +31,7 @@ macro_rules! programs {
         #[test]
         fn none_is_left_out() {
             let mut tested = vec![$($(stringify!($name)),*),*];
+            tested.push("packed_flags");
             tested.sort_unstable();
             assert_eq!(Program::names().unwrap(), tested);
         }
@@ -52,6 +54,56 @@ programs! {
         correct_queue correct_seqlock correct_upgrade
     }
     is_called_sequential { sequential_sum sequential_threads }
+}
+
+mod packed_flags {
+    use super::*;
+
+    #[test]
+    fn clang() -> Result<()> {
+        is_explained("packed_flags", Compiler::Clang)?;
+        let (workspace, _, command) = compiled("packed_flags", Compiler::Clang)?;
+        workspace.record(&["-n", RUNS, "--until-failing", "1"], &command)?;
+        let (_, explanations) = workspace.explain()?;
+        let remark = explanations.first().map(|first| first.remark.as_str());
+        let says = "`up`, `dirty` and `retries` are bit-fields of one word of memory";
+        ensure!(
+            remark.is_some_and(|remark| remark.starts_with(says)),
+            "{remark:?}"
+        );
+        Ok(())
+    }
+
+    /// gcc calls back before such a store and not within it, so nobody comes in between. The run
+    /// has the read all the same.
+    #[test]
+    fn gcc_reads_the_word_that_it_writes() -> Result<()> {
+        let (workspace, program, command) = compiled("packed_flags", Compiler::Gcc)?;
+        workspace
+            .record(&["-n", CORRECT_RUNS], &command)?
+            .exits(0)?;
+        let text = std::fs::read_to_string(&program.source)?;
+        let line = text
+            .lines()
+            .position(|line| line.trim() == "link.dirty = 1;");
+        for name in workspace.runs()? {
+            let run = read_run(&workspace.path().join(workspace.run_path(&name)))?;
+            let here = |event: &Event| {
+                let site = run.meta.sites.get(event.site.index());
+                let line = line.and_then(|line| u32::try_from(line + 1).ok());
+                site.map(|site| site.line) == line
+            };
+            let kinds: Vec<EventKind> = run
+                .events
+                .iter()
+                .filter(|(_, event)| here(event))
+                .map(|(_, event)| event.kind)
+                .collect();
+            ensure!(kinds == [EventKind::Read, EventKind::Write], "{kinds:?}");
+            consistent::check(&run, |_| false)?;
+        }
+        Ok(())
+    }
 }
 
 /// Fails in some schedules and passes in others, and the first explanation is the right one.

@@ -1,0 +1,57 @@
+//! Stores to bit-fields. A store to one reads the unit that it lies in and writes it back. clang tells of
+//! both, gcc of the write only: the read is put in, with the value that the unit is known to have.
+
+use super::{
+    places::RegionId,
+    walk::{Draft, Walk},
+};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{
+    EventKind, SiteId,
+    raw::{Record, RecordKind},
+};
+
+/// What is known of the units of bit-fields.
+#[derive(Default)]
+pub(super) struct BitFields {
+    /// Draft of the last access by region, offset and size.
+    last: FxHashMap<(RegionId, i64, u64), usize>,
+    /// Units that a thread has read and not written since: address, size and where.
+    read: FxHashMap<(u16, u64), (u64, SiteId)>,
+}
+
+impl Walk<'_> {
+    /// Notes the access whose drafts begin at `first`; returns how many drafts were put before it.
+    pub fn note_bit_field(&mut self, record: &Record, kind: RecordKind, first: usize) -> usize {
+        let is_plain = matches!(kind, RecordKind::Read | RecordKind::Write);
+        let Some(draft) = self.drafts.get(first).copied() else {
+            return 0;
+        };
+        let is_whole = self.drafts.len() == first + 1;
+        if !is_plain || !is_whole || !self.memory.regions.is_within_bits(draft.place, draft.size) {
+            return 0;
+        }
+        let of = (record.thread, record.addr);
+        let was_read = match kind {
+            RecordKind::Read => self.bit_fields.read.insert(of, (draft.size, draft.site)),
+            _ => self.bit_fields.read.remove(&of),
+        };
+        let unit = (draft.place.region, draft.place.offset, draft.size);
+        let before = self.bit_fields.last.get(&unit).copied();
+        let line = |site: SiteId| self.sites.rows.get(site.index()).map(|row| row.line);
+        let is_told = |(size, site)| size == draft.size && line(site) == line(draft.site);
+        let is_told = kind == RecordKind::Read || was_read.is_some_and(is_told);
+        if !is_told {
+            let known = before.and_then(|at| self.drafts.get(at));
+            let read = Draft {
+                kind: EventKind::Read,
+                value: known.and_then(|known| known.value),
+                ..draft
+            };
+            self.drafts.insert(first, read);
+        }
+        let added = usize::from(!is_told);
+        self.bit_fields.last.insert(unit, first + added);
+        added
+    }
+}
