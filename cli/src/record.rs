@@ -246,7 +246,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
     }
 }
 
-/// `bound 0: all 3 schedules; bound 1: about 31 % of the schedules known so far (22 explored)`
+/// `bound 0: all 3 schedules; bound 1: an estimated 22 % to 41 % of the schedules (22 explored)`
 fn report_search(search: &Progress) {
     anstream::eprintln!("{search}");
     if search.strayed > 0 {

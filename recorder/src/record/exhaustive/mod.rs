@@ -8,6 +8,7 @@
 pub mod path;
 mod races;
 pub mod search;
+mod share;
 mod sleep;
 mod state;
 pub mod steps;
@@ -29,6 +30,7 @@ use std::{
 use steps::Unsearchable;
 use unsnarl_trace::Schedule;
 
+pub use share::Share;
 pub use state::StateFile;
 
 /// How often the state is stored while the search goes on.
@@ -170,7 +172,7 @@ pub struct Progress {
     pub finished: Vec<(u32, u64)>,
     /// The bound that is being explored, how many schedules that took so far, and an estimate of the
     /// explored part.
-    pub current: Option<(u32, u64, f64)>,
+    pub current: Option<(u32, u64, Share)>,
     /// No bound was in the way: there is no other order of dependent steps.
     pub is_complete: bool,
     /// Schedules that the program did not follow.
@@ -198,8 +200,9 @@ impl fmt::Display for Progress {
         match (self.current, self.finished.last()) {
             (Some((bound, explored, share)), _) => write!(
                 f,
-                "bound {bound}: about {} of the schedules known so far ({explored} explored)",
-                percent(share)
+                "bound {bound}: an estimated {} to {} of the schedules ({explored} explored)",
+                percent(share.low),
+                percent(share.high)
             ),
             (None, Some((_, schedules))) if self.is_complete => {
                 write!(

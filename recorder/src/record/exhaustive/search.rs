@@ -41,12 +41,12 @@ pub struct Node {
 }
 
 impl Node {
-    fn cost_of(&self, option: u16) -> u32 {
+    pub(super) fn cost_of(&self, option: u16) -> u32 {
         self.spent + self.choice.cost(option)
     }
 
     /// Options within the bound.
-    fn affordable(&self, bound: u32) -> u64 {
+    pub(super) fn affordable(&self, bound: u32) -> u64 {
         options(self.wanted)
             .filter(|&option| self.cost_of(option) <= bound)
             .fold(0, |bits, option| bits | bit(option))
@@ -243,33 +243,6 @@ impl Search {
                 .is_some_and(|node| node.wanted & !node.begun != 0);
         }
         self.is_done = true;
-    }
-
-    /// Which part of the schedules within the bound has been explored, if the options that wait take
-    /// as many as the explored ones that had as many preemptions left: an estimate, and one of what is
-    /// known so far. What later runs will ask for is not in it.
-    pub fn share(&self) -> f64 {
-        if self.is_done {
-            return 1.0;
-        }
-        let waiting = self.nodes.iter().flat_map(|node| {
-            let options = options(node.affordable(self.bound) & !node.begun);
-            options.map(|option| self.bound - node.cost_of(option))
-        });
-        // The one that is explored next has begun.
-        let ahead = 1.0 + waiting.map(|left| self.size_of(left)).sum::<f64>();
-        let explored = self.explored as f64;
-        explored / (explored + ahead)
-    }
-
-    /// The usual number of schedules of an option with this many preemptions left.
-    fn size_of(&self, left: u32) -> f64 {
-        let known = self.sizes.iter().take(left as usize + 1).rev();
-        known
-            .filter(|(options, _)| *options > 0)
-            .map(|(options, schedules)| *schedules as f64 / *options as f64)
-            .next()
-            .unwrap_or(1.0)
     }
 }
 

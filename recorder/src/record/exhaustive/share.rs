@@ -1,0 +1,71 @@
+//! Which part of the schedules within the bound has been explored.
+//!
+//! Nobody knows how many there are before the end, and each run may ask for more. Two estimates lie on
+//! either side of the truth nearly always: one takes the options that wait to be as large as those that
+//! were explored with as many preemptions left, which are small, since the search goes deep first; the
+//! other shares every choice out equally among its options (Knuth, *Estimating the efficiency of
+//! backtrack programs*, 1975), although those that cost a preemption lead to less.
+
+use super::{path::bit, path::options, search::Search};
+
+/// An explored part, as an interval.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Share {
+    /// Hardly less than this.
+    pub low: f64,
+    /// Hardly more than this.
+    pub high: f64,
+}
+
+impl Search {
+    /// Which part of the schedules within the bound has been explored.
+    pub fn share(&self) -> Share {
+        if self.is_done {
+            return Share {
+                low: 1.0,
+                high: 1.0,
+            };
+        }
+        let (one, other) = (self.shared_out(), self.by_size());
+        Share {
+            low: one.min(other),
+            high: one.max(other),
+        }
+    }
+
+    /// Each option of a choice counts for as much as the others.
+    fn shared_out(&self) -> f64 {
+        let mut explored = 0.0;
+        let mut part = 1.0;
+        for node in &self.nodes {
+            let all = node.affordable(self.bound) | node.begun;
+            part /= f64::from(all.count_ones().max(1));
+            let done = node.begun & !bit(node.choice.chosen);
+            explored += part * f64::from(done.count_ones());
+        }
+        explored
+    }
+
+    /// The options that wait take as many schedules as the explored ones that had as many preemptions
+    /// left.
+    fn by_size(&self) -> f64 {
+        let waiting = self.nodes.iter().flat_map(|node| {
+            let options = options(node.affordable(self.bound) & !node.begun);
+            options.map(|option| self.bound - node.cost_of(option))
+        });
+        // The one that is explored next has begun.
+        let ahead = 1.0 + waiting.map(|left| self.size_of(left)).sum::<f64>();
+        let explored = self.explored as f64;
+        explored / (explored + ahead)
+    }
+
+    /// The usual number of schedules of an option with this many preemptions left.
+    fn size_of(&self, left: u32) -> f64 {
+        let known = self.sizes.iter().take(left as usize + 1).rev();
+        known
+            .filter(|(options, _)| *options > 0)
+            .map(|(options, schedules)| *schedules as f64 / *options as f64)
+            .next()
+            .unwrap_or(1.0)
+    }
+}
