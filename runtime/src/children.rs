@@ -19,6 +19,11 @@ use core::{
 };
 use unsnarl_trace::raw::{Call, RecordKind};
 
+/// Whether a child was made.
+pub fn has_any() -> bool {
+    SHARED.children.get() != 0
+}
+
 /// A child was made: it may hold the other end of what this process has.
 fn count_child(this: Option<&Thread>) {
     SHARED.children.set(SHARED.children.get() + 1);

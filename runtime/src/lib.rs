@@ -73,6 +73,8 @@ mod identity;
 #[cfg(feature = "interpose")]
 mod input;
 #[cfg(feature = "interpose")]
+mod livelock;
+#[cfg(feature = "interpose")]
 mod log;
 #[cfg(feature = "interpose")]
 mod lookup;

@@ -1,7 +1,7 @@
 //! Appending to the raw log.
 
 use crate::{
-    access, failure, path,
+    access, failure, livelock, path,
     state::{Mode, SHARED, Thread, header},
     sys, watch,
 };
@@ -39,6 +39,9 @@ pub fn push(
     let header = header();
     // At the start, before the mode is set, there is one thread, as when one has the turn.
     let is_alone = SHARED.mode.get() != Mode::Free;
+    if is_alone && livelock::changes(kind) {
+        livelock::stir();
+    }
     let index = if is_alone {
         header.records.load(Relaxed)
     } else {

@@ -3,7 +3,7 @@
 use crate::{
     children,
     choices::{self, Candidates, random},
-    failure, files, follow, log,
+    failure, files, follow, livelock, log,
     next::Next,
     objects, outside,
     plan::next_planned,
@@ -26,12 +26,14 @@ const TICK: u64 = 100;
 /// and what it waits for is granted; `next` is what it does then.
 #[inline(always)]
 pub fn decide(this: &Thread, next: Next) {
+    livelock::stir();
     pass(this, next, false);
 }
 
 /// As [`decide`], preferring the others: the thread sleeps, spins or yields.
 pub fn give_way(this: &Thread, next: Next) {
     this.idle.set(0);
+    livelock::look(this);
     pass(this, next, true);
 }
 
@@ -116,6 +118,7 @@ fn keeps_signals(wish: Wait) -> bool {
 }
 
 fn wait_once(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
+    livelock::stir();
     this.idle.set(0);
     this.heeds_signals.set(this.inside.get() == 0);
     this.wait.set(wish);
@@ -132,6 +135,7 @@ fn wait_once(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
 #[inline(always)]
 pub fn before_access(this: &Thread, next: Next, changes: bool) {
     if changes {
+        livelock::stir();
         this.idle.set(0);
         return pass(this, next, false);
     }
@@ -151,8 +155,13 @@ pub fn count_idle(this: &Thread, next: Next) {
     let idle = this.idle.get() + 1;
     this.idle.set(idle);
     let spins = idle > SHARED.spin_limit.get();
+    if next.addr == 0 {
+        // It asks the clock, or the world outside.
+        livelock::stir();
+    }
     if spins {
         this.idle.set(0);
+        livelock::look(this);
     }
     pass(this, next, spins);
 }
@@ -169,6 +178,7 @@ fn pass(this: &Thread, next: Next, yields: bool) {
     this.passed.set(this.passed.get() + 1);
     let ticks = SHARED.ticks.get() + 1;
     SHARED.ticks.set(ticks);
+    SHARED.calm.set(SHARED.calm.get() + 1);
     SHARED.clock.set(SHARED.clock.get() + TICK);
     if ticks > SHARED.alert.get() {
         attend(ticks);

@@ -53,6 +53,12 @@ static SLOTS: Slots = Slots(
 type Simple = unsafe extern "C" fn(c_int);
 type Full = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
+/// Whether the program has a handler for some signal.
+pub fn are_handled() -> bool {
+    let has = |slot: &Slot| !matches!(slot.handler.get(), SIG_DFL | SIG_IGN);
+    SLOTS.0.iter().any(has)
+}
+
 impl Slot {
     /// # Safety
     /// `info` and `context` are as the kernel gives them.

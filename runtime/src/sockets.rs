@@ -6,6 +6,7 @@ use crate::{
     descriptors,
     entry::{entry, entry_on_stack},
     input::{self, Answer, Parts, exchange, part},
+    livelock,
     mutex::ready,
     next::Next,
     outside,
@@ -404,6 +405,7 @@ fn connect_in_time(this: &Thread, fd: c_int, pc: u64, call: impl Fn() -> c_int) 
     let mut result = unrecorded(this, &call);
     // A local socket whose listener has no room refuses at once.
     while result < 0 && input::errno() == libc::EAGAIN {
+        livelock::stir();
         scheduler::give_way(this, Next::NOTHING);
         result = unrecorded(this, &call);
     }

@@ -3,7 +3,7 @@
 //! Everything is in `Cell`s: in controlled mode only the thread with the turn touches them; in free
 //! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
 
-use crate::{copies::Copying, follow::Own, next::Next, path::Path};
+use crate::{copies::Copying, follow::Own, livelock::Circle, next::Next, path::Path};
 use core::{
     arch::{asm, global_asm},
     cell::Cell,
@@ -153,6 +153,8 @@ pub struct Thread {
     pub fault: Cell<(i32, u64, u64)>,
     /// The bits that wake it while it waits for a futex.
     pub futex_bits: Cell<u32>,
+    /// Whether it comes back to the same state again and again.
+    pub circle: Circle,
 }
 
 /// What all threads share. A debugger finds it by its name and switches the mode, the first byte, off while
@@ -196,6 +198,8 @@ pub struct Shared {
     pub max_steps: Cell<u64>,
     /// The decision point after which something has to be looked at: the limit, or a timer.
     pub alert: Cell<u64>,
+    /// Decisions since something has changed: see `livelock`.
+    pub calm: Cell<u32>,
     pub switch_one_in: Cell<u32>,
     pub record_calls: Cell<bool>,
     /// Somebody has to hear of each record: see `watch`.
@@ -244,6 +248,7 @@ pub static SHARED: Shared = Shared {
     stretch: Cell::new(0),
     max_steps: Cell::new(0),
     alert: Cell::new(0),
+    calm: Cell::new(0),
     switch_one_in: Cell::new(0),
     record_calls: Cell::new(false),
     is_watched: Cell::new(false),

@@ -106,13 +106,15 @@ pub enum End {
     Unsupported = 13,
     /// There was no memory for the log.
     NoMemory = 14,
+    /// The threads that can go on go round in circles, and nothing changes any more.
+    Livelock = 15,
 }
 
 impl End {
     /// The variant with this number.
     pub fn from_u32(n: u32) -> Option<End> {
         use End::*;
-        const ALL: [End; 15] = [
+        const ALL: [End; 16] = [
             NotStarted,
             Running,
             Exited,
@@ -128,6 +130,7 @@ impl End {
             TooManyThreads,
             Unsupported,
             NoMemory,
+            Livelock,
         ];
         ALL.get(n as usize).copied()
     }

@@ -1,8 +1,9 @@
 //! How a run ended, in the words of a run file.
 
 use super::{Exit, Launch, names, origins::Step, program::Program, raw_log::RawLog, walk::Walk};
+use std::collections::BTreeMap;
 use unsnarl_trace::{
-    Event, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId,
+    Event, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId, ThreadRow,
     raw::{End, WaitsFor},
 };
 
@@ -72,6 +73,10 @@ pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
         End::Deadlock => {
             let message = "all threads wait for each other";
             Ending::failed(Outcome::Deadlocked, K::Deadlock, message)
+        }
+        End::Livelock => {
+            let message = "does not end: nothing changes any more";
+            Ending::failed(Outcome::TimedOut, K::Timeout, message)
         }
         End::StepLimit => {
             let message = format!("did not end within {} steps", log.steps());
@@ -192,6 +197,34 @@ fn signal_message(signal: u32, address: Option<u64>) -> String {
         other => return format!("signal {other}"),
     };
     text.to_owned()
+}
+
+/// Where the threads go round in circles: `; main.1 goes round at lost_stop.c:38 to 42`.
+pub(super) fn circles(rows: &[Event], sites: &[SiteRow], threads: &[ThreadRow]) -> String {
+    // Many times round, for what is noticed has gone on for much longer.
+    const LAST: usize = 2_000;
+    let mut lines: BTreeMap<(u16, &str), (u32, u32)> = BTreeMap::new();
+    for row in rows.iter().rev().take(LAST) {
+        let site = sites.get(row.site.index()).filter(|site| site.line != 0);
+        if let Some(site) = site.filter(|_| row.kind != EventKind::Failure) {
+            let file = names::file_name(&site.file);
+            let (first, last) = lines
+                .entry((row.thread.0, file))
+                .or_insert((site.line, site.line));
+            *first = site.line.min(*first);
+            *last = site.line.max(*last);
+        }
+    }
+    let places = lines.iter().map(|((thread, file), (first, last))| {
+        let name = threads
+            .get(usize::from(*thread))
+            .map_or("", |row| &row.name);
+        match first == last {
+            true => format!("; {name} goes round at {file}:{first}"),
+            false => format!("; {name} goes round at {file}:{first} to {last}"),
+        }
+    });
+    places.collect()
 }
 
 /// Puts the failure together with its place in the run; `rows` get the site of an assertion.

@@ -63,8 +63,9 @@ use self::{
     memory::Memory, modules::Modules, places::Regions, rows::Rows, sources::Source, walk::Walk,
 };
 use unsnarl_trace::{
-    Chances, EventKind, Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow, meta::FORMAT,
-    raw::RecordKind,
+    Chances, EventKind, Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow,
+    meta::FORMAT,
+    raw::{End, RecordKind},
 };
 
 /// How a process ended.
@@ -128,9 +129,12 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     moved::put_back(&mut walk, &mut rows);
 
     let ending = failure::ending(log, launch);
-    let failure = ending
+    let mut failure = ending
         .failure
         .map(|failure| failure::place(failure, log, program, &mut walk, &mut rows));
+    if let Some(failure) = failure.as_mut().filter(|_| log.end() == End::Livelock) {
+        failure.message += &failure::circles(&rows, &walk.sites.rows, &thread_rows);
+    }
     let mut problems: Vec<String> = ending.problem.into_iter().collect();
     problems.extend(lost(log, program, &walk));
     problems.extend(input::problems(log, program));

@@ -5,7 +5,7 @@ use super::{
     teams::{self, Team, team_of},
 };
 use crate::{
-    heap, log, memory,
+    heap, livelock, log, memory,
     next::Next,
     scheduler,
     state::{Thread, unrecorded},
@@ -262,6 +262,7 @@ pub fn end_group() {
 pub fn yield_now() {
     let (this, here, _) = caller();
     if !run_one(this, here, team_of(here)) {
+        livelock::stir();
         scheduler::give_way(this, Next::NOTHING);
     }
 }

@@ -3,8 +3,6 @@
 // What is wrong: the worker clears a flag by reading the word and writing it back. A request to stop that
 // comes in between is gone, and the worker goes on for ever: a livelock.
 //
-// record with: --max-steps 20000
-//
 // expect kind: atomicity-violation
 // expect cause: unsigned seen = worker.flags;
 // expect cause: worker.flags = seen & ~(unsigned)REFRESH;

@@ -16,6 +16,7 @@ mod filter;
 mod free_mode;
 mod killed;
 mod library;
+mod livelocks;
 mod minimize;
 mod modes;
 mod names;

@@ -1,0 +1,89 @@
+//! Runs in which nothing changes any more end soon, and only those.
+
+use anyhow::{Result, ensure};
+use std::path::Path;
+use unsnarl_e2e::{Compiler, Program, Workspace, program::compile};
+
+/// Compiles a program of `tests/runtime/livelock` to `./program`.
+fn livelock(name: &str) -> Result<Workspace> {
+    let workspace = Workspace::new()?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/livelock");
+    compile(&workspace, &folder.join(name), "program", Compiler::Gcc)?;
+    Ok(workspace)
+}
+
+/// Some runs are ended as endless, long before the limit of steps, and the message names the loop.
+fn is_noticed(workspace: &Workspace, program: &str, strategy: &str, loops: &str) -> Result<()> {
+    let options = ["-n", "30", "--strategy", strategy];
+    workspace.record(&options, program)?.exits(1)?;
+    let endless = workspace.runs_that("timed-out")?;
+    ensure!(!endless.is_empty(), "{strategy}: {:?}", workspace.runs()?);
+    ensure!(
+        workspace.runs_that("cut-short")?.is_empty(),
+        "a log was filled"
+    );
+    for name in endless {
+        let run = unsnarl_trace::read_run(&workspace.path().join(workspace.run_path(&name)))?;
+        let message = run.meta.failure.map(|failure| failure.message);
+        let message = message.unwrap_or_default();
+        ensure!(message.contains(loops), "{message}");
+        ensure!(run.events.len() < 200_000, "{} events", run.events.len());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_flag_that_nobody_sets() -> Result<()> {
+    for strategy in ["random", "pct", "exhaustive:1"] {
+        let loops = "nothing changes any more; main.1 goes round at spin.c:8";
+        is_noticed(&livelock("spin.c")?, "./program", strategy, loops)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn two_that_wait_for_each_other() -> Result<()> {
+    let loops = "main.1 goes round at both.c:10 to 11; main.2 goes round at both.c:10 to 11";
+    for strategy in ["random", "pct", "exhaustive:1"] {
+        is_noticed(&livelock("both.c")?, "./program", strategy, loops)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_request_that_was_lost() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let program = Program::open("lost_stop")?.compile(&workspace, Compiler::Gcc)?;
+    is_noticed(
+        &workspace,
+        &program,
+        "portfolio",
+        "main.1 goes round at lost_stop.c",
+    )
+}
+
+/// Waits with an end are not taken for circles: those that count where nobody sees it, for somebody
+/// slow, for a time, for a signal, for data that fit together.
+#[test]
+fn waits_that_end() -> Result<()> {
+    let workspace = livelock("correct.c")?;
+    for strategy in ["portfolio", "sequential", "random:40"] {
+        let options = ["-n", "3", "--keep-passing", "0", "--strategy", strategy];
+        workspace.record(&options, "./program")?.exits(0)?;
+    }
+    Ok(())
+}
+
+/// A livelock that was recorded is found again at the same place.
+#[test]
+fn a_replay_ends_where_the_run_did() -> Result<()> {
+    let workspace = livelock("spin.c")?;
+    workspace.record(&["-n", "10"], "./program")?.exits(1)?;
+    let endless = workspace.runs_that("timed-out")?;
+    let first = endless.first().map(|name| workspace.run_path(name));
+    let first = first.unwrap_or_default();
+    workspace
+        .unsnarl(&["replay", &first, "-n", "3"])?
+        .exits(0)?;
+    Ok(())
+}
