@@ -249,6 +249,9 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
 /// `bound 0: all 3 schedules; bound 1: an estimated 22 % to 41 % of the schedules (22 explored)`
 fn report_search(search: &Progress) {
     anstream::eprintln!("{search}");
+    if let Some(limit) = search.blind_to() {
+        message::note(&limit);
+    }
     if search.strayed > 0 {
         message::warning(
             "the program does not repeat itself: it depends on something that is not recorded",

@@ -115,7 +115,8 @@ fn nobody_else_helps(since: u64) -> bool {
         })
 }
 
-fn waits_for_outside(wait: Wait) -> bool {
+/// Whether somebody outside of the program's threads may end this wait.
+pub fn waits_for_outside(wait: Wait) -> bool {
     matches!(
         wait,
         Wait::Input(_)

@@ -17,7 +17,7 @@ use core::sync::atomic::{
     AtomicU32,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
-use unsnarl_trace::raw::{ChoiceKind, End, RawStrategy};
+use unsnarl_trace::raw::{ChoiceKind, End, RawStrategy, unlogged};
 
 /// Virtual nanoseconds that one decision takes.
 const TICK: u64 = 100;
@@ -119,6 +119,12 @@ fn keeps_signals(wish: Wait) -> bool {
 
 fn wait_once(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     livelock::stir();
+    if deadline != 0 {
+        note_unlogged(unlogged::TIME);
+    }
+    if livelock::waits_for_outside(wish) {
+        note_unlogged(unlogged::KERNEL);
+    }
     this.idle.set(0);
     this.heeds_signals.set(this.inside.get() == 0);
     this.wait.set(wish);
@@ -129,6 +135,13 @@ fn wait_once(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     this.wait.set(Wait::Nothing);
     this.deadline.set(0);
     !this.timed_out.get()
+}
+
+/// Something happens that may depend on other threads, and no record says so.
+pub fn note_unlogged(what: u32) {
+    if SHARED.live_count.get() > 1 {
+        header().unlogged.fetch_or(what, Relaxed);
+    }
 }
 
 /// Before a plain or atomic access. A thread that only reads for long is spinning and has to yield.

@@ -406,6 +406,7 @@ unsafe extern "C-unwind" fn cancel(handle: pthread_t, _pc: u64) -> c_int {
             log::resolve(this);
             scheduler::decide(this, Next::NOTHING);
             other.cancelled.set(true);
+            scheduler::note_unlogged(unsnarl_trace::raw::unlogged::CANCELLATION);
             if this.number.get() == other.number.get() {
                 act_on_cancel(this);
             }

@@ -12,7 +12,7 @@ use crate::{
     sys, threads, timers,
 };
 use core::{ffi::c_int, ptr::null_mut, sync::atomic::Ordering::Relaxed};
-use unsnarl_trace::raw::RecordKind;
+use unsnarl_trace::raw::{RecordKind, unlogged};
 
 const SECOND: u64 = 1_000_000_000;
 /// Virtual nanoseconds that looking at the clock takes: a loop that waits for a time comes to an end.
@@ -173,6 +173,7 @@ unsafe extern "C-unwind" fn on_clock_nanosleep(
 /// Looks at the virtual clock; a thread that does only that is spinning.
 fn look(this: &Thread) -> u64 {
     scheduler::count_idle(this, Next::NOTHING);
+    scheduler::note_unlogged(unlogged::TIME);
     timers::go_on_to(SHARED.clock.get() + LOOK);
     SHARED.clock.get()
 }

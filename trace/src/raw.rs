@@ -278,6 +278,8 @@ pub struct Header {
     pub drew_random: AtomicU32,
     /// The first input that was another.
     pub difference: Difference,
+    /// Bits of [`unlogged`]: what threads did while others lived.
+    pub unlogged: AtomicU32,
 }
 
 /// Where input was another than the recorded one, and what it was.
@@ -377,6 +379,16 @@ pub mod chance {
     pub const TRY: u32 = 4;
     /// There is no memory.
     pub const ALLOCATION: u32 = 8;
+}
+
+/// What may depend on other threads although no record says so.
+pub mod unlogged {
+    /// Looked at the clock, or waited for a time.
+    pub const TIME: u32 = 1;
+    /// Waited for a descriptor, a child, or a lock of a file.
+    pub const KERNEL: u32 = 2;
+    /// Cancelled a thread.
+    pub const CANCELLATION: u32 = 4;
 }
 
 /// What a choice was about.

@@ -215,6 +215,8 @@ impl<'a> RawLog<'a> {
         diverged: u64_at -> u64;
         /// Index of the first of them plus one, 0 when there is none.
         first_divergence: u64_at -> u64;
+        /// What may depend on other threads although no record says so.
+        unlogged: u32_at -> u32;
         /// Child processes that were forked.
         forks: u32_at -> u32;
         /// Exit status.

@@ -14,6 +14,8 @@ pub struct Details {
     pub end: End,
     /// The first choice of the prefix that could not be followed, counted from 1; 0 when all were.
     pub first_divergence: u64,
+    /// Bits of [`unsnarl_trace::raw::unlogged`].
+    pub unlogged: u32,
 }
 
 impl Details {
@@ -24,6 +26,7 @@ impl Details {
             records: log.records().collect(),
             end: log.end(),
             first_divergence: log.first_divergence(),
+            unlogged: log.unlogged(),
         }
     }
 }

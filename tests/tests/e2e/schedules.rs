@@ -165,6 +165,48 @@ fn nothing_is_found_elsewhere() -> Result<()> {
     Ok(())
 }
 
+/// A search that cannot see all that makes a difference says so, and does not claim to be complete.
+#[test]
+fn what_the_log_does_not_tell_is_said() -> Result<()> {
+    let workspace = Workspace::new()?;
+    workspace.write("clock.c", CLOCK)?;
+    compile(&workspace, Path::new("clock.c"), "program", Compiler::Gcc)?;
+    let options = ["--strategy", "exhaustive:9"];
+    let finished = workspace.record(&options, "./program")?.exits(0)?;
+    let finished =
+        finished.says(&["look at the clock or wait for a time, wait for descriptors"])?;
+    ensure!(!finished.stderr.contains("no other order"), "{finished}");
+    Ok(())
+}
+
+/// Two threads meet in a pipe, and look at the clock.
+const CLOCK: &str = r"
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+static int ends[2];
+
+static void *write_it(void *unused) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (write(ends[1], &now, 1) != 1)
+        return &ends;
+    return unused;
+}
+
+int main(void) {
+    pthread_t thread;
+    char byte;
+    if (pipe(ends) != 0)
+        return 2;
+    pthread_create(&thread, NULL, write_it, NULL);
+    int bad = read(ends[0], &byte, 1) != 1;
+    pthread_join(thread, NULL);
+    return bad;
+}
+";
+
 fn stretch(name: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/stretch");

@@ -28,7 +28,7 @@ use std::{
     time::{Duration, Instant},
 };
 use steps::Unsearchable;
-use unsnarl_trace::Schedule;
+use unsnarl_trace::{Schedule, raw::unlogged};
 
 pub use share::Share;
 pub use state::StateFile;
@@ -79,6 +79,7 @@ impl Exhaustive {
         let Some(details) = &executed.details else {
             return Ok(is_new);
         };
+        self.state.unlogged |= details.unlogged;
         match steps::path(details) {
             Ok(path) => self.state.search.learn(&path),
             Err(why) => {
@@ -152,6 +153,7 @@ impl Exhaustive {
             current: (!self.is_over).then(|| (search.bound, search.explored, search.share())),
             is_complete: self.is_over && self.unsearchable.is_none() && !search.is_cut,
             strayed: search.strayed,
+            unlogged: self.state.unlogged,
             unsearchable: self.unsearchable,
             runs: self.state.runs,
             failing: self.state.failing,
@@ -177,12 +179,36 @@ pub struct Progress {
     pub is_complete: bool,
     /// Schedules that the program did not follow.
     pub strayed: u64,
+    /// Bits of [`unsnarl_trace::raw::unlogged`]: what the runs did that makes no dependency.
+    pub unlogged: u32,
     /// Why the search was given up.
     pub unsearchable: Option<Unsearchable>,
     /// Runs so far, those of interrupted searches before included.
     pub runs: u64,
     /// Those that failed.
     pub failing: u64,
+}
+
+impl Progress {
+    /// What the search does not know of, if the program does such things.
+    pub fn blind_to(&self) -> Option<String> {
+        let kinds = [
+            (unlogged::TIME, "look at the clock or wait for a time"),
+            (
+                unlogged::KERNEL,
+                "wait for descriptors, children or locks of files",
+            ),
+            (unlogged::CANCELLATION, "cancel each other"),
+        ];
+        let done = kinds.iter().filter(|(bit, _)| self.unlogged & bit != 0);
+        let done: Vec<&str> = done.map(|(_, what)| *what).collect();
+        (!done.is_empty()).then(|| {
+            format!(
+                "threads {}: orders that differ in nothing else were not looked for",
+                done.join(", ")
+            )
+        })
+    }
 }
 
 impl fmt::Display for Progress {
@@ -204,7 +230,7 @@ impl fmt::Display for Progress {
                 percent(share.low),
                 percent(share.high)
             ),
-            (None, Some((_, schedules))) if self.is_complete => {
+            (None, Some((_, schedules))) if self.is_complete && self.unlogged == 0 => {
                 write!(
                     f,
                     "all {schedules} schedules: a larger bound would show no other order"

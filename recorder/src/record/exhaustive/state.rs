@@ -13,7 +13,7 @@ use std::{
 use unsnarl_trace::Chances;
 
 /// Changes with what is stored.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A bound within which everything was explored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub struct State {
     pub runs: u64,
     /// Those that failed.
     pub failing: u64,
+    /// Bits of [`unsnarl_trace::raw::unlogged`]: what the runs did that makes no dependency.
+    pub unlogged: u32,
     /// Hashes of the schedules of all runs.
     pub made: FxHashSet<u64>,
 }

@@ -1,7 +1,8 @@
 //! From what was logged about a run's choices to the [`Path`] that the search looks at.
 //!
 //! What is not in the log is not seen: that two threads look at the clock, or that they meet in the
-//! kernel, in a pipe for example, makes no dependency.
+//! kernel, in a pipe for example, makes no dependency. The runtime notes that they do such things
+//! ([`unsnarl_trace::raw::unlogged`]), and the search says so.
 
 use super::path::{Choice, Deed, Kind, Operation, Path, Step, bit};
 use crate::record::Details;
