@@ -262,7 +262,6 @@ struct Scratch {
     count: usize,
     /// A unit that is packed: at most a number of two bytes for every word more than its words.
     packed: [u8; 6 * UNIT + 16],
-    used: usize,
 }
 
 fn pack_notes(this: &Thread, chunk: *mut Chunk, end: *mut u8) {
@@ -299,14 +298,8 @@ fn pack_unit(this: &Thread, scratch: &mut Scratch) -> u32 {
         return 0;
     }
     let words = scratch.unit.get(..count).unwrap_or(&[]);
-    scratch.used = 0;
-    pack::pack_plain(words, &mut scratch.table, |byte| {
-        if let Some(place) = scratch.packed.get_mut(scratch.used) {
-            *place = byte;
-        }
-        scratch.used += 1;
-    });
-    let mut rest = scratch.packed.get(..scratch.used).unwrap_or(&[]);
+    let used = pack::pack_plain(words, &mut scratch.table, &mut scratch.packed);
+    let mut rest = scratch.packed.get(..used).unwrap_or(&[]);
     while !rest.is_empty() {
         rest = append(this, rest);
     }

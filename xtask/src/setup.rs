@@ -60,7 +60,7 @@ enum How {
     Wheels,
 }
 
-const NEEDS: [Need; 12] = [
+const NEEDS: [Need; 13] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -95,6 +95,13 @@ const NEEDS: [Need; 12] = [
         scope: Scope::Tests,
         how: How::Apt(&["autoconf"]),
         is_there: || succeeds(command("autoconf", &["--version"])),
+    },
+    Need {
+        what: "zlib",
+        why: "does the work of a program that is measured",
+        scope: Scope::Tests,
+        how: How::Apt(&["zlib1g-dev"]),
+        is_there: || preprocesses("gcc", "c", "#include <zlib.h>"),
     },
     Need {
         what: "lld",

@@ -1,3 +1,5 @@
+#include "config.h"
+
 #include "format.h"
 
 #include "checksum.h"
@@ -5,6 +7,10 @@
 #include "lz.h"
 
 #include <string.h>
+
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
 
 static void put32(uint8_t *to, uint32_t value)
 {
@@ -36,9 +42,18 @@ int header_read(struct block_header *header, const uint8_t *from, size_t max_raw
     header->method = from[14];
     if (header->raw_size > max_raw || header->packed_size > header->raw_size)
         return -1;
-    if (header->method > METHOD_LZ_HUFFMAN || header->lz_size > header->raw_size)
+    if (header->method > METHOD_DEFLATE || header->lz_size > header->raw_size)
         return -1;
     return 0;
+}
+
+static uint32_t block_checksum(const uint8_t *data, size_t size)
+{
+#ifdef HAVE_ZLIB
+    return (uint32_t)crc32(0, data, (uInt)size);
+#else
+    return checksum(0, data, size);
+#endif
 }
 
 size_t block_pack(const uint8_t *raw, size_t raw_size, uint8_t *scratch, uint8_t *out)
@@ -46,8 +61,17 @@ size_t block_pack(const uint8_t *raw, size_t raw_size, uint8_t *scratch, uint8_t
     uint8_t *body = out + BLOCK_HEADER_SIZE;
     struct block_header header = {
         .raw_size = (uint32_t)raw_size,
-        .crc = checksum(0, raw, raw_size),
+        .crc = block_checksum(raw, raw_size),
     };
+#ifdef HAVE_ZLIB
+    uLongf deflated = raw_size;
+    if (compress2(body, &deflated, raw, raw_size, 6) == Z_OK && deflated < raw_size) {
+        header.method = METHOD_DEFLATE;
+        header.packed_size = (uint32_t)deflated;
+        header_write(&header, out);
+        return BLOCK_HEADER_SIZE + deflated;
+    }
+#endif
     size_t lz_size = lz_compress(raw, raw_size, scratch, raw_size);
     size_t huffman_size = lz_size > 0 ? huffman_encode(scratch, lz_size, body, lz_size) : 0;
 
@@ -80,12 +104,24 @@ int block_unpack(const struct block_header *header, const uint8_t *packed, uint8
     case METHOD_LZ:
         size = lz_expand(packed, size, raw, header->raw_size);
         break;
+    case METHOD_DEFLATE:
+#ifdef HAVE_ZLIB
+    {
+        uLongf inflated = header->raw_size;
+        if (uncompress(raw, &inflated, packed, size) != Z_OK)
+            return -1;
+        size = inflated;
+        break;
+    }
+#else
+        return -1;
+#endif
     default:
         if (huffman_decode(packed, size, scratch, header->lz_size) != 0)
             return -1;
         size = lz_expand(scratch, header->lz_size, raw, header->raw_size);
     }
-    if (size != header->raw_size || checksum(0, raw, size) != header->crc)
+    if (size != header->raw_size || block_checksum(raw, size) != header->crc)
         return -1;
     return 0;
 }

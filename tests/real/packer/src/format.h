@@ -13,6 +13,7 @@ enum method {
     METHOD_STORED = 0,
     METHOD_LZ = 1,
     METHOD_LZ_HUFFMAN = 2,
+    METHOD_DEFLATE = 3,
 };
 
 /* What stands before the bytes of a block. A block of no bytes ends the file. */

@@ -5,7 +5,7 @@
 //! the process from its start to its end, the shortest of all rounds: putting runs together and storing
 //! them is not in them.
 
-use crate::table::Table;
+use crate::{paths::children, table::Table};
 use anyhow::{Context, Result, ensure};
 use std::{
     ffi::OsString,
@@ -72,6 +72,11 @@ pub fn run() -> Result<()> {
         }
     }
     println!("{table}");
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        if let Some(command) = compiler.command(false) {
+            println!("{}", hand_over(command)?);
+        }
+    }
     println!("-O1; shortest of {ROUNDS} rounds, the variants taking turns; x: times native.");
     Ok(())
 }
@@ -103,6 +108,58 @@ fn row(names: [&str; 2], times: &Times) -> Vec<String> {
     let log = times.records * size_of::<Record>() as u64;
     cells.extend([log, times.file].map(|bytes| format!("{:.1}", bytes as f64 / events)));
     cells
+}
+
+/// What handing over the turn costs: the counter with a choice at each step, beside one in which threads go
+/// on as long as they can.
+fn hand_over(compiler: &str) -> Result<String> {
+    let workspace = Workspace::new()?;
+    let source = unsnarl_e2e::project().join("tests/bench/counter.c");
+    let source = source.to_string_lossy();
+    let words = ["cc", "-g", "-O1", &source, "-pthread", "-o", "recorded"];
+    let mut wrapper = workspace.unsnarl_command(&words)?;
+    wrapper.env("UNSNARL_CC", compiler);
+    Finished::of(wrapper)?.exits(0)?;
+    let recorded = workspace.path().join("recorded");
+    let mut sequential = Least::default();
+    let mut random = Least::default();
+    for _ in 0..ROUNDS {
+        sequential.take(&recorded, RawStrategy::Sequential)?;
+        random.take(&recorded, RawStrategy::Random)?;
+    }
+    let count = random.switches.saturating_sub(sequential.switches) as f64;
+    let each = |more: Option<Duration>, less: Option<Duration>| {
+        let seconds = |time: Option<Duration>| time.map_or(f64::NAN, |time| time.as_secs_f64());
+        (seconds(more) - seconds(less)) * 1e6 / count
+    };
+    let used = each(random.used, sequential.used);
+    let wall = each(random.wall, sequential.wall);
+    Ok(format!(
+        "{compiler}: handing over the turn takes {used:.2} µs of processor time, {wall:.2} µs on the wall \
+         ({count} times in a run)."
+    ))
+}
+
+/// The least that a run took.
+#[derive(Default)]
+struct Least {
+    used: Option<Duration>,
+    wall: Option<Duration>,
+    switches: u64,
+}
+
+impl Least {
+    fn take(&mut self, program: &Path, strategy: RawStrategy) -> Result<()> {
+        let before = children()?;
+        let (wall, log) = with(program, RawMode::Controlled, strategy)?;
+        let used = children()? - before;
+        let least =
+            |old: Option<Duration>, new: Duration| Some(old.map_or(new, |old| old.min(new)));
+        self.used = least(self.used, used);
+        self.wall = least(self.wall, wall);
+        self.switches = RawLog::new(log.bytes())?.switches();
+        Ok(())
+    }
 }
 
 fn measure(name: &str, compiler: &str) -> Result<Times> {
@@ -168,9 +225,14 @@ fn plain(program: &Path) -> Result<Duration> {
 
 /// One recorded run: its time and the records in its log.
 fn under(program: &Path, mode: RawMode) -> Result<(Duration, u64)> {
+    let (time, log) = with(program, mode, RawStrategy::Sequential)?;
+    Ok((time, RawLog::new(log.bytes())?.len() as u64))
+}
+
+fn with(program: &Path, mode: RawMode, strategy: RawStrategy) -> Result<(Duration, Log)> {
     let config = Config {
         mode,
-        strategy: RawStrategy::Sequential,
+        strategy,
         ..Config::default()
     };
     let log = Log::create(&config)?;
@@ -183,7 +245,7 @@ fn under(program: &Path, mode: RawMode) -> Result<(Duration, u64)> {
         "it ended with {:?}",
         finished.exit
     );
-    Ok((time, RawLog::new(log.bytes())?.len() as u64))
+    Ok((time, log))
 }
 
 fn request(program: &Path) -> Request {

@@ -36,13 +36,21 @@ struct Measured {
     arguments: &'static [&'static str],
 }
 
-const PROGRAMS: [Measured; 6] = [
+const PROGRAMS: [Measured; 7] = [
     Measured {
         name: "packer",
         what: "compresses 3 MB, two workers",
         folder: "tests/real/packer/src",
         sources: &[],
         flags: &["-O2", "-I."],
+        arguments: &["text", "packed"],
+    },
+    Measured {
+        name: "packer -z",
+        what: "compresses 3 MB with zlib, two workers",
+        folder: "tests/real/packer/src",
+        sources: &[],
+        flags: &["-O2", "-I.", "-DHAVE_ZLIB"],
         arguments: &["text", "packed"],
     },
     Measured {
@@ -181,6 +189,7 @@ fn build(program: &Measured, workspace: &Workspace, [c, cxx]: [&str; 2]) -> Resu
             &["-g", &include, "-pthread", "-o", to],
             program.flags,
             &sources,
+            &["-lz"],
         ]
         .concat()
     };
@@ -248,7 +257,7 @@ fn once(
 }
 
 /// Processor time of the children that have ended.
-fn children() -> Result<Duration> {
+pub fn children() -> Result<Duration> {
     // SAFETY: a valid place for the answer.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
