@@ -153,6 +153,33 @@ pub struct Explain {
     /// one reports something]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = procedure, requires = "engine")]
     pub procedure: Vec<Procedure>,
+    /// Engine mining: least share of the failing runs that have an abstract pattern, in percent [default: 100
+    /// and less, until something is found]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100), requires = "engine")]
+    pub min_support: Option<u32>,
+    /// Engine mining: macros in a pattern
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=8), requires = "engine")]
+    pub max_pattern: u8,
+    /// Engine mining: what counts as an occurrence of a pattern
+    #[arg(long, value_enum, default_value_t = Occurrence::Dependencies, requires = "engine")]
+    pub occurrence: Occurrence,
+    /// Engine mining: only runs with at most so many context switches
+    #[arg(long, value_name = "N", requires = "engine")]
+    pub max_switches: Option<u32>,
+    /// Engine mining: so many failing and so many passing runs, chosen by chance from SEED
+    #[arg(long, value_name = "FAILING,PASSING,SEED", value_delimiter = ',', num_args = 1, requires = "engine", value_parser = clap::value_parser!(u32))]
+    pub sample: Vec<u32>,
+}
+
+/// What counts as an occurrence of a pattern in a run (docs/engines/mining.md).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Occurrence {
+    /// Macros in this order, with the same dependencies
+    Dependencies,
+    /// Macros in this order
+    Macros,
+    /// The events of the macros in this order
+    Events,
 }
 
 /// Something that may happen although nothing in the program says so.

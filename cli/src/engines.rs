@@ -1,19 +1,20 @@
 //! `unsnarl explain --engine`: what single engines find, as their methods report it.
 
 use crate::{
-    arguments::{Explain, Format},
+    arguments::{Explain, Format, Occurrence},
     explain::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row, name_corpus, stopped},
     load::Loaded,
     message,
 };
 use anstyle::{AnsiColor, Style};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::Serialize;
 use std::process::ExitCode;
 use unsnarl_core::{
     Budget, Corpora, Corpus, Explanation, StopReason,
     facts::short,
     findings::{Answer, Finding, FoundSite, Questions, ask, elsewhere, pairs},
+    mining,
 };
 
 /// Findings of an answer that are printed; JSON has all.
@@ -46,7 +47,7 @@ pub fn run(
         pairs: pairs::Options {
             procedures: arguments.procedure.clone(),
         },
-        ..Questions::default()
+        mining: mining_options(arguments)?,
     };
     let asked: Vec<Asked<'_>> = corpora
         .iter()
@@ -57,6 +58,32 @@ pub fn run(
         Format::Json => print_json(&asked, loaded)?,
     }
     Ok(ExitCode::from(status(&asked)))
+}
+
+fn mining_options(arguments: &Explain) -> Result<mining::Options> {
+    let sample = match arguments.sample.as_slice() {
+        [] => None,
+        &[failing, passing, seed] => Some(mining::Sample {
+            seed: u64::from(seed),
+            failing: failing as usize,
+            passing: passing as usize,
+        }),
+        _ => bail!("--sample takes three numbers: failing runs, passing runs, seed, as in 20,20,1"),
+    };
+    Ok(mining::Options {
+        min_support: arguments.min_support,
+        longest: usize::from(arguments.max_pattern),
+        mapping: match arguments.occurrence {
+            Occurrence::Dependencies => mining::Mapping::Dependencies,
+            Occurrence::Macros => mining::Mapping::MacroTraces,
+            Occurrence::Events => mining::Mapping::OriginalTraces,
+        },
+        subset: mining::Subset {
+            switches: arguments.max_switches,
+            sample,
+        },
+        ..mining::Options::default()
+    })
 }
 
 fn about<'a>(

@@ -29,6 +29,8 @@ pub enum Section {
     Paths,
     /// The 16 bugs of LOCON by access pairs, Falcon beside it; speed; into docs/engines/pairs.md
     Pairs,
+    /// Bug explanation patterns: what mining costs, the case studies of its paper; into docs/engines/mining.md
+    Mining,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
@@ -55,6 +57,7 @@ fn measure(section: Section) -> Result<()> {
         Section::Exactness => end_to_end("exactness"),
         Section::Paths => end_to_end("paths"),
         Section::Pairs => end_to_end("pairs"),
+        Section::Mining => end_to_end("mining"),
         Section::Latency => end_to_end("latency"),
     };
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);

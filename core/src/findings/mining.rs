@@ -8,11 +8,20 @@ use crate::{
     Budget, Corpus, RunSummary, StopReason,
     facts::{place, short, thread_in_words},
     mining::{Group, Input, Mined, Options, mine},
+    orders::DependencyKind,
     pairs::AccessClass,
+};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
 };
 
 /// Groups that become findings; how many more there are is said.
 const MOST: usize = 100;
+/// Accesses of a macro that are shown though nothing depends on them; how many more there are is said.
+const AROUND: usize = 12;
+/// A finding with an interrupted thread is as frequent as one with so many times its failing runs.
+const AS_FREQUENT: usize = 3;
 /// Dependencies that a headline names; how many more there are is said.
 const NAMED: usize = 3;
 
@@ -56,8 +65,11 @@ pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
         ));
     }
     let groups = mined.groups.iter().take(MOST);
-    answer.findings = groups
-        .map(|group| finding(&runs, &mined, options, group))
+    let told = groups.map(|group| Told::new(&runs, &mined, options, group));
+    let told = merged(told.collect());
+    answer.findings = told
+        .into_iter()
+        .map(|told| told.finding(&runs, &mined))
         .collect();
     if mined.groups.len() > MOST {
         let more = mined.groups.len() - MOST;
@@ -68,44 +80,181 @@ pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
     answer
 }
 
-fn finding(runs: &[&RunSummary], mined: &Mined, options: &Options, group: &Group) -> Finding {
-    let events = group.events(&mined.prepared);
-    let site = |event: &u32| site(runs, mined, *event);
-    let sites: Vec<FoundSite> = events.iter().map(site).collect();
-    let index = |event: u32| events.iter().position(|other| *other == event);
-    let mut dependencies: Vec<FoundDependency> = group
-        .dependencies
-        .iter()
-        .filter_map(|dependency| {
-            Some(FoundDependency {
-                head: index(dependency.head)? as u32,
-                tail: index(dependency.tail)? as u32,
-                kind: dependency.kind,
-                seen: Seen::Failing,
+/// A group in lines instead of events.
+struct Told {
+    lines: Lines,
+    dependencies: Vec<FoundDependency>,
+    /// Failing runs with it.
+    failing: BTreeSet<u32>,
+    /// Number of passing runs with it.
+    passing: u32,
+}
+
+impl Told {
+    fn new(runs: &[&RunSummary], mined: &Mined, options: &Options, group: &Group) -> Told {
+        let lines = Lines::new(runs, mined, group);
+        let mut dependencies: Vec<FoundDependency> = group
+            .dependencies
+            .iter()
+            .filter_map(|dependency| {
+                Some(FoundDependency {
+                    head: lines.index(dependency.head)?,
+                    tail: lines.index(dependency.tail)?,
+                    kind: dependency.kind,
+                    seen: Seen::Failing,
+                })
             })
-        })
-        .collect();
-    dependencies.sort_by_key(|dependency| (dependency.tail, dependency.head));
-    let named = mined.runs_with(group, options);
-    let name = |run: u32| Some(runs.get(run as usize)?.name.clone());
-    let mut names: Vec<String> = named.into_iter().filter_map(name).collect();
-    names.sort();
-    let set = &mined.prepared.set;
-    Finding {
-        engine: Engine::Mining,
-        method: "bug explanation pattern".to_owned(),
-        headline: format!(
-            "{}: in {} of {} failing and {} of {} passing runs",
-            in_words(&sites, &dependencies),
-            group.failing,
-            set.failing,
-            group.passing,
-            set.passing
-        ),
-        sites,
-        dependencies,
-        runs: names,
-        passing: set.passing,
+            .collect();
+        dependencies.sort_by_key(|dependency| (dependency.tail, dependency.head));
+        dependencies.dedup();
+        Told {
+            lines,
+            dependencies,
+            failing: mined.runs_with(group, options).into_iter().collect(),
+            passing: group.passing,
+        }
+    }
+
+    /// Its dependencies between lines, whatever the locations.
+    fn key(&self) -> BTreeSet<(LineKey, LineKey, DependencyKind)> {
+        let key = |index: u32| self.lines.sites.get(index as usize).map(line_key);
+        let dependencies = self.dependencies.iter();
+        dependencies
+            .filter_map(|d| Some((key(d.head)?, key(d.tail)?, d.kind)))
+            .collect()
+    }
+
+    /// Two threads depend on each other both ways: no order of them one after the other gives that.
+    fn has_interrupted(&self) -> bool {
+        let thread = |index: u32| Some(&self.lines.sites.get(index as usize)?.thread);
+        let ways = self.dependencies.iter();
+        let ways: BTreeSet<_> = ways.map(|d| (thread(d.head), thread(d.tail))).collect();
+        ways.iter().any(|(from, to)| ways.contains(&(*to, *from)))
+    }
+
+    fn finding(self, runs: &[&RunSummary], mined: &Mined) -> Finding {
+        let set = &mined.prepared.set;
+        let name = |run: &u32| Some(runs.get(*run as usize)?.name.clone());
+        let mut names: Vec<String> = self.failing.iter().filter_map(name).collect();
+        names.sort();
+        Finding {
+            engine: Engine::Mining,
+            method: "bug explanation pattern".to_owned(),
+            headline: format!(
+                "{}: in {} of {} failing and {} of {} passing runs{}",
+                in_words(&self.lines.sites, &self.dependencies),
+                self.failing.len(),
+                set.failing,
+                self.passing,
+                set.passing,
+                self.lines.left_out()
+            ),
+            sites: self.lines.sites,
+            dependencies: self.dependencies,
+            runs: names,
+            passing: set.passing,
+        }
+    }
+}
+
+/// Groups that no passing run has and that say the same about lines are one: a copy of other bytes, another
+/// element of an array. What is said of them stays exact, since none of them is in a passing run. Those of
+/// most failing runs come first, and before them those as frequent in which a thread is interrupted: the
+/// paper's ranking leaves open which of the groups with a relative support of 1 is first.
+fn merged(told: Vec<Told>) -> Vec<Told> {
+    let (mut only_failing, others): (Vec<Told>, Vec<Told>) =
+        told.into_iter().partition(|told| told.passing == 0);
+    let mut kept: Vec<Told> = Vec::new();
+    let mut known = BTreeMap::new();
+    for told in only_failing.drain(..) {
+        let at = *known.entry(told.key()).or_insert(kept.len());
+        match kept.get_mut(at) {
+            Some(same) => same.failing.extend(told.failing),
+            None => kept.push(told),
+        }
+    }
+    let most = kept.iter().map(|told| told.failing.len()).max();
+    let most = most.unwrap_or(0);
+    kept.sort_by_key(|told| {
+        let runs = told.failing.len();
+        let first = told.has_interrupted() && runs * AS_FREQUENT >= most;
+        (!first, Reverse(runs), told.dependencies.len())
+    });
+    kept.extend(others);
+    kept
+}
+
+type LineKey = (String, u32, String, String);
+
+/// What makes two accesses one site: file, line, thread, type.
+fn line_key(site: &FoundSite) -> LineKey {
+    (
+        site.place.file.clone(),
+        site.place.line,
+        site.thread.clone(),
+        site.access.clone(),
+    )
+}
+
+/// The lines of a pattern in the order of its macros: those that depend on each other, and what stands around
+/// them in the same macro. A line that does the same to many locations, as a copy does, is one site.
+#[derive(Default)]
+struct Lines {
+    sites: Vec<FoundSite>,
+    of_events: BTreeMap<u32, u32>,
+    omitted: usize,
+}
+
+impl Lines {
+    fn new(runs: &[&RunSummary], mined: &Mined, group: &Group) -> Lines {
+        let mut lines = Lines::default();
+        let depends: BTreeSet<u32> = group
+            .dependencies
+            .iter()
+            .flat_map(|dependency| [dependency.head, dependency.tail])
+            .collect();
+        for id in group.patterns.first().into_iter().flatten() {
+            let events = mined.prepared.macros.events.get(*id as usize);
+            let mut around = 0;
+            for &event in events.into_iter().flatten() {
+                let depends = depends.contains(&event);
+                if lines.of_events.contains_key(&event) {
+                    continue;
+                }
+                lines.add(event, site(runs, mined, event), depends || around < AROUND);
+                around += usize::from(!depends);
+            }
+        }
+        lines
+    }
+
+    fn add(&mut self, event: u32, site: FoundSite, wanted: bool) {
+        let key = line_key(&site);
+        let same = |other: &FoundSite| line_key(other) == key;
+        let known = self.sites.iter().position(same);
+        let index = match known {
+            Some(index) => index,
+            None if wanted => {
+                self.sites.push(site);
+                self.sites.len() - 1
+            }
+            None => {
+                self.omitted += 1;
+                return;
+            }
+        };
+        self.of_events.insert(event, index as u32);
+    }
+
+    fn index(&self, event: u32) -> Option<u32> {
+        self.of_events.get(&event).copied()
+    }
+
+    fn left_out(&self) -> String {
+        match self.omitted {
+            0 => String::new(),
+            number => format!(" ({number} accesses in between are not shown)"),
+        }
     }
 }
 

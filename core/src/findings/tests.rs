@@ -62,7 +62,7 @@ fn mining_says_what_only_failing_runs_have() {
     assert_eq!(best.runs, ["failed-0", "failed-1"]);
     assert_eq!(best.passing, 2);
     let lines: Vec<u32> = best.sites.iter().map(|site| site.place.line).collect();
-    assert_eq!(lines, [67, 107, 74]);
+    assert_eq!(lines, [67, 100, 107, 74], "a macro with what stands around");
     assert_eq!(best.dependencies.len(), 2);
     assert_eq!(
         best.headline,
@@ -70,6 +70,36 @@ fn mining_says_what_only_failing_runs_have() {
          `balance`; the write of withdraw (main.2) at test.c:107 before the write of deposit (main.1) at \
          test.c:74 on `balance`: in 2 of 2 failing and 0 of 2 passing runs"
     );
+}
+
+/// A copy touches many locations in one line: one site, one dependency.
+#[test]
+fn a_copy_is_one_site() {
+    let passing = "main.1 R n @1 f\nmain.1 W b[0] @2\nmain.1 W b[1] @2\nmain.1 W n @3\n\
+                   main.2 R n @1 g\nmain.2 W b[0] @2\nmain.2 W b[1] @2\nmain.2 W n @3";
+    let failing = "main.1 R n @1 f\nmain.1 W b[0] @2\nmain.1 W b[1] @2\nmain.2 R n @1 g\n\
+                   main.2 W b[0] @2\nmain.2 W b[1] @2\nmain.2 W n @3\nmain.1 W n @3\nmain.1 fails @4";
+    let swapped = passing
+        .replace("main.1", "main.3")
+        .replace("main.2", "main.1")
+        .replace("main.3", "main.2");
+    let answer = ask_mining(&corpus(&[passing, &swapped], &[failing]));
+    let best = &answer.findings[0];
+    let sites: Vec<(u32, &str)> = best
+        .sites
+        .iter()
+        .map(|site| (site.place.line, site.thread.as_str()))
+        .collect();
+    assert_eq!(
+        sites.iter().filter(|(line, _)| *line == 2).count(),
+        2,
+        "{sites:?}"
+    );
+    let copies = best.dependencies.iter().filter(|dependency| {
+        let line = |index: u32| best.sites[index as usize].place.line;
+        (line(dependency.head), line(dependency.tail)) == (2, 2)
+    });
+    assert_eq!(copies.count(), 1);
 }
 
 #[test]

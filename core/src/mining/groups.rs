@@ -28,23 +28,6 @@ impl Group {
         let of_failing = share(self.failing, failing);
         of_failing / (of_failing + share(self.passing, passing))
     }
-
-    /// The events that depend on each other, in the order of its first pattern.
-    pub fn events(&self, prepared: &Prepared) -> Vec<u32> {
-        let macros = self.patterns.first().into_iter().flatten();
-        let events = macros.filter_map(|id| prepared.macros.events.get(*id as usize));
-        let is_part = |event: &u32| {
-            let mut dependencies = self.dependencies.iter();
-            dependencies.any(|d| d.head == *event || d.tail == *event)
-        };
-        let mut order: Vec<u32> = Vec::new();
-        for event in events.flatten().filter(|event| is_part(event)) {
-            if !order.contains(event) {
-                order.push(*event);
-            }
-        }
-        order
-    }
 }
 
 /// Collects patterns into groups.
@@ -63,6 +46,21 @@ impl Grouping {
     /// No patterns.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
+    }
+
+    /// Takes in other patterns.
+    pub fn join(&mut self, other: Grouping) {
+        for (key, patterns) in other.groups {
+            self.groups.entry(key).or_default().extend(patterns);
+        }
+    }
+
+    /// There is a pattern in at least so many failing runs with a relative support of at least 0.9.
+    pub fn is_convincing(&self, least: u32, failing: u32, passing: u32) -> bool {
+        let product = |a: u32, b: u32| u64::from(a) * u64::from(b);
+        self.groups.keys().any(|&(_, with, without)| {
+            with >= least && 9 * product(without, failing) <= product(with, passing)
+        })
     }
 
     /// Number of patterns.

@@ -138,11 +138,11 @@ mod tests {
     };
     use proptest::prelude::*;
 
-    fn mined(data: &Sequences, guide: &impl Guide, only: usize) -> Vec<Vec<u32>> {
+    fn mined(data: &Sequences, guide: &impl Guide, longest: usize) -> Vec<Vec<u32>> {
         let limits = Limits {
             least: 2,
-            longest: Some(4),
-            only: Some(only),
+            longest: Some(longest),
+            effort: None,
         };
         let mut found = Vec::new();
         data.mine(&limits, guide, &Budget::unlimited(), |pattern, _| {
@@ -160,10 +160,10 @@ mod tests {
         ) {
             let data = Sequences::new(6, list.iter().map(|items| (items.clone(), 1)));
             let related = Related::new(6, pairs.iter().copied());
-            for only in 2..=4 {
-                let mut all = mined(&data, &Everything, only);
+            for longest in 2..=4 {
+                let mut all = mined(&data, &Everything, longest);
                 all.retain(|pattern| related.is_covered(pattern));
-                let mut guided = mined(&data, &related, only);
+                let mut guided = mined(&data, &related, longest);
                 guided.retain(|pattern| related.is_covered(pattern));
                 prop_assert_eq!(guided, all);
             }

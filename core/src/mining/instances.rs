@@ -5,13 +5,13 @@
 
 use super::graph::Graph;
 
-/// Calls back with the places of each instance, some more than once. Returns false when there are more than
-/// `most`, of which the first were reported.
+/// Calls back with the places of each instance, some more than once, until `found` says false. Returns false
+/// when it did, or when there are more than `most`, of which the first were reported.
 pub fn instances(
     graph: &Graph,
     pattern: &[u32],
     most: usize,
-    mut found: impl FnMut(&[u32]),
+    mut found: impl FnMut(&[u32]) -> bool,
 ) -> bool {
     let mut search = Search {
         graph,
@@ -34,7 +34,7 @@ struct Search<'a, F> {
     found: &'a mut F,
 }
 
-impl<F: FnMut(&[u32])> Search<'_, F> {
+impl<F: FnMut(&[u32]) -> bool> Search<'_, F> {
     /// Gives a place to the first element without one, along a dependency; false when there is too much.
     fn cover(&mut self) -> bool {
         let Some(first) = self.places.iter().position(Option::is_none) else {
@@ -60,8 +60,7 @@ impl<F: FnMut(&[u32])> Search<'_, F> {
         self.left -= 1;
         self.complete.clear();
         self.complete.extend(self.places.iter().flatten());
-        (self.found)(&self.complete);
-        true
+        (self.found)(&self.complete)
     }
 
     /// The element depends on one that has a place.

@@ -2,7 +2,7 @@
 //! their dependencies and how often failing and passing runs have them.
 
 use super::{
-    Options,
+    INSTANCE, Options,
     graph::{Dependency, Graph},
     groups::Group,
     instances::instances,
@@ -48,6 +48,9 @@ pub struct Mapper<'a> {
     mapping: Mapping,
     /// Instances of a pattern in a trace that are looked at.
     most: usize,
+    /// Instances of all patterns together that are looked at, and how many are left.
+    effort: u64,
+    left: u64,
     /// Patterns of which some trace has more instances.
     pub crowded: usize,
     /// What joined labels make together.
@@ -57,20 +60,33 @@ pub struct Mapper<'a> {
 }
 
 impl<'a> Mapper<'a> {
-    /// A mapper that looks at `most` instances of a pattern in a trace.
-    pub fn new(prepared: &'a mut Prepared, mapping: Mapping, most: usize) -> Mapper<'a> {
+    /// A mapper for these options.
+    pub fn new(prepared: &'a mut Prepared, options: &Options) -> Mapper<'a> {
         let mut mapper = Mapper {
             prepared,
-            mapping,
-            most,
+            mapping: options.mapping,
+            most: options.most_instances,
+            effort: options.effort / INSTANCE,
+            left: 0,
             crowded: 0,
             unions: FxHashMap::default(),
             of_traces: Vec::new(),
         };
-        if mapping == Mapping::OriginalTraces {
+        if options.mapping == Mapping::OriginalTraces {
             mapper.of_traces = mapper.dependencies_of_traces();
         }
         mapper
+    }
+
+    /// Number of passing runs.
+    pub fn passing(&self) -> u32 {
+        self.prepared.set.passing
+    }
+
+    /// Begins with a new answer.
+    pub fn begin(&mut self) {
+        self.left = self.effort;
+        self.crowded = 0;
     }
 
     /// The macro patterns of an abstract pattern that are more frequent in failing runs than in passing
@@ -81,6 +97,9 @@ impl<'a> Mapper<'a> {
             Mapping::MacroTraces => self.on_macro_traces(pattern, budget)?,
             Mapping::OriginalTraces => self.on_original_traces(pattern, budget)?,
         };
+        if self.left == 0 {
+            return Err(StopReason::TooMuch("patterns"));
+        }
         let set = &self.prepared.set;
         found.retain(|found| is_more_frequent(found, set.failing, set.passing));
         Ok(found)
@@ -145,19 +164,27 @@ impl<'a> Mapper<'a> {
         let Some(graph) = self.prepared.graphs.get(trace) else {
             return Vec::new();
         };
-        let mut seen: FxHashSet<(Vec<u32>, Vec<u32>)> = FxHashSet::default();
+        let mut seen: FxHashSet<Box<[u32]>> = FxHashSet::default();
+        let mut one = Vec::new();
         let mut order = Vec::new();
+        let mut count = 0;
         let complete = instances(graph, pattern, self.most, |places| {
-            let one = (macros_at(graph, places), labels_at(graph, places));
-            if !seen.contains(&one) {
-                seen.insert(one.clone());
-                order.push(one);
+            count += 1;
+            one.clear();
+            one.extend(macros_at(graph, places));
+            labels_at(graph, places, &mut one);
+            if !seen.contains(one.as_slice()) {
+                seen.insert(one.as_slice().into());
+                order.push(one.clone());
             }
+            true
         });
+        self.left = self.left.saturating_sub(count);
         self.crowded += usize::from(!complete);
         let mut numbered: Vec<(Vec<u32>, u32)> = Vec::new();
         let mut listed = FxHashSet::default();
-        for (macros, labels) in order {
+        for mut macros in order {
+            let labels = macros.split_off(pattern.len());
             let one = (macros, self.union(labels));
             if listed.insert(one.clone()) {
                 numbered.push(one);
@@ -389,21 +416,19 @@ fn is_more_frequent(found: &Candidate, failing: u32, passing: u32) -> bool {
     u64::from(found.failing) * u64::from(passing) > u64::from(found.passing) * u64::from(failing)
 }
 
-fn macros_at(graph: &Graph, places: &[u32]) -> Vec<u32> {
+fn macros_at<'g>(graph: &'g Graph, places: &'g [u32]) -> impl Iterator<Item = u32> + 'g {
     let at = |place: &u32| graph.macros.get(*place as usize).copied();
-    places.iter().filter_map(at).collect()
+    places.iter().filter_map(at)
 }
 
-/// Labels between all places, sorted.
-fn labels_at(graph: &Graph, places: &[u32]) -> Vec<u32> {
-    let mut labels = Vec::new();
+/// Appends the labels between all places, sorted.
+fn labels_at(graph: &Graph, places: &[u32], labels: &mut Vec<u32>) {
+    let start = labels.len();
     for (i, from) in places.iter().enumerate() {
         let later = places.iter().skip(i + 1);
         labels.extend(later.filter_map(|to| graph.label(*from, *to)));
     }
-    labels.sort_unstable();
-    labels.dedup();
-    labels
+    labels.get_mut(start..).unwrap_or(&mut []).sort_unstable();
 }
 
 /// Does a trace have this pattern of a group, in the sense of the mapping?
@@ -427,8 +452,9 @@ pub fn has_pattern(
             let mut found = false;
             instances(graph, &abstracts, options.most_instances, |places| {
                 found = found
-                    || macros_at(graph, places) == pattern
+                    || macros_at(graph, places).eq(pattern.iter().copied())
                         && dependencies_at(prepared, graph, places) == group.dependencies;
+                !found
             });
             found
         }
@@ -444,7 +470,8 @@ fn concatenated(prepared: &Prepared, macros: &[u32]) -> Vec<u32> {
 
 /// All dependencies between places, in the order of their numbers.
 fn dependencies_at(prepared: &Prepared, graph: &Graph, places: &[u32]) -> Vec<Dependency> {
-    let labels = labels_at(graph, places);
+    let mut labels = Vec::new();
+    labels_at(graph, places, &mut labels);
     let sets = labels
         .iter()
         .filter_map(|label| prepared.labels.sets.get(*label));

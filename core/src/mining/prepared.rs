@@ -110,7 +110,7 @@ impl Prepared {
     }
 }
 
-/// Steps 2 and 3: closed abstract patterns of one length, each element of which can depend on another; that
+/// Steps 2 and 3: closed abstract patterns, each element of which can depend on another; that
 /// implies a context switch. One more than `wanted.most` at most.
 pub fn abstract_patterns(
     data: &Sequences,
@@ -121,7 +121,7 @@ pub fn abstract_patterns(
     let limits = Limits {
         least: wanted.least,
         longest: Some(wanted.longest),
-        only: Some(wanted.length),
+        effort: Some(wanted.effort),
     };
     let mut patterns = Vec::new();
     let stopped = data.mine(&limits, related, budget, |pattern, support| {
@@ -140,10 +140,10 @@ pub struct Wanted {
     pub least: u32,
     /// The support is smaller than this.
     pub below: u32,
-    /// Patterns of this length.
-    pub length: usize,
-    /// Longest length of all.
+    /// Longest length.
     pub longest: usize,
+    /// Work after which to give up.
+    pub effort: u64,
     /// So many and one more at most.
     pub most: usize,
 }

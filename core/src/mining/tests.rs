@@ -564,7 +564,7 @@ fn algorithm_2_by_definition(prepared: &Prepared, options: &Options, least: u32)
     let limits = Limits {
         least,
         longest: Some(options.longest),
-        only: None,
+        effort: None,
     };
     let mut found = Found::new();
     data.mine(&limits, &Everything, &Budget::unlimited(), |pattern, _| {
@@ -712,7 +712,7 @@ proptest! {
             .flat_map(|(id, events)| events.iter().map(move |event| (*event, id)))
             .map(|(event, id)| (event, prepared.abstraction.of(id)))
             .collect();
-        let limits = Limits { least: 2, longest: Some(3), only: None };
+        let limits = Limits { least: 2, longest: Some(3), effort: None };
         originals.mine(&limits, &Everything, &Budget::unlimited(), |pattern, support| {
             let mut abstracted: Vec<u32> = pattern.iter().map(|event| class[event]).collect();
             abstracted.dedup();

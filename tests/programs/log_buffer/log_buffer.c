@@ -16,13 +16,19 @@
 // With optimization `used` is read once for the question whether the line fits and for where it goes.
 //
 // expect also: if (log->used + total > BUFFER)
+//
+// More lines make longer runs: compile with -DLINES=10.
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { BUFFER = 512, PARTS = 3 };
+#ifndef LINES
+#define LINES 1
+#endif
+
+enum { BUFFER = 512 * LINES, PARTS = 3 };
 
 struct log {
     size_t used;
@@ -61,7 +67,8 @@ static void *serve(void *arg)
 {
     struct request *request = arg;
     const char *line[PARTS] = {request->address, request->path, "\n"};
-    log_line(request->log, line, PARTS);
+    for (int i = 0; i < LINES; i++)
+        log_line(request->log, line, PARTS);
     return NULL;
 }
 
@@ -81,7 +88,7 @@ int main(void)
 
     assert(strstr(log.text, "10.0.0.1 GET /\n"));
     assert(strstr(log.text, "10.0.0.2 GET /news\n"));
-    assert(log.used == 34);
+    assert(log.used == 34 * LINES);
     flush(&log);
     return 0;
 }

@@ -12,6 +12,7 @@
 //! bench pairs [NAME...]      the 16 bugs of LOCON, Falcon beside it; without names also its speed, into the docs
 //! bench pairs-bugs           the first half of it
 //! bench pairs-speed          the second half: access pairs beside plain scans, growth
+//! bench mining [WHAT]        bug explanation patterns: what they cost, the case studies of their paper, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -21,6 +22,10 @@ mod exactness;
 mod hits;
 mod latency;
 mod levels;
+mod mining;
+mod mining_cases;
+mod mining_inputs;
+mod mining_speed;
 mod overhead;
 mod pairs;
 mod pairs_plot;
@@ -46,12 +51,13 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "overhead" => overhead::run(),
         Some((what, [])) if what == "exactness" => exactness::run(),
         Some((what, [])) if what == "paths" => paths::run(),
+        Some((what, words)) if what == "mining" => mining::run(words),
         Some((what, names)) if what == "pairs" => pairs::run(names),
         Some((what, [])) if what == "pairs-bugs" => pairs::bugs(&[]),
         Some((what, [])) if what == "pairs-speed" => pairs_speed::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

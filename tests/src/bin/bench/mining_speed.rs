@@ -1,0 +1,317 @@
+//! What mining costs: whole answers on long traces, growth, and closed patterns beside other miners.
+
+use crate::{
+    mining_inputs::{Alike, Interrupted, Labelled, Shape, inputs},
+    table::Table,
+};
+use anyhow::{Context, Result, ensure};
+use std::{fs, hint::black_box, time::Duration};
+use unsnarl_core::{
+    Budget, StopReason,
+    mining::{
+        Options,
+        closed::{Everything, Limits, Sequences},
+        mine,
+    },
+};
+
+/// Each figure is the best of so many.
+const REPEATS: usize = 3;
+/// What an answer may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Measures everything.
+pub fn run() -> Result<()> {
+    answers()?;
+    growth()?;
+    closed()
+}
+
+const BLOCKS: Interrupted = Interrupted::BetweenSections;
+
+fn answers() -> Result<()> {
+    let shape = |failing, passing, length, switches, interrupted| Shape {
+        failing,
+        passing,
+        length,
+        sections: 12,
+        events: 40,
+        switches,
+        interrupted,
+    };
+    let cases = [
+        (
+            "20 + 20 of 13,000, cut between sections",
+            shape(20, 20, 13_000, 8, BLOCKS),
+        ),
+        (
+            "20 + 20 of 13,000, cut anywhere",
+            shape(20, 20, 13_000, 8, Interrupted::Anywhere),
+        ),
+        (
+            "20 + 20 of 13,000, cut anywhere, often",
+            shape(20, 20, 13_000, 60, Interrupted::Anywhere),
+        ),
+        (
+            "775 + 45 of 7,000, cut between sections",
+            shape(775, 45, 7_000, 8, BLOCKS),
+        ),
+        (
+            "775 + 45 of 7,000, cut anywhere",
+            shape(775, 45, 7_000, 8, Interrupted::Anywhere),
+        ),
+    ];
+    let mut table = head();
+    for (name, shape) in cases {
+        eprintln!("{name} ...");
+        table.row(measure(name, &shape)?);
+    }
+    println!("## Mining: whole answers\n\n{table}");
+    Ok(())
+}
+
+fn growth() -> Result<()> {
+    let mut table = head();
+    for interrupted in [BLOCKS, Interrupted::Anywhere] {
+        for length in [5_000, 20_000, 80_000] {
+            let shape = Shape {
+                failing: 20,
+                passing: 20,
+                length,
+                sections: 12,
+                events: 40,
+                switches: 8,
+                interrupted,
+            };
+            let place = match interrupted {
+                BLOCKS => "between sections",
+                Interrupted::Anywhere => "anywhere",
+            };
+            table.row(measure(
+                &format!("20 + 20 of {length}, cut {place}"),
+                &shape,
+            )?);
+        }
+    }
+    println!("## Mining: growth with the length of traces\n\n{table}");
+    Ok(())
+}
+
+fn head() -> Table {
+    Table::new(&[
+        "traces",
+        "s",
+        "million events/s",
+        "times a plain scan",
+        "peak memory added, MB",
+        "macros per trace",
+        "abstract patterns",
+        "groups",
+        "best: failing, passing",
+        "stopped",
+    ])
+}
+
+fn measure(name: &str, shape: &Shape) -> Result<Vec<String>> {
+    let traces = shape.traces();
+    let events: usize = traces.iter().map(|(trace, _)| trace.events.len()).sum();
+    let plain = best(REPEATS, || {
+        black_box(scan(&traces));
+    })?
+    .as_secs_f64();
+    let inputs = inputs(&traces);
+    let before = forget_peak()?;
+    let begin = on_cpu()?;
+    let (mined, stopped) = mine(&inputs, &Options::default(), &Budget::lasting(PATIENCE));
+    let mut seconds = (on_cpu()? - begin).as_secs_f64();
+    let memory = peak()?.saturating_sub(before);
+    if stopped == StopReason::Complete {
+        let again = || {
+            drop(black_box(mine(
+                &inputs,
+                &Options::default(),
+                &Budget::unlimited(),
+            )));
+        };
+        seconds = seconds.min(best(REPEATS - 1, again)?.as_secs_f64());
+    }
+    let first = mined.groups.first();
+    Ok(vec![
+        name.to_owned(),
+        format!("{seconds:.2}"),
+        format!("{:.1}", events as f64 / 1e6 / seconds),
+        format!("{:.0}", seconds / plain),
+        format!("{:.0}", memory as f64 / 1024.0),
+        format!("{:.0}", mined.average_abstract_length()),
+        mined.figures.abstract_patterns.to_string(),
+        mined.groups.len().to_string(),
+        first.map_or("-".to_owned(), |group| {
+            format!("{}, {}", group.failing, group.passing)
+        }),
+        match stopped {
+            StopReason::Complete => "complete".to_owned(),
+            _ => mined.notes.join("; "),
+        },
+    ])
+}
+
+/// What reading all events once costs.
+fn scan(traces: &[Labelled]) -> u64 {
+    let events = traces.iter().flat_map(|(trace, _)| {
+        let kinds = &trace.kinds;
+        let location = |event: &u32| kinds.get(*event as usize).map_or(0, |kind| kind.location);
+        trace.events.iter().map(location)
+    });
+    events.fold(0, u64::wrapping_add)
+}
+
+/// The shortest of some executions, in time of the processor: others may use it too.
+fn best(repeats: usize, mut what: impl FnMut()) -> Result<Duration> {
+    let mut shortest = Duration::MAX;
+    for _ in 0..repeats {
+        let begin = on_cpu()?;
+        what();
+        shortest = shortest.min(on_cpu()?.saturating_sub(begin));
+    }
+    Ok(shortest)
+}
+
+/// Time of the processor that this process has had.
+pub fn on_cpu() -> Result<Duration> {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes one `timespec`, which lives here.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    ensure!(failed == 0, "no clock for the time of this process");
+    Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
+
+/// Kilobytes that the process has now; its peak starts again from there.
+fn forget_peak() -> Result<u64> {
+    fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of memory")?;
+    status("VmRSS:")
+}
+
+fn peak() -> Result<u64> {
+    status("VmHWM:")
+}
+
+fn status(line: &str) -> Result<u64> {
+    let text = fs::read_to_string("/proc/self/status")?;
+    let found = text.lines().find_map(|text| text.strip_prefix(line));
+    let number = found.and_then(|rest| rest.split_whitespace().next());
+    Ok(number.context("no memory in /proc/self/status")?.parse()?)
+}
+
+/// A measurement of other miners that an input is like.
+struct Other {
+    name: &'static str,
+    alike: Alike,
+    percent: u32,
+    patterns: &'static str,
+    /// Seconds of BIDE+ and of CM-ClaSP.
+    seconds: (f64, f64),
+}
+
+/// Closed patterns of any length, beside what other miners need for inputs like these.
+pub fn closed() -> Result<()> {
+    let alike = |count, template, items, dropped, exchanged| Alike {
+        count,
+        template,
+        items,
+        dropped,
+        exchanged,
+    };
+    let others = [
+        Other {
+            name: "200 x 33, 50 %",
+            alike: alike(200, 41, 41, 20, 10),
+            percent: 50,
+            patterns: "3,574",
+            seconds: (1.8, 1.3),
+        },
+        Other {
+            name: "200 x 33, 30 %",
+            alike: alike(200, 46, 46, 28, 10),
+            percent: 30,
+            patterns: "55,433",
+            seconds: (7.1, 5.7),
+        },
+        Other {
+            name: "775 x 57, 50 %",
+            alike: alike(775, 71, 71, 20, 10),
+            percent: 50,
+            patterns: "49,949",
+            seconds: (51.6, 12.0),
+        },
+        Other {
+            name: "610 x 75, 50 %",
+            alike: alike(610, 95, 95, 21, 10),
+            percent: 50,
+            patterns: "24,550",
+            seconds: (21.4, 10.8),
+        },
+    ];
+    let mut table = Table::new(&[
+        "sequences x mean length, support",
+        "closed patterns",
+        "s",
+        "thousand patterns/s",
+        "peak memory added, MB",
+        "the others' input: patterns, BIDE+ s, CM-ClaSP s",
+        "times as fast per pattern: BIDE+, CM-ClaSP",
+    ]);
+    for other in others {
+        eprintln!("{} ...", other.name);
+        table.row(measure_closed(&other)?);
+    }
+    println!("## Closed patterns of any length\n\n{table}");
+    Ok(())
+}
+
+fn measure_closed(other: &Other) -> Result<Vec<String>> {
+    let sequences = other.alike.sequences();
+    let mean = sequences.iter().map(Vec::len).sum::<usize>() as f64 / sequences.len() as f64;
+    let limits = Limits {
+        least: (sequences.len() as u32 * other.percent).div_ceil(100),
+        longest: None,
+        effort: None,
+    };
+    let mut stopped = None;
+    let mut count = || {
+        let weighted = sequences.iter().map(|items| (items.clone(), 1));
+        let data = Sequences::new(other.alike.items, weighted);
+        let mut patterns = 0u64;
+        stopped = data.mine(&limits, &Everything, &Budget::lasting(PATIENCE), |_, _| {
+            patterns += 1;
+            true
+        });
+        patterns
+    };
+    let before = forget_peak()?;
+    let patterns = count();
+    let memory = peak()?.saturating_sub(before);
+    let seconds = best(REPEATS, || {
+        black_box(count());
+    })?
+    .as_secs_f64();
+    ensure!(
+        stopped.is_none(),
+        "{}: gave up after {patterns} patterns",
+        other.name
+    );
+    let rate = patterns as f64 / seconds;
+    let theirs: f64 = other.patterns.replace(',', "").parse()?;
+    let (bide, clasp) = other.seconds;
+    Ok(vec![
+        format!("{} (mean {mean:.0})", other.name),
+        patterns.to_string(),
+        format!("{seconds:.2}"),
+        format!("{:.0}", rate / 1e3),
+        format!("{:.1}", memory as f64 / 1024.0),
+        format!("{}, {bide}, {clasp}", other.patterns),
+        format!("{:.0}, {:.0}", rate * bide / theirs, rate * clasp / theirs),
+    ])
+}
