@@ -165,6 +165,26 @@ fn nothing_is_found_elsewhere() -> Result<()> {
     Ok(())
 }
 
+/// Unusual outcomes are searched like preemptions, kept when preemptions are taken away, and replayed.
+#[test]
+fn chances_are_searched_and_minimized() -> Result<()> {
+    for (name, bound, option) in [
+        ("spurious_wakeup.c", "2", "--chances=spurious-wakeups"),
+        ("weak_exchange.c", "1", "--chances=failing-tries"),
+        ("no_memory.c", "1", "--fail-malloc"),
+    ] {
+        let workspace = chances(name)?;
+        let found = search(&workspace, bound, &[option, "--minimize"], "runs")?.exits(1)?;
+        let found = found.says(&["needs"])?;
+        all_schedules(&found)?;
+        let runs = workspace.runs_in("runs")?;
+        let minimized = runs.iter().find(|run| run.contains("-minimized-"));
+        let file = format!("runs/{}", minimized.with_context(|| found.to_string())?);
+        workspace.unsnarl(&["replay", &file, "-n", "5"])?.exits(0)?;
+    }
+    Ok(())
+}
+
 /// A search that cannot see all that makes a difference says so, and does not claim to be complete.
 #[test]
 fn what_the_log_does_not_tell_is_said() -> Result<()> {
