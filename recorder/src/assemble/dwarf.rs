@@ -5,6 +5,7 @@ use super::{
     allocations::Element,
     dwarf_types::TypeBuilder,
     types::{TypeId, Types},
+    unseen,
 };
 use gimli::{AttributeValue, LittleEndian, Operation, Reader as _, UnitOffset};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -66,6 +67,8 @@ pub(super) struct DebugInfo {
     pub types: Types,
     /// What the source may name at an allocation.
     pub sources: SourceTypes,
+    /// Variables and members of which the compiler tells nothing.
+    pub unseen: Vec<String>,
 }
 
 /// Types by the names that the source has for them.
@@ -141,7 +144,7 @@ impl Units {
             .unwrap_or_default()
     }
 
-    fn text(&self, unit: usize, value: Option<AttributeValue<Reader>>) -> Option<String> {
+    pub fn text(&self, unit: usize, value: Option<AttributeValue<Reader>>) -> Option<String> {
         let text = self.dwarf.attr_string(self.list.get(unit)?, value?).ok()?;
         Some(text.to_string_lossy().ok()?.into_owned())
     }
@@ -221,6 +224,8 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
         thread_locals: Vec::new(),
         functions: Vec::new(),
         sources: SourceTypes::default(),
+        unseen: Vec::new(),
+        is_by_clang: false,
     };
     for unit in (0..units.list.len()).filter(|unit| units.is_c_family(*unit)) {
         walk.unit(unit);
@@ -231,6 +236,7 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
         functions: walk.functions,
         types: walk.types.types,
         sources: walk.sources,
+        unseen: walk.unseen,
     }
 }
 
@@ -315,6 +321,9 @@ struct Walk<'a> {
     thread_locals: Vec<Global>,
     functions: Vec<Function>,
     sources: SourceTypes,
+    unseen: Vec<String>,
+    /// Who made the unit that is being walked.
+    is_by_clang: bool,
 }
 
 /// A definition refers to a declaration, that perhaps to another one.
@@ -336,6 +345,7 @@ impl Walk<'_> {
         let Some(header) = self.units.get(unit) else {
             return;
         };
+        self.is_by_clang = unseen::is_by_clang(self.units, unit);
         let mut scopes: Vec<Scope> = Vec::new();
         let mut cursor = header.entries();
         while let Ok(Some(entry)) = cursor.next_dfs() {
@@ -355,6 +365,7 @@ impl Walk<'_> {
             (scope.path.as_str(), scope.function, scope.within.as_str())
         });
         let (tag, depth) = (entry.tag(), entry.depth());
+        self.unseen(unit, entry, outer_path);
         if tag == gimli::DW_TAG_subprogram {
             let path = self.full_name(unit, entry, outer_path);
             self.allocator(unit, entry, &self.units.name(unit, entry));
@@ -381,6 +392,33 @@ impl Walk<'_> {
             if entry.attr(gimli::DW_AT_location).is_some() {
                 let path = self.full_name(unit, entry, outer_path);
                 self.variable(unit, entry, path, function);
+            }
+        }
+    }
+
+    /// Remembers data of the program's own of which the compiler tells nothing: members, and variables that
+    /// have a place for the whole run.
+    fn unseen(&mut self, unit: usize, entry: &Entry, outer: &str) {
+        if !self.is_by_clang || outer.starts_with("std") {
+            return;
+        }
+        let is_data = match entry.tag() {
+            gimli::DW_TAG_member => true,
+            gimli::DW_TAG_variable => matches!(
+                self.place(unit, entry, None),
+                Some(Place::Fixed(_) | Place::ThreadLocal(_))
+            ),
+            _ => false,
+        };
+        if !is_data {
+            return;
+        }
+        let name = self.units.name(unit, entry);
+        let is_own = !name.is_empty() && !name.starts_with('_') && !outer.starts_with('_');
+        if is_own && unseen::is_unseen(self.units, unit, entry) {
+            let name = qualified(outer, &name);
+            if !self.unseen.contains(&name) {
+                self.unseen.push(name);
             }
         }
     }

@@ -345,7 +345,7 @@ fn is_static(entry: &Entry) -> bool {
 }
 
 /// Elements of one dimension; 0 when the length is not in the debug info.
-fn element_count(range: &Entry) -> u64 {
+pub(super) fn element_count(range: &Entry) -> u64 {
     let number = |name| {
         range
             .attr(name)

@@ -53,6 +53,8 @@ pub(super) struct Image {
     /// It can make copies of itself ([`serve`]).
     pub serves: bool,
     pub types: Types,
+    /// Data of which the compiler tells nothing, by name.
+    pub unseen: Vec<String>,
     sources: SourceTypes,
     pub objects: Vec<Object>,
     /// Where the path is noted, in a build for path mode.
@@ -95,6 +97,7 @@ impl Image {
             functions,
             types,
             sources,
+            unseen,
         } = debug;
         let sized = |globals: Vec<Global>| -> Vec<(Global, u64)> {
             let sized = |global: Global| {
@@ -117,6 +120,7 @@ impl Image {
             instrumented: instrumented(&file),
             serves: serves(&file),
             types,
+            unseen,
             sources,
             objects,
             landmarks: Landmarks::read(&section_bytes(&file, SECTION)),

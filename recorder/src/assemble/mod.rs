@@ -47,6 +47,7 @@ mod sites;
 mod sources;
 mod threads;
 mod types;
+mod unseen;
 mod walk;
 
 #[cfg(test)]
@@ -205,6 +206,7 @@ fn lost(log: &RawLog<'_>, program: &Program, walk: &Walk<'_>) -> Vec<String> {
             program.path().display()
         ));
     }
+    lost.extend(unseen::problem(program.unseen()));
     if walk.stacks.is_cut {
         lost.push("the table of call stacks is full: later calls are left out".to_owned());
     }

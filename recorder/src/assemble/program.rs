@@ -76,6 +76,11 @@ impl Program {
         self.main.has_debug_info
     }
 
+    /// Data of the program's own of which the compiler tells nothing, by name.
+    pub(super) fn unseen(&self) -> &[String] {
+        &self.main.unseen
+    }
+
     /// Whose runtime the program was linked with.
     pub fn is_instrumented(&self) -> Instrumented {
         self.main.instrumented

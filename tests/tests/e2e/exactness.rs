@@ -118,3 +118,67 @@ fn wide_atomics() -> Result<()> {
     }
     Ok(())
 }
+
+/// Loops stay in what clang has callbacks for; of what it has none for a run says so.
+#[test]
+fn wide_data_under_clang() -> Result<()> {
+    let source = "wide.c";
+    let text = "
+        #include <pthread.h>
+        typedef int eight __attribute__((vector_size(32)));
+        typedef int four __attribute__((vector_size(16)));
+        long row[64];
+        long double total;
+        struct { eight wide; four narrow; } vectors;
+        static void *worker(void *argument) {
+            for (int i = 0; i < 64; i++)
+                row[i] += 3;
+            total += 1;
+            vectors.wide[1] = 2;
+            vectors.narrow[1] = 2;
+            return argument;
+        }
+        int main(void) {
+            pthread_t thread;
+            pthread_create(&thread, 0, worker, 0);
+            return pthread_join(thread, 0);
+        }
+    ";
+    for (compiler, unseen) in [
+        (Compiler::Gcc, None),
+        (Compiler::Clang, Some("`total`, `wide`")),
+    ] {
+        let workspace = Workspace::new()?;
+        workspace.write(source, text)?;
+        let options = ["-O2", "-mavx2"];
+        compile_with(&workspace, Path::new(source), "wide", compiler, &options)?;
+        workspace.record(&["-n", "1"], "./wide")?.exits(0)?;
+        let runs = workspace.runs()?;
+        let run = runs.first().context("no run was kept")?;
+        let run = read_run(&workspace.path().join(workspace.run_path(run)))?;
+        let read: u32 = run
+            .events
+            .iter()
+            .filter(|(_, event)| {
+                event.kind.reads() && run.location(event.location).starts_with("row[")
+            })
+            .map(|(_, event)| event.size)
+            .sum();
+        ensure!(
+            read == 64 * 8,
+            "{compiler:?}: {read} bytes of `row` were read"
+        );
+        let says = |names: &str| {
+            run.meta
+                .problems
+                .iter()
+                .any(|problem| problem.contains(names))
+        };
+        ensure!(
+            unseen.map_or(run.meta.problems.is_empty(), says),
+            "{compiler:?}: {:?}",
+            run.meta.problems
+        );
+    }
+    Ok(())
+}
