@@ -42,6 +42,8 @@ mod children;
 mod choices;
 #[cfg(feature = "interpose")]
 mod condition;
+#[cfg(feature = "interpose")]
+mod conversions;
 #[cfg(any(feature = "interpose", test))]
 #[cfg_attr(
     not(feature = "interpose"),

@@ -14,7 +14,7 @@ use crate::{
 };
 use core::{
     cell::Cell,
-    ffi::{c_int, c_long, c_ulong},
+    ffi::c_int,
     ptr::{null, null_mut},
 };
 
@@ -483,91 +483,6 @@ pub unsafe fn written_text(this: Option<&Thread>, to: *const u8, pc: u64) {
     }
 }
 
-/// Logs what a conversion to a number read, and its end pointer.
-///
-/// # Safety
-/// `end` lies in the string `text`; `place` is where the program wants it, or null.
-unsafe fn converted(
-    this: Option<&Thread>,
-    text: *const u8,
-    end: *const u8,
-    place: *mut *const u8,
-    pc: u64,
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        searched(this, text, end, 0, pc);
-        if !place.is_null() {
-            writes(this, place.cast::<u8>(), 8, pc);
-            place.write_volatile(end);
-        }
-    }
-}
-
-/// Defines conversions with a base.
-macro_rules! integers {
-    ($($function:ident, $name:literal, $number:ty;)*) => {$(
-        unsafe extern "C" fn $function(
-            text: *const u8,
-            place: *mut *const u8,
-            base: c_int,
-            pc: u64,
-        ) -> $number {
-            let this = ready(!place.is_null(), pc);
-            let convert = real!($name, fn(*const u8, *mut *const u8, c_int) -> $number);
-            let mut end = text;
-            // SAFETY: the program's own call.
-            unsafe {
-                let number = on_behalf(this, pc, || convert(text, &raw mut end, base));
-                converted(this, text, end, place, pc);
-                number
-            }
-        }
-    )*};
-}
-
-integers! {
-    on_strtol, "strtol", c_long;
-    on_strtoul, "strtoul", c_ulong;
-}
-
-/// Defines conversions to decimal fractions.
-macro_rules! fractions {
-    ($($function:ident, $name:literal, $number:ty;)*) => {$(
-        unsafe extern "C" fn $function(text: *const u8, place: *mut *const u8, pc: u64) -> $number {
-            let this = ready(!place.is_null(), pc);
-            let convert = real!($name, fn(*const u8, *mut *const u8) -> $number);
-            let mut end = text;
-            // SAFETY: the program's own call.
-            unsafe {
-                let number = on_behalf(this, pc, || convert(text, &raw mut end));
-                converted(this, text, end, place, pc);
-                number
-            }
-        }
-    )*};
-}
-
-fractions! {
-    on_strtod, "strtod", f64;
-    on_strtof, "strtof", f32;
-}
-
-unsafe extern "C" fn on_atoi(text: *const u8, pc: u64) -> c_int {
-    // SAFETY: the program's own call.
-    (unsafe { on_strtol(text, null_mut(), 10, pc) }) as c_int
-}
-
-unsafe extern "C" fn on_atol(text: *const u8, pc: u64) -> c_long {
-    // SAFETY: the program's own call.
-    unsafe { on_strtol(text, null_mut(), 10, pc) }
-}
-
-unsafe extern "C" fn on_atof(text: *const u8, pc: u64) -> f64 {
-    // SAFETY: the program's own call.
-    unsafe { on_strtod(text, null_mut(), pc) }
-}
-
 unsafe extern "C-unwind" fn on_strcpy_checked(
     to: *mut u8,
     from: *const u8,
@@ -673,22 +588,6 @@ entry! {
     strsep, "rdx" => on_strsep;
     strerror_r, "rcx" => on_strerror_r;
     __xpg_strerror_r, "rcx" => on_posix_strerror_r;
-    strtol, "rcx" => on_strtol;
-    strtoll, "rcx" => on_strtol;
-    strtoul, "rcx" => on_strtoul;
-    strtoull, "rcx" => on_strtoul;
-    strtoimax, "rcx" => on_strtol;
-    strtoumax, "rcx" => on_strtoul;
-    __isoc23_strtol, "rcx" => on_strtol;
-    __isoc23_strtoll, "rcx" => on_strtol;
-    __isoc23_strtoul, "rcx" => on_strtoul;
-    __isoc23_strtoull, "rcx" => on_strtoul;
-    strtod, "rdx" => on_strtod;
-    strtof, "rdx" => on_strtof;
-    atoi, "rsi" => on_atoi;
-    atol, "rsi" => on_atol;
-    atoll, "rsi" => on_atol;
-    atof, "rsi" => on_atof;
     __strcpy_chk, "rcx" => on_strcpy_checked;
     __stpcpy_chk, "rcx" => on_stpcpy_checked;
     __strncpy_chk, "r8" => on_strncpy_checked;

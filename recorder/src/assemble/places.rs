@@ -121,6 +121,8 @@ pub(super) struct Regions {
     pub locations: Vec<String>,
     by_name: FxHashMap<String, LocationId>,
     leaves: FxHashMap<(RegionId, i64), LocationId>,
+    /// The first leaf that got a name.
+    named: FxHashMap<LocationId, (RegionId, i64)>,
     parts: FxHashMap<(RegionId, i64), LocationId>,
 }
 
@@ -134,6 +136,7 @@ impl Regions {
             locations: vec![String::new()],
             by_name: FxHashMap::default(),
             leaves: FxHashMap::default(),
+            named: FxHashMap::default(),
             parts: FxHashMap::default(),
         };
         regions.add(RegionName::Text(String::new()), None);
@@ -218,7 +221,15 @@ impl Regions {
             return *id;
         }
         let name = self.leaf_name(region, piece.location);
+        let known = self.by_name.get(&name);
+        let first = known.and_then(|id| self.named.get(id).copied());
+        // Two bases of a class may have members of the same name, such as the pointers to their tables.
+        let name = match first.filter(|(of, at)| *of == region && *at != piece.location) {
+            Some(_) => format!("{name}@{}", piece.location),
+            None => name,
+        };
         let id = self.intern(name);
+        self.named.entry(id).or_insert((region, piece.location));
         self.leaves.insert((region, piece.location), id);
         id
     }

@@ -46,7 +46,10 @@ fn check(source: &str, compiler: Compiler, options: &[&str]) -> Result<()> {
         missing.join("\n"),
         run.locations.join("\n")
     );
-    consistent::check(&run, |_| false)?;
+    // The C++ library's shared part changes the program's trees unseen.
+    if source.ends_with(".c") {
+        consistent::check(&run, |_| false)?;
+    }
     Ok(())
 }
 
