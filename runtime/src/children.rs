@@ -75,6 +75,25 @@ pub fn watch_forks() {
     unsafe { libc::pthread_atfork(None, None, Some(leave_recording)) };
 }
 
+/// The process ends. If a child of its own goes on, that may be what it was started for.
+pub fn note_left_behind() {
+    const ANY: u32 = libc::P_ALL;
+    if header().forks.load(Relaxed) == 0 || header().detached.load(Relaxed) != 0 {
+        return;
+    }
+    // SAFETY: asks without taking the news; there is room for them.
+    let left = unsafe {
+        let mut info: libc::siginfo_t = core::mem::zeroed();
+        let place = &raw mut info as usize;
+        let options = (libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) as usize;
+        let arguments = [ANY as usize, 0, place, options, 0, 0];
+        sys::call(libc::SYS_waitid, arguments) == 0 && info.si_pid() == 0
+    };
+    if left {
+        header().detached.store(2, Relaxed);
+    }
+}
+
 /// Whether waiting for this child would not wait.
 pub fn has_news(kind: u32, id: i32) -> bool {
     // SAFETY: asks without taking the news.

@@ -1,7 +1,7 @@
 //! The end of a run: assertion, abort, fatal signal, deadlock, exit.
 
 use crate::{
-    log, lookup,
+    children, log, lookup,
     real::real,
     state::{Mode, SHARED, Thread, Wait, header, live_threads, recording, this_thread, thread},
     sys,
@@ -210,7 +210,9 @@ pub fn finish(status: c_int) {
         conclude_fault(this);
     }
     header().exit_code.store(status as u32, Relaxed);
-    conclude(End::Exited);
+    if conclude(End::Exited) {
+        children::note_left_behind();
+    }
 }
 
 /// False in a child that shares the log with the process that was started.

@@ -250,7 +250,8 @@ pub struct Header {
     pub chunks: AtomicU64,
     /// Child processes that were forked.
     pub forks: AtomicU32,
-    /// Nonzero: the program asked to go on in the background, and went on in the foreground.
+    /// 1: the program asked to go on in the background, and went on in the foreground. 2: it ended while a
+    /// child process of its own went on.
     pub detached: AtomicU32,
     /// Exit status, when `end` is [`End::Exited`].
     pub exit_code: AtomicU32,

@@ -26,7 +26,12 @@ pub(super) fn problems(log: &RawLog<'_>, program: &Program) -> Vec<String> {
             log.input().len()
         ));
     }
-    if log.detached() != 0 {
+    if log.detached() == 2 {
+        problems.push(
+            "the program ended while a child process that it had forked went on, of which nothing is recorded: let a program that goes into the background stay in the foreground".to_owned(),
+        );
+    }
+    if log.detached() == 1 {
         problems.push(
             "the program asked to go on in the background (daemon): it was recorded in the foreground".to_owned(),
         );

@@ -51,6 +51,10 @@ pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<ExitCode,
         None => (compiler::find(language)?, arguments),
     };
     let expanded = response::expand(arguments.iter().cloned());
+    let left_out = flags::left_out(&expanded);
+    if !left_out.is_empty() {
+        eprintln!("note: left out for recording: {}", left_out.join(" "));
+    }
     let rewritten = flags::rewrite(
         compiler.family,
         build,

@@ -31,6 +31,14 @@ fn destructors_and_the_rest_of_the_end() -> Result<()> {
 }
 
 #[test]
+fn who_goes_on_in_a_child_is_told_so() -> Result<()> {
+    let program = Modes::compile("children.c", Compiler::Gcc, &[])?;
+    let said = program.record("background", "random", "2")?.exits(0)?;
+    said.says(&["child process", "went on", "foreground"])?;
+    Ok(())
+}
+
+#[test]
 fn children_end_as_they_like() -> Result<()> {
     for compiler in COMPILERS {
         let program = Modes::compile("children.c", compiler, &[])?;

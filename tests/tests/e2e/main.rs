@@ -4,6 +4,7 @@ mod bad_input;
 mod branches;
 mod build_systems;
 mod callers;
+mod commands;
 mod copies;
 mod debugger;
 mod debugging_page;
