@@ -71,17 +71,14 @@ static void go_elsewhere(void) { assert(chdir("/") == 0); }
 
 static void remove_own_folder(void)
 {
-    char name[] = "gone-XXXXXX", above[32];
-    assert(mkdtemp(name) && chdir(name) == 0);
-    snprintf(above, sizeof above, "../%s", name);
-    assert(rmdir(above) == 0);
+    assert(mkdir("gone", 0700) == 0 && chdir("gone") == 0);
+    assert(rmdir("../gone") == 0);
 }
 
 static void change_root(void)
 {
-    char name[] = "root-XXXXXX";
-    assert(mkdtemp(name));
-    needs(chroot(name) == 0);
+    assert(mkdir("root", 0700) == 0 || errno == EEXIST);
+    needs(chroot("root") == 0);
     assert(chdir("/") == 0);
 }
 
