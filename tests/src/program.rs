@@ -28,6 +28,15 @@ impl Compiler {
         }
     }
 
+    /// Its name in the headers of programs.
+    fn word(self) -> &'static str {
+        match self {
+            Compiler::Gcc => "gcc",
+            Compiler::Clang => "clang",
+            Compiler::Clang14 => "clang-14",
+        }
+    }
+
     /// The command for C or C++; `None` when it is not installed.
     pub fn command(self, cpp: bool) -> Option<&'static str> {
         let names = self
@@ -55,6 +64,8 @@ pub struct Program {
     pub expectation: Expectation,
     /// Options that `record` needs for it: the words behind `// record with: `.
     options: Vec<String>,
+    /// Compilers and levels that leave the bug out of the program: what stands behind `// without the bug: `.
+    without: Vec<String>,
 }
 
 impl Program {
@@ -74,6 +85,10 @@ impl Program {
             source,
             expectation,
             options: options(&text),
+            without: behind(&text, "// without the bug: ")
+                .flat_map(|line| line.split(", "))
+                .map(str::to_owned)
+                .collect(),
         })
     }
 
@@ -93,6 +108,13 @@ impl Program {
     /// Options that `record` needs for it.
     pub fn recording(&self) -> Vec<&str> {
         self.options.iter().map(String::as_str).collect()
+    }
+
+    /// Does the program have its bug when this compiler makes it at this level (`-O2`)? An optimizing compiler
+    /// may read once what the source reads twice.
+    pub fn has_bug(&self, compiler: Compiler, level: &str) -> bool {
+        let build = format!("{} {level}", compiler.word());
+        !self.without.contains(&build)
     }
 
     /// Written in C++.
@@ -127,12 +149,17 @@ impl Program {
 
 /// The words behind `// record with: `.
 fn options(source: &str) -> Vec<String> {
-    let lines = source.lines();
-    let lines = lines.filter_map(|line| line.strip_prefix("// record with: "));
-    lines
+    behind(source, "// record with: ")
         .flat_map(str::split_whitespace)
         .map(str::to_owned)
         .collect()
+}
+
+/// What stands behind these words at the beginning of a line.
+fn behind<'s>(source: &'s str, words: &'s str) -> impl Iterator<Item = &'s str> {
+    source
+        .lines()
+        .filter_map(move |line| line.strip_prefix(words))
 }
 
 /// Compiles a source file for recording.

@@ -147,8 +147,13 @@ fn write(view: &View, candidate: &Candidate) -> Explanation {
 /// Likely needs enough passing runs to compare with, or that the failure read it directly.
 fn certainty(corpus: &Corpus, candidate: &Candidate) -> Certainty {
     const ENOUGH: u32 = 5;
+    const FEW: u32 = 3;
     let compared = candidate.new && corpus.counts().passing() >= ENOUGH;
-    let direct = candidate.relevant && candidate.cost < 60;
+    // Which of two orders was meant only passing runs tell.
+    let by_order = matches!(candidate.story, Story::Order { .. } | Story::Missing { .. });
+    let direct = candidate.relevant
+        && candidate.cost < 60
+        && (!by_order || corpus.counts().passing() >= FEW);
     if compared && candidate.relevant || direct {
         Certainty::Likely
     } else {

@@ -10,6 +10,10 @@
 // expect interference: connections[i].taken = true;
 // expect interference: connection->owner = number;
 // expect also: assert(connection->owner == number);
+//
+// With optimization the compiler leaves the second check of `owner` out: it has just set it.
+//
+// without the bug: gcc -O1, gcc -O2, clang -O1, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

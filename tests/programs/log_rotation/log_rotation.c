@@ -9,6 +9,10 @@
 // expect cause: log_state = CLOSED;
 // expect cause: log_state = OPEN;
 // expect interference: if (log_state == OPEN)
+//
+// With optimization the compiler leaves out that the log is closed: it is opened again at once.
+//
+// without the bug: gcc -O1, gcc -O2, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

@@ -9,6 +9,10 @@
 // expect cause 1: if (connections[i].info != NULL)
 // expect cause 2: length += strlen(connections[i].info);
 // expect interference: connection->info = NULL;
+//
+// With optimization the compiler reads `info` once, for the look and for the use.
+//
+// without the bug: gcc -O1, gcc -O2, clang -O1, clang -O2
 
 #include <pthread.h>
 #include <stdio.h>

@@ -9,6 +9,10 @@
 // expect cause 1: if (slots[i] == NULL)
 // expect cause 2: used += slots[i]->pages;
 // expect interference: slots[i] = NULL;
+//
+// With optimization the compiler reads the slot once, for the look and for the use.
+//
+// without the bug: gcc -O1, gcc -O2, clang -O1, clang -O2
 
 #include <pthread.h>
 #include <stdio.h>

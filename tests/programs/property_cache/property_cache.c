@@ -18,6 +18,10 @@
 // expect interference: table[i] = 0;
 // expect interference: filled = false;
 // expect interference: if (!filled)
+//
+// With optimization the compiler sets `filled` once, after both entries.
+//
+// without the bug: gcc -O1, gcc -O2, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

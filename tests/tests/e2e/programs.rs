@@ -18,12 +18,22 @@ macro_rules! programs {
 
                 #[test]
                 fn gcc() -> Result<()> {
-                    $check(stringify!($name), Compiler::Gcc)
+                    $check(stringify!($name), Compiler::Gcc, "-O0")
                 }
 
                 #[test]
                 fn clang() -> Result<()> {
-                    $check(stringify!($name), Compiler::Clang)
+                    $check(stringify!($name), Compiler::Clang, "-O0")
+                }
+
+                #[test]
+                fn gcc_optimized() -> Result<()> {
+                    $check(stringify!($name), Compiler::Gcc, "-O2")
+                }
+
+                #[test]
+                fn clang_optimized() -> Result<()> {
+                    $check(stringify!($name), Compiler::Clang, "-O2")
                 }
             }
         )*)*
@@ -41,13 +51,13 @@ macro_rules! programs {
 programs! {
     is_explained {
         bank_account binlog_header block_pool bounded_queue c11_atomics cache_refcount
-        chunk_buffer circular_list connection_slots cpp_cache cpp_listeners cpp_weak_session
-        epoch_config fft_timing idle_workers lock_order log_buffer log_rotation lost_counter
-        lost_stop lost_wakeup message_pane missing_join one_barrier optimistic_retry
-        polite_transfer pool_shutdown price_table proc_info proc_sweep property_cache
-        publication queue_pointer resume_file running_average shared_condition string_buffer
-        string_table table_and_log text_frame timer_teardown unlocked_signal use_before_init
-        window_geometry wrong_access_order
+        chunk_buffer circular_list connection_slots cpp_cache cpp_listeners
+        cpp_weak_session epoch_config fft_timing idle_workers
+        left_barrier lock_order log_buffer log_rotation lost_counter lost_stop lost_wakeup
+        message_pane missing_join one_barrier optimistic_retry polite_transfer pool_shutdown
+        price_table proc_info proc_sweep property_cache publication queue_pointer resume_file
+        running_average shared_condition string_buffer string_table table_and_log text_frame
+        timer_teardown unlocked_signal use_before_init window_geometry wrong_access_order
     }
     is_not_blamed {
         correct_atomics correct_bank correct_cpp correct_list correct_once correct_phases
@@ -61,8 +71,8 @@ mod packed_flags {
 
     #[test]
     fn clang() -> Result<()> {
-        is_explained("packed_flags", Compiler::Clang)?;
-        let (workspace, _, command) = compiled("packed_flags", Compiler::Clang)?;
+        is_explained("packed_flags", Compiler::Clang, "-O0")?;
+        let (workspace, _, command) = compiled("packed_flags", Compiler::Clang, "-O0")?;
         workspace.record(&["-n", RUNS, "--until-failing", "1"], &command)?;
         let (_, explanations) = workspace.explain()?;
         let remark = explanations.first().map(|first| first.remark.as_str());
@@ -78,7 +88,7 @@ mod packed_flags {
     /// has the read all the same.
     #[test]
     fn gcc_reads_the_word_that_it_writes() -> Result<()> {
-        let (workspace, program, command) = compiled("packed_flags", Compiler::Gcc)?;
+        let (workspace, program, command) = compiled("packed_flags", Compiler::Gcc, "-O0")?;
         workspace
             .record(&["-n", CORRECT_RUNS], &command)?
             .exits(0)?;
@@ -107,8 +117,11 @@ mod packed_flags {
 }
 
 /// Fails in some schedules and passes in others, and the first explanation is the right one.
-fn is_explained(name: &str, compiler: Compiler) -> Result<()> {
-    let (workspace, program, command) = compiled(name, compiler)?;
+fn is_explained(name: &str, compiler: Compiler, level: &str) -> Result<()> {
+    let (workspace, program, command) = compiled(name, compiler, level)?;
+    if !program.has_bug(compiler, level) {
+        return is_gone(&workspace, &command);
+    }
     let recorded = workspace
         .record(
             &[
@@ -144,9 +157,19 @@ fn is_explained(name: &str, compiler: Compiler) -> Result<()> {
         })
 }
 
+/// What the compiler made of the program has no failing schedule with up to two preemptions.
+fn is_gone(workspace: &Workspace, command: &str) -> Result<()> {
+    let words = ["record", "--strategy", "exhaustive", "--keep-passing", "0"];
+    let searched = workspace.unsnarl(&[&words[..], &["--", command]].concat())?;
+    let searched = searched.exits(0)?;
+    let all = searched.stderr.contains("all ") && searched.stderr.contains(" schedules");
+    ensure!(all, "not all schedules were tried:\n{searched}");
+    Ok(())
+}
+
 /// Never fails, and nothing is explained.
-fn is_not_blamed(name: &str, compiler: Compiler) -> Result<()> {
-    let (workspace, program, command) = compiled(name, compiler)?;
+fn is_not_blamed(name: &str, compiler: Compiler, level: &str) -> Result<()> {
+    let (workspace, program, command) = compiled(name, compiler, level)?;
     workspace
         .record(
             &[&["-n", CORRECT_RUNS], &program.recording()[..]].concat(),
@@ -163,8 +186,8 @@ fn is_not_blamed(name: &str, compiler: Compiler) -> Result<()> {
 }
 
 /// Fails always, and the explanation says that the schedule has nothing to do with it.
-fn is_called_sequential(name: &str, compiler: Compiler) -> Result<()> {
-    let (workspace, program, command) = compiled(name, compiler)?;
+fn is_called_sequential(name: &str, compiler: Compiler, level: &str) -> Result<()> {
+    let (workspace, program, command) = compiled(name, compiler, level)?;
     workspace.record(&["-n", "60"], &command)?.exits(1)?;
     let (finished, explanations) = workspace.explain()?;
     let finished = finished.exits(1)?;
@@ -179,9 +202,9 @@ fn is_called_sequential(name: &str, compiler: Compiler) -> Result<()> {
     Ok(())
 }
 
-fn compiled(name: &str, compiler: Compiler) -> Result<(Workspace, Program, String)> {
+fn compiled(name: &str, compiler: Compiler, level: &str) -> Result<(Workspace, Program, String)> {
     let program = Program::open(name)?;
     let workspace = Workspace::new()?;
-    let command = program.compile(&workspace, compiler)?;
+    let command = program.compile_with(&workspace, compiler, &[level])?;
     Ok((workspace, program, command))
 }
