@@ -499,4 +499,37 @@ mod tests {
             [1u16, 0, 2].map(u16::to_ne_bytes).as_flattened()
         );
     }
+
+    #[test]
+    fn memory_is_used_again_only_when_nobody_else_can_write_to_it() {
+        let memories = Memories::default();
+        let longer = Config {
+            prefix: vec![1; 5000],
+            ..Config::default()
+        };
+        let first = memories.log(&longer).unwrap();
+        let place = first.bytes().as_ptr();
+        let header = first.memory.header();
+        header.records.store(3, Relaxed);
+        header.threads.store(2, Relaxed);
+        header.pid.store(7, Relaxed);
+        first.has_ended();
+        drop(first);
+
+        let second = memories.log(&Config::default()).unwrap();
+        assert_eq!(second.bytes().as_ptr(), place);
+        let read = RawLog::new(second.bytes()).unwrap();
+        assert!(read.is_empty() && read.choices().count() + read.threads().count() == 0);
+        assert_eq!(second.progress(), (0, 0));
+        second.memory.header().forks.store(1, Relaxed);
+        second.has_ended();
+        drop(second);
+        assert!(memories.take(0).is_none(), "a child may write into it");
+
+        drop(memories.log(&Config::default()).unwrap());
+        assert!(
+            memories.take(0).is_none(),
+            "nobody has said that its run has ended"
+        );
+    }
 }

@@ -48,12 +48,12 @@ impl EntryPoint {
         let function = at.image.function(at.address);
         let symbol = at.image.code_symbol(at.address);
         let lambda = symbol
-            .map(|(symbol, _)| symbol.name.as_str())
+            .map(|(symbol, _)| symbol.name())
             .filter(|name| names::is_lambda(name));
         let name = match (lambda, function, symbol) {
             (Some(lambda), ..) => names::lambda(lambda),
             (_, Some((_, function)), _) => function.name.clone(),
-            (.., Some((symbol, _))) => symbol.name.clone(),
+            (.., Some((symbol, _))) => symbol.name().to_owned(),
             _ => "?".to_owned(),
         };
         EntryPoint {

@@ -8,6 +8,7 @@ use super::{
     globals::{self, Object},
     imports::Imports,
     landmarks::Landmarks,
+    names::FunctionName,
     types::{TypeId, Types},
 };
 use gimli::LittleEndian;
@@ -40,6 +41,20 @@ pub(super) struct Symbol {
     pub name: String,
 }
 
+/// A function symbol with an address range.
+#[derive(Clone, Debug)]
+pub(super) struct CodeSymbol {
+    pub start: u64,
+    pub size: u64,
+    name: FunctionName,
+}
+
+impl CodeSymbol {
+    pub fn name(&self) -> &str {
+        self.name.get()
+    }
+}
+
 /// One file of machine code.
 pub(super) struct Image {
     /// Full path, by which images are told apart.
@@ -65,7 +80,7 @@ pub(super) struct Image {
     ranges: Vec<(u64, u64, u32)>,
     functions: Vec<Function>,
     /// Function symbols, sorted.
-    code: Vec<Symbol>,
+    code: Vec<CodeSymbol>,
     cfi: Cfi,
     imports: Imports,
     lines: Option<Mutex<addr2line::Context<Reader>>>,
@@ -90,7 +105,7 @@ impl Image {
         let lines = addr2line::Context::from_arc_dwarf(dwarf)
             .ok()
             .filter(|_| has_debug_info);
-        let code = symbols(&file, SymbolKind::Text);
+        let code = code_symbols(&file);
         let DebugInfo {
             globals,
             thread_locals,
@@ -188,7 +203,7 @@ impl Image {
     }
 
     /// The function symbol that holds an address, and the offset in it.
-    pub fn code_symbol(&self, address: u64) -> Option<(&Symbol, u64)> {
+    pub fn code_symbol(&self, address: u64) -> Option<(&CodeSymbol, u64)> {
         let after = self.code.partition_point(|symbol| symbol.start <= address);
         let symbol = self.code.get(after.checked_sub(1)?)?;
         let offset = address - symbol.start;
@@ -200,7 +215,7 @@ impl Image {
     pub fn code_named(&self, name: &str) -> Option<u64> {
         self.code
             .iter()
-            .find(|symbol| symbol.name == name)
+            .find(|symbol| symbol.name() == name)
             .map(|symbol| symbol.start)
     }
 
@@ -224,7 +239,7 @@ impl Image {
     /// The name of the function that a call of this address leads to, also by a stub.
     pub fn called_name(&self, address: u64) -> Option<&str> {
         match self.code_symbol(address) {
-            Some((symbol, 0)) => Some(&symbol.name),
+            Some((symbol, 0)) => Some(symbol.name()),
             _ => self.imports.stub_name(address),
         }
     }
@@ -332,6 +347,32 @@ fn ranges(functions: &[Function]) -> Vec<(u64, u64, u32)> {
     ranges.sort_unstable();
     ranges.dedup_by_key(|range| range.0);
     ranges
+}
+
+fn code_symbols(file: &object::File<'_>) -> Vec<CodeSymbol> {
+    let all = file.symbols().chain(file.dynamic_symbols());
+    let wanted = all.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+    let mut symbols: Vec<CodeSymbol> = wanted
+        .filter_map(|symbol| {
+            Some(CodeSymbol {
+                start: symbol.address(),
+                size: symbol.size(),
+                name: FunctionName::of(symbol.name().ok()?),
+            })
+        })
+        .collect();
+    symbols.sort_by_key(|symbol| symbol.start);
+    symbols.dedup_by(|later, first| {
+        let is_same = later.start == first.start;
+        if is_same && later.size != first.size && later.name.is_before(&first.name) {
+            first.size = later.size;
+        }
+        if is_same {
+            first.name.join(std::mem::take(&mut later.name));
+        }
+        is_same
+    });
+    symbols
 }
 
 fn symbols(file: &object::File<'_>, kind: SymbolKind) -> Vec<Symbol> {

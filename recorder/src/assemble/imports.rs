@@ -4,7 +4,7 @@
 //! its own code. Its caller is known by function only; the machine code says where in that function
 //! the call is.
 
-use super::{image::Symbol, names};
+use super::{image::CodeSymbol, names::FunctionName};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget};
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Imports {
     /// Sections of code by address.
     code: Vec<(u64, Vec<u8>)>,
     /// Names by the address of the pointer that the loader fills in.
-    slots: FxHashMap<u64, String>,
+    slots: FxHashMap<u64, FunctionName>,
     /// Slots by the address of the stub that jumps through them.
     stubs: FxHashMap<u64, u64>,
 }
@@ -40,7 +40,7 @@ impl Imports {
                 table.symbol_by_index(index).ok()
             });
             if let Some(name) = symbol.as_ref().and_then(|symbol| symbol.name().ok()) {
-                imports.slots.insert(slot, names::function(name));
+                imports.slots.insert(slot, FunctionName::of(name));
             }
         }
         let is_code =
@@ -88,7 +88,7 @@ impl Imports {
 
     /// Where the first call of `name` within `function` returns to, seen from `from` onwards, then
     /// from the start of the function.
-    pub fn call_after(&self, function: &Symbol, from: u64, name: &str) -> Option<u64> {
+    pub fn call_after(&self, function: &CodeSymbol, from: u64, name: &str) -> Option<u64> {
         let end = function.start.checked_add(function.size)?;
         self.call_between(from, end, name)
             .or_else(|| self.call_between(function.start, from, name))
@@ -109,7 +109,7 @@ impl Imports {
 
     /// The function whose address the loader puts there.
     pub fn slot_name(&self, address: u64) -> Option<&str> {
-        self.slots.get(&address).map(String::as_str)
+        self.slots.get(&address).map(FunctionName::get)
     }
 
     fn call_between(&self, from: u64, to: u64, name: &str) -> Option<u64> {
@@ -127,7 +127,10 @@ impl Imports {
                 Some(slot) => (slot, 6),
                 None => (*self.stubs.get(&called(six, address)?)?, 5),
             };
-            let is_it = self.slots.get(&slot).is_some_and(|known| known == name);
+            let is_it = self
+                .slots
+                .get(&slot)
+                .is_some_and(|known| known.get() == name);
             is_it.then(|| address + length)
         })
     }

@@ -253,7 +253,7 @@ impl<'a> Memory<'a> {
         let code = at.image.code_symbol(file_address).map(|(symbol, offset)| {
             (
                 symbol.start,
-                symbol.name.clone(),
+                symbol.name().to_owned(),
                 None,
                 offset,
                 symbol.size - offset,

@@ -1,5 +1,7 @@
 //! Names for people: demangled functions without their parameters, tidy paths.
 
+use std::sync::OnceLock;
+
 /// A function's name, demangled, without parameters and return type.
 pub(super) fn function(raw: &str) -> String {
     let options = cpp_demangle::DemangleOptions::new()
@@ -12,6 +14,45 @@ pub(super) fn function(raw: &str) -> String {
             .ok()
     });
     demangled.flatten().unwrap_or_else(|| raw.to_owned())
+}
+
+/// The name of a function, of which most are never asked for: it is made when it is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FunctionName {
+    /// As they are in the file: there may be several for one function.
+    raw: Vec<Box<str>>,
+    name: OnceLock<String>,
+}
+
+impl FunctionName {
+    /// The function that is called so in the file.
+    pub fn of(raw: &str) -> FunctionName {
+        FunctionName {
+            raw: vec![raw.into()],
+            name: OnceLock::new(),
+        }
+    }
+
+    /// It has these names, too.
+    pub fn join(&mut self, other: FunctionName) {
+        self.raw.extend(other.raw);
+        self.name = OnceLock::new();
+    }
+
+    /// Of the two names for one function it is the better one.
+    pub fn is_before(&self, other: &FunctionName) -> bool {
+        let (one, two) = (self.get(), other.get());
+        (one.len(), one) < (two.len(), two)
+    }
+
+    /// The name; of several the shortest: `main` rather than `__main_alias`.
+    pub fn get(&self) -> &str {
+        self.name.get_or_init(|| {
+            let names = self.raw.iter().map(|raw| function(raw));
+            let shortest = |a: &String, b: &String| (a.len(), a).cmp(&(b.len(), b));
+            names.min_by(shortest).unwrap_or_default()
+        })
+    }
 }
 
 /// Whether a demangled name is that of a lambda's code, as gcc or clang call it.
@@ -121,5 +162,15 @@ mod tests {
         assert_eq!(function("main"), "main");
         assert_eq!(function("_ZN4bank7deposit3runEi"), "bank::deposit::run");
         assert_eq!(type_name("St13runtime_error"), "std::runtime_error");
+    }
+
+    #[test]
+    fn of_several_names_the_shortest_is_told() {
+        let mut name = FunctionName::of("_ZN4bank7deposit3runEi");
+        assert_eq!(name.get(), "bank::deposit::run");
+        assert!(FunctionName::of("main").is_before(&name));
+        name.join(FunctionName::of("run"));
+        name.join(FunctionName::of("a_long_name_that_comes_last"));
+        assert_eq!(name.get(), "run");
     }
 }

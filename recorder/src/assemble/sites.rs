@@ -53,10 +53,10 @@ fn point(program: &Program, image: &Image, address: u64) -> Point {
     let symbol = image.code_symbol(address);
     let name = |frame: &SourceFrame| match (frame.function.as_str(), symbol) {
         // The debug info has no name for a lambda, the symbol does.
-        ("" | "operator()", Some((symbol, _))) if names::is_lambda(&symbol.name) => {
-            names::lambda(&symbol.name)
+        ("" | "operator()", Some((symbol, _))) if names::is_lambda(symbol.name()) => {
+            names::lambda(symbol.name())
         }
-        ("", Some((symbol, _))) => symbol.name.clone(),
+        ("", Some((symbol, _))) => symbol.name().to_owned(),
         (name, _) if names::is_lambda(name) => names::lambda(name),
         (name, _) => name.to_owned(),
     };
@@ -70,7 +70,7 @@ fn point(program: &Program, image: &Image, address: u64) -> Point {
     // Without lines the offset keeps different places of a function apart.
     let bare = || SiteRow {
         function: match symbol {
-            Some((symbol, offset)) => format!("{}{}+{offset:#x}", image.prefix, symbol.name),
+            Some((symbol, offset)) => format!("{}{}+{offset:#x}", image.prefix, symbol.name()),
             None => format!("{}{address:#x}", image.prefix),
         },
         ..SiteRow::default()
