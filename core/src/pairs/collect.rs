@@ -114,7 +114,7 @@ impl RunPairs {
         };
         RunPairs {
             by_threads: by_threads(run, &found.occurrences),
-            by_iterations: by_iterations(run, &loops, &found.occurrences),
+            by_iterations: by_iterations(run, &loops, &found.occurrences, found.pairs.len()),
             pairs: found.pairs,
             indirect: sorted(indirect),
             couples: sorted(coupled),

@@ -1,6 +1,6 @@
 //! Which pairs may be coupled with which: a square of bits, of which a block of rows is kept.
 
-use super::meetings::SEVERAL;
+use super::meetings::{Met, SEVERAL};
 use std::ops::Range;
 use unsnarl_trace::EventId;
 
@@ -20,6 +20,17 @@ pub(super) struct Item {
 }
 
 impl Item {
+    /// A pair by its own number.
+    pub fn of(met: &Met) -> Item {
+        Item {
+            number: met.pair,
+            location: met.location,
+            within: met.within,
+            head: met.head,
+            tail: met.tail,
+        }
+    }
+
     /// Two pairs on one and the same location are about one variable.
     fn is_apart(&self, other: &Item) -> bool {
         self.location != other.location || self.location == SEVERAL
@@ -37,6 +48,8 @@ pub(super) struct Matrix {
     columns: Vec<u64>,
     /// A row to work with, empty between operations.
     mask: Vec<u64>,
+    /// The last marks were not all there before.
+    changed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,6 +68,7 @@ impl Matrix {
             live: vec![false; block.len()],
             columns: vec![u64::MAX; width],
             mask: vec![0; width],
+            changed: false,
             block,
         }
     }
@@ -87,10 +101,13 @@ impl Matrix {
             || column.is_some_and(|column| column >> (number % 64) & 1 == 1)
     }
 
-    /// Those of one half may be coupled with those of the other, if they are about different variables.
-    pub fn mark(&mut self, a: &[Item], b: &[Item]) {
+    /// Those of one half may be coupled with those of the other, if they are about different variables. True
+    /// when that is new for some of them.
+    pub fn mark(&mut self, a: &[Item], b: &[Item]) -> bool {
+        self.changed = false;
         self.change(a, b, Change::Mark);
         self.change(b, a, Change::Mark);
+        self.changed
     }
 
     /// The opposite of [`Matrix::mark`].
@@ -158,6 +175,7 @@ impl Matrix {
                 };
                 match change {
                     Change::Mark if column.number != item.number => {
+                        self.changed |= *word & bit == 0;
                         *word |= bit;
                         *live = true;
                     }
@@ -207,14 +225,13 @@ impl Matrix {
         };
         match change {
             Change::Mark => {
-                let own = bits.get(place(item).0).copied();
-                bits.iter_mut()
-                    .zip(&self.mask)
-                    .for_each(|(bits, mask)| *bits |= mask);
-                if let (Some(word), Some(own)) = (bits.get_mut(place(item).0), own) {
-                    *word = *word & !place(item).1 | own & place(item).1;
+                let (own, bit) = place(item);
+                for (at, (bits, mask)) in bits.iter_mut().zip(&self.mask).enumerate() {
+                    let mask = if at == own { mask & !bit } else { *mask };
+                    self.changed |= mask & !*bits != 0;
+                    *bits |= mask;
+                    *live |= *bits != 0;
                 }
-                *live = bits.iter().any(|word| *word != 0);
             }
             Change::Strike if *live => {
                 let mut left = 0;
@@ -232,4 +249,29 @@ impl Matrix {
 /// Word of a row, and its bit there.
 fn place(item: &Item) -> (usize, u64) {
     (item.number as usize / 64, 1 << (item.number % 64))
+}
+
+/// Calls back for each two parts of a group's halves that are together: their ends are not in different
+/// iterations of a loop further inside.
+pub(super) fn together(
+    forward: &[Item],
+    backward: &[Item],
+    mut found: impl FnMut(&[Item], &[Item]),
+) {
+    let same = |a: &Item, b: &Item| a.within == b.within;
+    for forward in forward.chunk_by(same) {
+        for backward in backward.chunk_by(same) {
+            if let ([a, ..], [b, ..]) = (forward, backward)
+                && apart(a.within.0, b.within.0)
+                && apart(a.within.1, b.within.1)
+            {
+                found(forward, backward);
+            }
+        }
+    }
+}
+
+/// Are these different loops, or none?
+fn apart(a: u32, b: u32) -> bool {
+    a == 0 || b == 0 || a != b
 }

@@ -10,10 +10,13 @@
 //! An occurrence in nested loops is in the groups of all iterations around it. Each has with it the loops, further
 //! inside, that its ends are in: two ends in different iterations of the same loop are not together.
 
-use super::loops::Loops;
+use super::{
+    loops::Loops,
+    matrix::{Item, Matrix, together},
+};
 use crate::orders::Dependency;
 use rustc_hash::FxHashSet;
-use unsnarl_trace::{EventId, Run};
+use unsnarl_trace::{EventId, Outcome, Run};
 
 /// More than one location.
 pub const SEVERAL: u32 = u32::MAX;
@@ -102,8 +105,14 @@ pub fn by_threads(run: &Run, occurrences: &[Occurrence]) -> Meetings {
 }
 
 /// Groups by threads and iterations. Those with one direction only say nothing and are left out; of equal
-/// ones the first stays.
-pub fn by_iterations(run: &Run, loops: &Loops, occurrences: &[Occurrence]) -> Meetings {
+/// ones the first stays. A run that passed is asked only what it has together: of its groups those stay that
+/// have something together that none before had, so that long loops take no more room than short ones.
+pub fn by_iterations(
+    run: &Run,
+    loops: &Loops,
+    occurrences: &[Occurrence],
+    pairs: usize,
+) -> Meetings {
     let mut entries = Vec::new();
     for occurrence in occurrences {
         let plain = entry(run, occurrence);
@@ -122,13 +131,30 @@ pub fn by_iterations(run: &Run, loops: &Loops, occurrences: &[Occurrence]) -> Me
     }
     let mut meetings = Meetings::default();
     let mut known: FxHashSet<Vec<Bare>> = FxHashSet::default();
+    let passed = run.meta.outcome == Outcome::Passed;
+    let mut had = (passed && pairs <= MANY).then(|| Matrix::new(0..pairs, pairs));
     grouped(entries, |group, half| {
         let both = half > 0 && half < group.len();
-        if both && known.insert(bare(group, half)) {
+        let new = both && known.insert(bare(group, half));
+        if new && had.as_mut().is_none_or(|had| adds(had, group, half)) {
             meetings.push(group, half);
         }
     });
     meetings
+}
+
+/// Pairs of a run up to which it is noted what it has together: the bits take 2 MB then.
+const MANY: usize = 4096;
+
+/// Does the group have something together that was not there before?
+fn adds(had: &mut Matrix, group: &[Met], half: usize) -> bool {
+    let items: Vec<Item> = group.iter().map(Item::of).collect();
+    let (forward, backward) = items.split_at(half.min(items.len()));
+    let mut adds = false;
+    together(forward, backward, |forward, backward| {
+        adds |= had.mark(forward, backward);
+    });
+    adds
 }
 
 /// What counts of a pair in a group: which half, loops further inside, pair, location.

@@ -12,7 +12,7 @@ use super::{
     columns::walk,
     counts::PairCounts,
     keys::PairKey,
-    matrix::{Item, Matrix},
+    matrix::{Item, Matrix, together},
     meetings::{Met, SEVERAL},
     predictable::predictable_couples,
 };
@@ -174,7 +174,9 @@ fn search(
     let groups = in_failing(failing, &numbers.of_failing, precision);
     for group in &groups {
         stop(budget)?;
-        group.each(|forward, backward| matrix.mark(forward, backward));
+        group.each(|forward, backward| {
+            matrix.mark(forward, backward);
+        });
     }
     for run in passing {
         stop(budget)?;
@@ -210,29 +212,13 @@ impl Halves {
         }
     }
 
-    /// Calls back for each two parts that are together: their ends are not in different iterations of a loop
-    /// further inside.
+    /// Calls back for each two parts that are together.
     fn each(&self, mut found: impl FnMut(&[Item], &[Item])) {
-        let Some(backward) = &self.backward else {
-            return found(&self.forward, &self.forward);
-        };
-        let same = |a: &Item, b: &Item| a.within == b.within;
-        for forward in self.forward.chunk_by(same) {
-            for backward in backward.chunk_by(same) {
-                if let ([a, ..], [b, ..]) = (forward, backward)
-                    && apart(a.within.0, b.within.0)
-                    && apart(a.within.1, b.within.1)
-                {
-                    found(forward, backward);
-                }
-            }
+        match &self.backward {
+            Some(backward) => together(&self.forward, backward, found),
+            None => found(&self.forward, &self.forward),
         }
     }
-}
-
-/// Are these different loops, or none?
-fn apart(a: u32, b: u32) -> bool {
-    a == 0 || b == 0 || a != b
 }
 
 fn items(met: &[Met], numbers: &[u32]) -> Vec<Item> {
@@ -240,10 +226,7 @@ fn items(met: &[Met], numbers: &[u32]) -> Vec<Item> {
         let number = *numbers.get(met.pair as usize)?;
         (number != NONE).then_some(Item {
             number,
-            location: met.location,
-            within: met.within,
-            head: met.head,
-            tail: met.tail,
+            ..Item::of(met)
         })
     };
     met.iter().filter_map(item).collect()

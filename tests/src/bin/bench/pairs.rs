@@ -113,7 +113,7 @@ pub fn bugs(names: &[String]) -> Result<()> {
     }
     let text = format!(
         "{table}\n{localized} of {} are localized, {first} of them by the first report of the procedure. \
-         100 passing runs and one failing run each, random schedules, gcc -O0. *IA report is the buggy one when all its lines are the bug's and one is a cause, for Falcon likewise. *I* to *III-loop*: number \
+         100 passing runs and one failing run each, random schedules, gcc -O0. A report is the buggy one when all its lines are the bug's and one is a cause, for Falcon likewise. *I* to *III-loop*: number \
          of reports, and behind the stroke the rank of the buggy one where it is among them; the procedures \
          behind it are not asked. Time: taking in the runs' pairs, then the procedures. Falcon: patterns in the \
          failing run, rank of a buggy one by score (N: none), number of patterns with the highest score, \
