@@ -81,7 +81,10 @@ impl Shape {
                 key: id as u64,
                 thread: thread as u64,
                 location: (place / 2) as u64,
-                access: [AccessClass::Read, AccessClass::Write][place % 2],
+                access: match place % 2 {
+                    0 => AccessClass::Read,
+                    _ => AccessClass::Write,
+                },
                 first: EventId(0),
             }
         };
@@ -99,8 +102,9 @@ impl Shape {
         let mut cuts = [Vec::new(), Vec::new()];
         for n in 0..self.switches {
             let at = random.below(self.of_thread() / unit) * unit;
+            let [first, second] = &mut cuts;
             if !atomic(at) {
-                cuts[n % 2].push(at);
+                if n % 2 == 0 { first } else { second }.push(at);
             }
         }
         let middle = self.of_thread() / round / 2 * round;
@@ -116,11 +120,11 @@ impl Shape {
         let middle = cuts[1].iter().rev().nth(1).copied().unwrap_or(0);
         let last = cuts[0].last().copied().unwrap_or(0);
         let mut events = Vec::with_capacity(self.length);
-        let mut at = [0, 0];
-        let mut turn = |thread: usize, to: usize, at: &mut [usize; 2]| {
-            let of = (at[thread]..to).map(|i| thread * per_thread + i % per_thread);
-            events.extend(of);
-            at[thread] = at[thread].max(to);
+        // How far each thread is.
+        let (mut first, mut second) = (0, 0);
+        let mut turn = |thread: usize, to: usize, at: &mut usize| {
+            events.extend((*at..to).map(|i| thread * per_thread + i % per_thread));
+            *at = (*at).max(to);
         };
         let mut wild: Vec<usize> = cuts[0]
             .iter()
@@ -131,15 +135,15 @@ impl Shape {
         cuts[1].sort_unstable();
         let mut other = cuts[1].iter().copied().filter(|cut| *cut < middle);
         for cut in wild {
-            turn(0, cut, &mut at);
+            turn(0, cut, &mut first);
             if let Some(cut) = other.next() {
-                turn(1, cut, &mut at);
+                turn(1, cut, &mut second);
             }
         }
-        turn(1, middle, &mut at);
-        turn(0, last, &mut at);
-        turn(1, self.of_thread(), &mut at);
-        turn(0, self.of_thread(), &mut at);
+        turn(1, middle, &mut second);
+        turn(0, last, &mut first);
+        turn(1, self.of_thread(), &mut second);
+        turn(0, self.of_thread(), &mut first);
         events
     }
 }
