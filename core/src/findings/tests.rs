@@ -326,3 +326,23 @@ fn explanations_name_the_engines_that_agree() {
     assert_eq!(engines(&[&orders[0], &orders[1]]), "orders pairs");
     assert_eq!(engines(&[]), "orders", "pairs have nothing to compare with");
 }
+
+#[test]
+fn headlines_say_what_the_source_says() {
+    let block = "`heap(a.c:3 by main #0).level`";
+    let passing =
+        format!("main.1 R {block} @1 \"use(e->level);\"\nmain.2 W {block} @2 \"e->level = 2;\"");
+    let failing = format!(
+        "main.2 W {block} @2 \"e->level = 2;\"\nmain.1 R {block} @1 \"use(e->level);\"\nmain.1 fails @1"
+    );
+    let answer = ask_pairs(&corpus(&[&passing], &[&failing]));
+    assert!(
+        answer.findings[0].headline.contains("on `e->level`"),
+        "{}",
+        answer.findings[0].headline
+    );
+    assert_eq!(
+        answer.findings[0].sites[0].location,
+        "heap(a.c:3 by main #0).level"
+    );
+}
