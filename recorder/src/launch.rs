@@ -1,5 +1,6 @@
 //! Runs a program once with a raw log: starts it, keeps it fed and drained, ends it in time.
 
+mod command;
 mod server;
 mod starter;
 

@@ -146,17 +146,24 @@ unsafe fn value_of(entry: *const u8) -> Option<*const u8> {
     Some(entry.wrapping_add(name.len() + 1))
 }
 
-/// A decimal number of at most nine digits.
+/// More than the recorder writes.
+const MOST_DIGITS: usize = 100;
+
+/// A decimal number, with as many zeros before it as the recorder puts there (`launch/command.rs`).
 ///
 /// # Safety
 /// A C string.
 unsafe fn number(text: *const u8) -> Option<usize> {
     let mut number = 0;
-    for i in 0..9 {
+    for i in 0..MOST_DIGITS {
         // SAFETY: the end was not met yet.
         match unsafe { *text.add(i) } {
             0 => return (i > 0).then_some(number),
-            digit @ b'0'..=b'9' => number = 10 * number + usize::from(digit - b'0'),
+            digit @ b'0'..=b'9' => {
+                number = 10usize
+                    .wrapping_mul(number)
+                    .wrapping_add(usize::from(digit - b'0'))
+            }
             _ => return None,
         }
     }

@@ -3,6 +3,7 @@
 //! A copy is a child of this process, as a program that is started anew is: it is waited for, ended and
 //! looked at in the same way.
 
+use super::command::command;
 use super::{PATIENCE, Request};
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -20,19 +21,13 @@ use std::{
     fs::{self, File},
     io::{self, IoSlice, Read},
     mem::MaybeUninit,
-    os::{
-        fd::{AsRawFd, BorrowedFd, OwnedFd},
-        unix::process::CommandExt,
-    },
+    os::fd::{BorrowedFd, OwnedFd},
     path::PathBuf,
-    process::{Child, Command},
+    process::Child,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
-use unsnarl_trace::raw::{
-    FD_VARIABLE,
-    serve::{DESCRIPTORS, NOT_FIRST, READY, UNKNOWN_LIBRARY},
-};
+use unsnarl_trace::raw::serve::{DESCRIPTORS, NOT_FIRST, READY, UNKNOWN_LIBRARY};
 
 /// A program that serves, or is about to.
 #[derive(Debug)]
@@ -109,9 +104,7 @@ impl Server {
         let (said, output) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setfl(&said, OFlags::NONBLOCK)?;
         // The program inherits no descriptor of this number, so that it is free for the logs.
-        let number = socket.as_raw_fd().to_string();
-        let process = command(request)
-            .env(FD_VARIABLE.to_string_lossy().as_ref(), number)
+        let process = command(request, &socket)
             .stdin(theirs)
             .stdout(output.try_clone()?)
             .stderr(output)
@@ -229,14 +222,4 @@ fn send(socket: &OwnedFd, descriptors: [BorrowedFd<'_>; DESCRIPTORS]) -> Result<
         Err(Errno::PIPE | Errno::CONNRESET) => Err(NoServer::Ended),
         Err(error) => Err(error.into()),
     }
-}
-
-/// The command that starts a program in a process group of its own.
-pub fn command(request: &Request) -> Command {
-    let mut command = Command::new(&request.program);
-    if let Some((name, arguments)) = request.command.split_first() {
-        command.arg0(name).args(arguments);
-    }
-    command.current_dir(&request.directory).process_group(0);
-    command
 }

@@ -2,7 +2,8 @@
 
 use super::{
     LaunchError, Output, Process, Request,
-    server::{NoServer, Server, command},
+    command::command,
+    server::{NoServer, Server},
 };
 use crate::log::{Config, Log, Memories};
 use rustix::{
@@ -13,11 +14,10 @@ use rustix::{
 use std::{
     fs::File,
     io,
-    os::fd::{AsFd, AsRawFd, OwnedFd},
+    os::fd::{AsFd, OwnedFd},
     process::Stdio,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
-use unsnarl_trace::raw::FD_VARIABLE;
 
 /// Starts the runs of a campaign. Copies of it share one server and the memory of the logs.
 #[derive(Clone, Debug, Default)]
@@ -163,10 +163,8 @@ fn anew(request: &Request, log: &Log) -> Result<Process, LaunchError> {
         Output::Kept => Stdio::piped(),
         Output::Shown => Stdio::inherit(),
     };
-    let mut command = command(request);
+    let mut command = command(request, log.descriptor());
     command.stdin(stdin).stdout(output()).stderr(output());
-    let variable = FD_VARIABLE.to_string_lossy();
-    command.env(variable.as_ref(), log.descriptor().as_raw_fd().to_string());
     let watch = |error| LaunchError::Watch(io::Error::from(error));
     fcntl_setfd(log.descriptor(), FdFlags::empty()).map_err(watch)?;
     let child = command.spawn();
