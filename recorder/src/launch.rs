@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn the_log_is_inherited() {
-        let finished = run(&shell("readlink /proc/self/fd/$UNSNARL_LOG_FD"));
+        let finished = run(&shell("readlink /proc/self/fd/$(expr $UNSNARL_LOG_FD + 0)"));
         assert!(
             finished.stdout.text().contains("unsnarl-log"),
             "{}",
