@@ -19,6 +19,7 @@ pub mod hover;
 pub mod mining;
 pub mod orders;
 pub mod pairs;
+pub mod predict;
 pub mod render;
 
 pub use budget::{Budget, Outcome, StopReason};
