@@ -227,28 +227,28 @@ pub fn closed() -> Result<()> {
     let others = [
         Other {
             name: "200 x 33, 50 %",
-            alike: alike(200, 41, 41, 20, 10),
+            alike: alike(200, 48, 48, 31, 10),
             percent: 50,
             patterns: "3,574",
             seconds: (1.8, 1.3),
         },
         Other {
             name: "200 x 33, 30 %",
-            alike: alike(200, 46, 46, 28, 10),
+            alike: alike(200, 49, 49, 32, 10),
             percent: 30,
             patterns: "55,433",
             seconds: (7.1, 5.7),
         },
         Other {
             name: "775 x 57, 50 %",
-            alike: alike(775, 71, 71, 20, 10),
+            alike: alike(775, 80, 80, 29, 10),
             percent: 50,
             patterns: "49,949",
             seconds: (51.6, 12.0),
         },
         Other {
             name: "610 x 75, 50 %",
-            alike: alike(610, 95, 95, 21, 10),
+            alike: alike(610, 114, 114, 34, 10),
             percent: 50,
             patterns: "24,550",
             seconds: (21.4, 10.8),
