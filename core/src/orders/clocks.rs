@@ -5,14 +5,16 @@
 //! at which one of them learned more about the other. A query is one binary search in that list.
 
 use super::anomaly::{Anomaly, AnomalyKind};
-use rustc_hash::FxHashMap;
+use super::signals::Told;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
 use unsnarl_trace::{EventId, EventKind, MemoryOrder, Run, Value};
 
 /// More threads than that would need clocks of gigabytes.
 const MAX_THREADS: usize = 4096;
 
 /// What thread `t` learned about thread `u`: `(row, upto)`, both rising.
-type Learned = Vec<(u32, u32)>;
+pub(super) type Learned = Vec<(u32, u32)>;
 
 /// The happens-before relation of a run.
 #[derive(Debug, Default)]
@@ -23,17 +25,35 @@ pub struct HappensBefore {
 impl HappensBefore {
     /// Works it out. Oddities of the trace are added to `anomalies`.
     pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> HappensBefore {
-        HappensBefore::of(run, anomalies, false)
+        HappensBefore::of(run, anomalies, Kept::All, FxHashSet::default())
     }
 
     /// Only what no schedule can change: forks, joins, barriers and once-only initialization, but not
     /// who came first to a lock, a signal or an atomic.
     pub fn forced(run: &Run) -> HappensBefore {
-        HappensBefore::of(run, &mut Vec::new(), true)
+        HappensBefore::of(run, &mut Vec::new(), Kept::Forced, FxHashSet::default())
     }
 
-    fn of(run: &Run, anomalies: &mut Vec<Anomaly>, forced: bool) -> HappensBefore {
-        let mut pass = Pass::new(run, anomalies, forced);
+    /// Only communication between threads: forks, joins, signals and who they woke, barriers, semaphores,
+    /// once-only initialization and, as `atomics` says, atomics. Who came first to a lock orders nothing,
+    /// nor does a semaphore of `locks`, which is used as one.
+    pub fn communication(
+        run: &Run,
+        atomics: Atomics,
+        locks: FxHashSet<u32>,
+        anomalies: &mut Vec<Anomaly>,
+    ) -> HappensBefore {
+        HappensBefore::of(run, anomalies, Kept::Communication(atomics), locks)
+    }
+
+    fn of(
+        run: &Run,
+        anomalies: &mut Vec<Anomaly>,
+        kept: Kept,
+        semaphores_as_locks: FxHashSet<u32>,
+    ) -> HappensBefore {
+        let mut pass = Pass::new(run, anomalies, kept);
+        pass.semaphores_as_locks = semaphores_as_locks;
         let (threads, kinds) = (run.events.threads(), run.events.kinds());
         for (row, (&thread, &kind)) in threads.iter().zip(kinds).enumerate() {
             pass.step(row as u32, thread, kind);
@@ -56,10 +76,78 @@ impl HappensBefore {
             .and_then(|i| learned.get(i))
             .is_some_and(|&(_, upto)| a.0 < upto)
     }
+
+    /// The row from which on events of `of_a` are not ordered before the event `b` of thread `of_b`;
+    /// those below are.
+    pub fn known(&self, b: EventId, of_b: u16, of_a: u16) -> u32 {
+        let Some(learned) = self.learned.get(&(of_b, of_a)) else {
+            return 0;
+        };
+        let upto = learned.partition_point(|&(row, _)| row <= b.0);
+        upto.checked_sub(1)
+            .and_then(|i| learned.get(i))
+            .map_or(0, |&(_, upto)| upto)
+    }
+
+    /// The first row from which on events of thread `of_b` are ordered after the event `a` of `of_a`;
+    /// `u32::MAX` when there is none.
+    pub fn known_from(&self, a: EventId, of_a: u16, of_b: u16) -> u32 {
+        let Some(learned) = self.learned.get(&(of_b, of_a)) else {
+            return u32::MAX;
+        };
+        let at = learned.partition_point(|&(_, upto)| upto <= a.0);
+        learned.get(at).map_or(u32::MAX, |&(row, _)| row)
+    }
+
+    /// The rows at which thread `of` learned something of others, sorted, each once.
+    pub fn learned_at(&self, of: u16) -> Vec<u32> {
+        self.gathered(|&(b, _)| b == of, |&(row, _)| row)
+    }
+
+    /// Events of thread `of` below such a row, and not those from it on, are what others learned of; sorted, each once.
+    pub fn published_at(&self, of: u16) -> Vec<u32> {
+        self.gathered(|&(_, a)| a == of, |&(_, upto)| upto)
+    }
+
+    fn gathered(
+        &self,
+        whose: impl Fn(&(u16, u16)) -> bool,
+        what: impl Fn(&(u32, u32)) -> u32,
+    ) -> Vec<u32> {
+        let lists = self.learned.iter().filter(|(pair, _)| whose(pair));
+        let mut rows: Vec<u32> = lists.flat_map(|(_, list)| list.iter().map(&what)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    }
+}
+
+/// Which synchronization orders.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// All of it, in the order in which it happened.
+    All,
+    /// What no schedule can change.
+    Forced,
+    /// What one thread tells another, but not who came first to a lock.
+    Communication(Atomics),
+}
+
+/// Which atomic accesses say that one thread waited for what another did.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Atomics {
+    /// None.
+    Ignored,
+    /// Loads with acquire order that see a store with release order. Read-modify-writes are counters and
+    /// home-made locks: another schedule can change who comes first.
+    #[default]
+    Flags,
+    /// All that C11 calls synchronization.
+    All,
 }
 
 /// One entry per thread; missing entries are 0.
-type Clock = Vec<u32>;
+pub(super) type Clock = Vec<u32>;
 
 fn join(into: &mut Clock, from: &[u32]) {
     if into.len() < from.len() {
@@ -72,7 +160,7 @@ fn join(into: &mut Clock, from: &[u32]) {
 
 /// A synchronization object (lock, condition, barrier, semaphore, once, atomic).
 #[derive(Default)]
-struct Object {
+pub(super) struct Object {
     /// What was released by exclusive unlock, signal, post, release store.
     released: Clock,
     /// Thread and entry of the one release that covers all of `released`, if one does.
@@ -86,12 +174,14 @@ struct Object {
     arrived: u32,
     /// Barrier: generations that some have still to leave: number, clock, how many.
     leaving: Vec<(u32, Clock, u32)>,
+    /// Condition: signals whose wakes have still to come.
+    pub(super) signals: VecDeque<Told>,
 }
 
 /// State of one thread.
 #[derive(Default)]
-struct Thread {
-    clock: Clock,
+pub(super) struct Thread {
+    pub(super) clock: Clock,
     forked: bool,
     begun: bool,
     ended: bool,
@@ -102,22 +192,25 @@ struct Thread {
     fence: Clock,
     /// What relaxed loads saw, which a later acquire fence takes.
     pending: Clock,
+    /// Where it last began to wait for a condition.
+    pub(super) waiting: u32,
 }
 
-struct Pass<'a> {
+pub(super) struct Pass<'a> {
     run: &'a Run,
     anomalies: &'a mut Vec<Anomaly>,
-    /// Only what no schedule can change.
-    forced: bool,
-    threads: Vec<Thread>,
-    objects: Vec<Object>,
+    kept: Kept,
+    /// Semaphores whose units order nothing.
+    semaphores_as_locks: FxHashSet<u32>,
+    pub(super) threads: Vec<Thread>,
+    pub(super) objects: Vec<Object>,
     /// Object number plus one by location.
     object_of: Vec<u32>,
-    learned: FxHashMap<(u16, u16), Learned>,
+    pub(super) learned: FxHashMap<(u16, u16), Learned>,
 }
 
 impl<'a> Pass<'a> {
-    fn new(run: &'a Run, anomalies: &'a mut Vec<Anomaly>, forced: bool) -> Pass<'a> {
+    fn new(run: &'a Run, anomalies: &'a mut Vec<Anomaly>, kept: Kept) -> Pass<'a> {
         let most = run
             .events
             .threads()
@@ -139,7 +232,8 @@ impl<'a> Pass<'a> {
         Pass {
             run,
             anomalies,
-            forced,
+            kept,
+            semaphores_as_locks: FxHashSet::default(),
             threads,
             objects: Vec::new(),
             object_of: vec![0; run.locations.len()],
@@ -176,9 +270,10 @@ impl<'a> Pass<'a> {
     fn synchronize(&mut self, row: u32, t: u16, kind: EventKind) {
         use EventKind::*;
         match kind {
-            Lock | SharedLock | SemWait | Unlock | SharedUnlock | SemPost | Signal | Broadcast
-            | Wake | AtomicRead | AtomicWrite | Rmw | Fence
-                if self.forced => {}
+            _ if self.orders_nothing(row, kind) => {}
+            Wait | Signal | Broadcast | Wake if matches!(self.kept, Kept::Communication(_)) => {
+                self.communicate(row, t, kind);
+            }
             Lock => self.acquire_exclusive(row, t),
             SharedLock | OncePass | SemWait => self.acquire(row, t),
             Unlock => self.release_exclusive(row, t),
@@ -198,7 +293,33 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn number(&self, row: u32) -> u64 {
+    /// What this relation leaves out.
+    fn orders_nothing(&self, row: u32, kind: EventKind) -> bool {
+        use EventKind::*;
+        let locking = matches!(kind, Lock | SharedLock | Unlock | SharedUnlock);
+        match self.kept {
+            Kept::All => false,
+            Kept::Forced => {
+                locking
+                    || kind.is_atomic()
+                    || matches!(kind, SemWait | SemPost | Signal | Broadcast | Wake | Fence)
+            }
+            Kept::Communication(_) if matches!(kind, SemWait | SemPost) => {
+                let location = self.run.events.locations().get(row as usize);
+                location.is_some_and(|location| self.semaphores_as_locks.contains(location))
+            }
+            Kept::Communication(atomics) => {
+                locking
+                    || match atomics {
+                        Atomics::Ignored => kind.is_atomic() || kind == Fence,
+                        Atomics::Flags => kind == Rmw,
+                        Atomics::All => false,
+                    }
+            }
+        }
+    }
+
+    pub(super) fn number(&self, row: u32) -> u64 {
         self.run
             .events
             .values()
@@ -208,7 +329,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The object that the row is about; none (and told) when its location is not in the table.
-    fn object(&mut self, row: u32) -> Option<usize> {
+    pub(super) fn object(&mut self, row: u32) -> Option<usize> {
         let location = self
             .run
             .events
@@ -228,13 +349,13 @@ impl<'a> Pass<'a> {
     }
 
     /// The object, the clock of `t` with its own entry up to and including `row`.
-    fn publish(&mut self, row: u32, t: u16) -> Option<(&mut Object, &Clock)> {
+    pub(super) fn publish(&mut self, row: u32, t: u16) -> Option<(&mut Object, &Clock)> {
         let object = self.object(row)?;
         let clock = own_entry(&mut self.threads, t, row + 1)?;
         Some((self.objects.get_mut(object)?, clock))
     }
 
-    fn release(&mut self, row: u32, t: u16) {
+    pub(super) fn release(&mut self, row: u32, t: u16) {
         if let Some((object, clock)) = self.publish(row, t) {
             join(&mut object.released, clock);
             object.epoch = None;
@@ -265,7 +386,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn acquire(&mut self, row: u32, t: u16) {
+    pub(super) fn acquire(&mut self, row: u32, t: u16) {
         let Some(object) = self.object(row).and_then(|i| self.objects.get(i)) else {
             return;
         };
@@ -510,7 +631,7 @@ fn own_entry(threads: &mut [Thread], t: u16, upto: u32) -> Option<&Clock> {
 }
 
 /// Joins `news` into the clock of `t` and notes what it did not know before.
-fn learn(
+pub(super) fn learn(
     clock: &mut Clock,
     learned: &mut FxHashMap<(u16, u16), Learned>,
     row: u32,

@@ -35,28 +35,37 @@ pub struct LockOrder {
 }
 
 /// No section.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// The held locks of a thread as a list that shares its tail with the lists before: `(section, rest)`.
 #[derive(Clone, Copy, Debug)]
-struct Held {
-    section: u32,
-    rest: u32,
+pub(super) struct Held {
+    pub(super) section: u32,
+    pub(super) rest: u32,
 }
 
 /// Locks over the whole run.
 #[derive(Debug, Default)]
 pub struct Locks {
     sections: Vec<Section>,
-    held: Vec<Held>,
+    pub(super) held: Vec<Held>,
     /// Per thread: from this row on, this list.
-    changes: Vec<Vec<(u32, u32)>>,
+    pub(super) changes: Vec<Vec<(u32, u32)>>,
     order: Vec<LockOrder>,
 }
 
 impl Locks {
     /// Works them out. Oddities of the trace are added to `anomalies`.
     pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> Locks {
+        Locks::with_semaphores(run, &FxHashSet::default(), anomalies)
+    }
+
+    /// Works them out, with these semaphores taken for locks.
+    pub fn with_semaphores(
+        run: &Run,
+        semaphores: &FxHashSet<u32>,
+        anomalies: &mut Vec<Anomaly>,
+    ) -> Locks {
         let mut pass = Pass {
             run,
             anomalies,
@@ -66,9 +75,12 @@ impl Locks {
         };
         let first = EventKind::Lock as u8;
         let last = EventKind::LockWait as u8;
+        let (wait, post) = (EventKind::SemWait as u8, EventKind::SemPost as u8);
         for (row, &kind) in run.events.kinds().iter().enumerate() {
             if (first..=last).contains(&kind) {
                 pass.step(row as u32, kind);
+            } else if (wait..=post).contains(&kind) && !semaphores.is_empty() {
+                pass.semaphore(row as u32, kind == wait, semaphores);
             }
         }
         pass.locks
@@ -139,6 +151,20 @@ impl Pass<'_> {
             Some(EventKind::Unlock | EventKind::SharedUnlock) => self.give(row, thread, lock),
             Some(EventKind::LockWait) => self.note_order(row, thread, lock),
             _ => {}
+        }
+    }
+
+    fn semaphore(&mut self, row: u32, wait: bool, semaphores: &FxHashSet<u32>) {
+        let events = &self.run.events;
+        let (threads, locations) = (events.threads(), events.locations());
+        let (Some(&thread), Some(&lock)) = (threads.get(row as usize), locations.get(row as usize))
+        else {
+            return;
+        };
+        match wait {
+            _ if !semaphores.contains(&lock) => {}
+            true => self.take(row, thread, lock, false),
+            false => self.give(row, thread, lock),
         }
     }
 

@@ -9,15 +9,20 @@ mod anomaly;
 mod clocks;
 mod dependencies;
 mod locks;
+mod locksets;
+mod semaphores;
+mod signals;
 #[cfg(test)]
 mod tests;
 
 pub use accesses::Accesses;
 pub use anomaly::{Anomaly, AnomalyKind};
-pub use clocks::HappensBefore;
 pub(crate) use clocks::other_thread;
+pub use clocks::{Atomics, HappensBefore};
 pub use dependencies::{Dependency, DependencyKind, dependencies};
 pub use locks::{LockOrder, Locks, Section};
+pub use locksets::{LocksetId, Locksets};
+pub use semaphores::semaphores_as_locks;
 
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 

@@ -6,6 +6,12 @@
 //!
 //! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
 
+pub mod graph;
+pub mod regions;
+
+pub use graph::{Graph, GraphOptions};
+pub use regions::{RegionId, Regions};
+
 use unsnarl_trace::EventId;
 
 /// What kind of anomaly is predicted.

@@ -1,0 +1,123 @@
+//! The locks held at each event as numbered sets: equal sets have equal numbers, and two sets are
+//! compared once.
+
+use super::locks::{Locks, NONE};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, LocationId, ThreadId};
+
+/// A set of held locks: index into [`Locksets`]. 0 is the empty one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct LocksetId(pub u32);
+
+/// A lock and whether it is held for reading only.
+type Entry = (u32, bool);
+
+/// The locksets of a run, in memory that grows with the sections, not with the events.
+#[derive(Debug, Default)]
+pub struct Locksets {
+    sets: Vec<Box<[Entry]>>,
+    /// Per list of held locks: its set and its outermost section.
+    of_list: Vec<(LocksetId, u32)>,
+    /// Per thread: from this row on, this list.
+    changes: Vec<Vec<(u32, u32)>>,
+}
+
+impl Locksets {
+    /// Numbers the sets: one step per section.
+    pub fn new(locks: &Locks) -> Locksets {
+        let mut numbers: FxHashMap<Box<[Entry]>, LocksetId> = FxHashMap::default();
+        let mut steps: FxHashMap<(LocksetId, Entry), LocksetId> = FxHashMap::default();
+        let mut locksets = Locksets {
+            sets: vec![Box::default()],
+            of_list: Vec::with_capacity(locks.held.len()),
+            changes: locks.changes.clone(),
+        };
+        numbers.insert(Box::default(), LocksetId(0));
+        for held in &locks.held {
+            let (rest, outermost) = match locksets.of_list.get(held.rest as usize) {
+                Some(&(rest, outermost)) => (rest, outermost),
+                None => (LocksetId(0), held.section),
+            };
+            let section = locks.sections().get(held.section as usize);
+            let set = section.map_or(rest, |section| {
+                let entry = (section.lock.0, section.shared);
+                let step = steps.entry((rest, entry));
+                *step.or_insert_with(|| locksets.with(rest, entry, &mut numbers))
+            });
+            locksets.of_list.push((set, outermost));
+        }
+        locksets
+    }
+
+    fn with(
+        &mut self,
+        rest: LocksetId,
+        entry: Entry,
+        numbers: &mut FxHashMap<Box<[Entry]>, LocksetId>,
+    ) -> LocksetId {
+        let mut set = self.locks(rest).to_vec();
+        if let Err(at) = set.binary_search(&entry) {
+            set.insert(at, entry);
+        }
+        let set = set.into_boxed_slice();
+        if let Some(&number) = numbers.get(&set) {
+            return number;
+        }
+        let number = LocksetId(self.sets.len() as u32);
+        self.sets.push(set.clone());
+        numbers.insert(set, number);
+        number
+    }
+
+    /// The locks of a set with whether they are held for reading only, sorted.
+    pub fn locks(&self, set: LocksetId) -> &[Entry] {
+        self.sets.get(set.0 as usize).map_or(&[], |set| set)
+    }
+
+    /// Number of different sets, the empty one among them.
+    pub fn count(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// The set that `thread` holds at `event`; see [`Section`](super::Section) for the ends.
+    pub fn at(&self, thread: ThreadId, event: EventId) -> LocksetId {
+        self.of_list(self.list(thread, event)).0
+    }
+
+    /// The section that `thread` has been in for longest at `event`, as an index into [`Locks::sections`].
+    pub fn outermost(&self, thread: ThreadId, event: EventId) -> Option<usize> {
+        let (_, section) = self.of_list(self.list(thread, event));
+        (section != NONE).then_some(section as usize)
+    }
+
+    /// Rows of `thread` from which on another set is held, with that set, in order.
+    pub fn changes(&self, thread: ThreadId) -> impl Iterator<Item = (u32, LocksetId)> + '_ {
+        let changes = self.changes.get(thread.index());
+        let changes = changes.map_or(&[][..], Vec::as_slice).iter();
+        changes.map(|&(row, list)| (row, self.of_list(list).0))
+    }
+
+    /// A lock that is in both sets, not both times for reading.
+    pub fn common(&self, a: LocksetId, b: LocksetId) -> Option<LocationId> {
+        let theirs = self.locks(b);
+        let excludes = |mine: &&Entry| {
+            let mut theirs = theirs.iter();
+            theirs.any(|theirs| theirs.0 == mine.0 && !(theirs.1 && mine.1))
+        };
+        let common = self.locks(a).iter().find(excludes);
+        common.map(|&(lock, _)| LocationId(lock))
+    }
+
+    fn list(&self, thread: ThreadId, event: EventId) -> u32 {
+        let changes = self.changes.get(thread.index());
+        let changes = changes.map_or(&[][..], Vec::as_slice);
+        let upto = changes.partition_point(|&(row, _)| row <= event.0);
+        let last = upto.checked_sub(1).and_then(|i| changes.get(i));
+        last.map_or(NONE, |&(_, list)| list)
+    }
+
+    fn of_list(&self, list: u32) -> (LocksetId, u32) {
+        let known = self.of_list.get(list as usize);
+        known.copied().unwrap_or((LocksetId(0), NONE))
+    }
+}

@@ -1,0 +1,57 @@
+//! Whom a signal woke, for the orders that keep communication only: a wake is ordered after the one
+//! signal that explains it, not after all that the condition has seen.
+
+use super::clocks::{Clock, Pass, learn};
+use unsnarl_trace::EventKind;
+
+/// A signal or broadcast whose wakes have still to come.
+pub(super) struct Told {
+    row: u32,
+    clock: Clock,
+    wakes: u64,
+}
+
+impl Pass<'_> {
+    /// A step on a condition variable. Which waiter a signal woke is not in the trace: the first to wake
+    /// is taken to be the first signal's that came while it waited.
+    pub(super) fn communicate(&mut self, row: u32, t: u16, kind: EventKind) {
+        let woken = self.number(row);
+        match kind {
+            EventKind::Wait => {
+                if let Some(thread) = self.threads.get_mut(usize::from(t)) {
+                    thread.waiting = row;
+                }
+            }
+            EventKind::Wake if woken == 0 => self.woken(row, t),
+            EventKind::Signal | EventKind::Broadcast if woken != 0 => {
+                self.release(row, t);
+                if let Some((object, clock)) = self.publish(row, t) {
+                    let clock = clock.clone();
+                    object.signals.push_back(Told {
+                        row,
+                        clock,
+                        wakes: woken,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A wake that no signal explains (of a trace from elsewhere) comes after all signals so far.
+    fn woken(&mut self, row: u32, t: u16) {
+        let Some(object) = self.object(row).and_then(|i| self.objects.get_mut(i)) else {
+            return;
+        };
+        let Some(thread) = self.threads.get_mut(usize::from(t)) else {
+            return;
+        };
+        let explains = |told: &Told| told.row > thread.waiting;
+        let Some(told) = object.signals.iter_mut().find(|told| explains(told)) else {
+            return self.acquire(row, t);
+        };
+        told.wakes -= 1;
+        learn(&mut thread.clock, &mut self.learned, row, t, &told.clock);
+        object.signals.retain(|told| told.wakes > 0);
+    }
+}

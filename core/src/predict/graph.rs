@@ -1,0 +1,262 @@
+//! The partial and temporal order graph (Definition 3 of [pecan]) in its compact form (Section 5.1).
+//!
+//! What is kept: the events by thread and by location (4 bytes an event each), the locksets as numbers
+//! that change at lock events only, and of the partial order what threads learned from each other at the
+//! events by which they communicate. Every other question is answered from that, by binary searches.
+//!
+//! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
+
+use super::regions::{RegionId, Regions};
+use crate::orders::{
+    Accesses, Anomaly, Atomics, HappensBefore, Locks, LocksetId, Locksets, semaphores_as_locks,
+};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+
+/// What the graph takes for order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GraphOptions {
+    /// Atomic accesses that order. The default are flags: a load that saw what another thread stored for
+    /// it would have decided otherwise earlier, while the order of counters and home-made locks is
+    /// as free as that of locks.
+    pub atomics: Atomics,
+}
+
+/// The graph of one run: what must stay in order, what excludes each other, what belongs together.
+#[derive(Debug)]
+pub struct Graph<'a> {
+    run: &'a Run,
+    order: HappensBefore,
+    locks: Locks,
+    locksets: Locksets,
+    accesses: Accesses,
+    threads: Threads,
+    regions: Regions,
+    anomalies: Vec<Anomaly>,
+}
+
+impl<'a> Graph<'a> {
+    /// The graph with the default options; linear in the events, and in the communication events times
+    /// the threads.
+    pub fn new(run: &'a Run) -> Graph<'a> {
+        Graph::with(run, &GraphOptions::default())
+    }
+
+    /// The graph.
+    pub fn with(run: &'a Run, options: &GraphOptions) -> Graph<'a> {
+        let mut anomalies = Vec::new();
+        let semaphores = semaphores_as_locks(run);
+        let locks = Locks::with_semaphores(run, &semaphores, &mut anomalies);
+        let order = HappensBefore::communication(run, options.atomics, semaphores, &mut anomalies);
+        let threads = Threads::new(run);
+        let regions = Regions::of_sections(run, &threads, &locks);
+        anomalies.sort();
+        Graph {
+            run,
+            order,
+            locksets: Locksets::new(&locks),
+            locks,
+            accesses: Accesses::new(run),
+            threads,
+            regions,
+            anomalies,
+        }
+    }
+
+    /// The same graph with other regions than the critical sections.
+    pub fn with_regions(self, regions: Regions) -> Graph<'a> {
+        Graph { regions, ..self }
+    }
+
+    /// The run that it is the graph of.
+    pub fn run(&self) -> &'a Run {
+        self.run
+    }
+
+    /// The partial order relation (Definition 1 of [pecan]): program order, fork and join, signal and
+    /// wake, and what else threads wait for (barriers, semaphores that are not used as locks, once-only
+    /// initialization, atomic flags). Not the order in which locks were taken.
+    ///
+    /// [pecan]: crate::predict
+    pub fn before(&self, a: EventId, b: EventId) -> bool {
+        match (self.thread(a), self.thread(b)) {
+            (Some(of_a), Some(of_b)) => self.order.ordered(a, of_a.0, b, of_b.0),
+            _ => false,
+        }
+    }
+
+    /// The relation itself, for those who know the threads of their events.
+    pub fn order(&self) -> &HappensBefore {
+        &self.order
+    }
+
+    /// No common lock and no partial order: another schedule can put them next to each other, as far as
+    /// the hybrid model tells (Section 4.2 and Algorithm 1 of [pecan], whose text has the first condition
+    /// the wrong way round).
+    ///
+    /// [pecan]: crate::predict
+    pub fn independent(&self, a: EventId, b: EventId) -> bool {
+        self.common_lock(a, b).is_none() && !self.before(a, b) && !self.before(b, a)
+    }
+
+    /// A lock that both events hold, not both for reading.
+    pub fn common_lock(&self, a: EventId, b: EventId) -> Option<LocationId> {
+        self.locksets.common(self.lockset(a), self.lockset(b))
+    }
+
+    /// The locks held at the event: from a `Lock` on, no longer at its `Unlock`.
+    pub fn lockset(&self, event: EventId) -> LocksetId {
+        let thread = self.thread(event);
+        thread.map_or(LocksetId(0), |thread| self.locksets.at(thread, event))
+    }
+
+    /// The numbered locksets.
+    pub fn locksets(&self) -> &Locksets {
+        &self.locksets
+    }
+
+    /// The `Lock` event of the outermost section that protects the event (the OML node of [pecan]). Of sections
+    /// that are not nested it is the one that has been held for longest.
+    ///
+    /// [pecan]: crate::predict
+    pub fn outermost(&self, event: EventId) -> Option<EventId> {
+        let section = self.locksets.outermost(self.thread(event)?, event)?;
+        Some(self.locks.sections().get(section)?.acquired)
+    }
+
+    /// Critical sections, those of semaphores that are used as locks among them.
+    pub fn locks(&self) -> &Locks {
+        &self.locks
+    }
+
+    /// The atomic region that the event is in.
+    pub fn region(&self, event: EventId) -> Option<RegionId> {
+        self.regions.at(self.thread(event)?, event)
+    }
+
+    /// The atomic regions.
+    pub fn regions(&self) -> &Regions {
+        &self.regions
+    }
+
+    /// The events of a region, in order.
+    pub fn events_of_region(&self, region: RegionId) -> &[EventId] {
+        let Some(region) = self.regions.get(region) else {
+            return &[];
+        };
+        let events = self.events_of(region.thread);
+        let from = events.partition_point(|&event| event < region.first);
+        let to = events.partition_point(|&event| event <= region.last);
+        events.get(from..to).unwrap_or(&[])
+    }
+
+    /// The events of a thread, in order.
+    pub fn events_of(&self, thread: ThreadId) -> &[EventId] {
+        self.threads.of(thread)
+    }
+
+    /// Number of threads that have events.
+    pub fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// The accesses by location.
+    pub fn accesses(&self) -> &Accesses {
+        &self.accesses
+    }
+
+    /// The accesses of a location that read it, in order; read-modify-writes are among them.
+    pub fn reads_of(&self, location: LocationId) -> impl Iterator<Item = EventId> + '_ {
+        let rows = self.accesses.of(location).iter().copied();
+        rows.filter(|&row| self.kind(row).is_some_and(EventKind::reads))
+    }
+
+    /// The accesses of a location that write it, in order; read-modify-writes are among them.
+    pub fn writes_of(&self, location: LocationId) -> impl Iterator<Item = EventId> + '_ {
+        let rows = self.accesses.of(location).iter().copied();
+        rows.filter(|&row| self.kind(row).is_some_and(EventKind::writes))
+    }
+
+    /// The temporal order (Definition 2 of [pecan]): the next access of the same location, by anyone.
+    ///
+    /// [pecan]: crate::predict
+    pub fn next_access(&self, event: EventId) -> Option<EventId> {
+        let location = LocationId(*self.run.events.locations().get(event.index())?);
+        self.accesses.after(location, event).first().copied()
+    }
+
+    /// Whose event it is.
+    pub fn thread(&self, event: EventId) -> Option<ThreadId> {
+        let thread = self.run.events.threads().get(event.index());
+        thread.copied().map(ThreadId)
+    }
+
+    /// What kind of event it is; none for rows whose kind is not known.
+    pub fn kind(&self, event: EventId) -> Option<EventKind> {
+        let kind = self.run.events.kinds().get(event.index());
+        kind.and_then(|&kind| EventKind::from_u8(kind))
+    }
+
+    /// What is wrong with the trace, in order; as [`Orders::anomalies`](crate::Orders::anomalies).
+    pub fn anomalies(&self) -> &[Anomaly] {
+        &self.anomalies
+    }
+}
+
+/// The events of each thread in order.
+#[derive(Debug, Default)]
+pub struct Threads {
+    starts: Vec<u32>,
+    rows: Vec<EventId>,
+}
+
+impl Threads {
+    /// One pass that counts and one that fills.
+    fn new(run: &Run) -> Threads {
+        let threads = run.events.threads();
+        let count = threads
+            .iter()
+            .copied()
+            .max()
+            .map_or(0, |t| usize::from(t) + 1);
+        let mut starts = vec![0u32; count + 1];
+        for &thread in threads {
+            if let Some(next) = starts.get_mut(usize::from(thread) + 1) {
+                *next += 1;
+            }
+        }
+        let mut total = 0;
+        for start in &mut starts {
+            total += *start;
+            *start = total;
+        }
+        let mut next = starts.clone();
+        let mut rows = vec![EventId(0); threads.len()];
+        for (row, &thread) in threads.iter().enumerate() {
+            let Some(at) = next.get_mut(usize::from(thread)) else {
+                continue;
+            };
+            if let Some(slot) = rows.get_mut(*at as usize) {
+                *slot = EventId(row as u32);
+            }
+            *at += 1;
+        }
+        Threads { starts, rows }
+    }
+
+    /// Ids of threads go up to this, without it.
+    pub fn count(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// The events of a thread, in order.
+    pub fn of(&self, thread: ThreadId) -> &[EventId] {
+        let at = |i: usize| self.starts.get(i).map(|&start| start as usize);
+        match (at(thread.index()), at(thread.index() + 1)) {
+            (Some(from), Some(to)) => self.rows.get(from..to).unwrap_or(&[]),
+            _ => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! Atomic regions: stretches of one thread that should look to others as if nothing came between.
+
+use super::graph::Threads;
+use crate::orders::Locks;
+use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
+
+/// A region of one run: index into [`Regions`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RegionId(pub u32);
+
+/// A stretch of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Region {
+    /// Whose.
+    pub thread: ThreadId,
+    /// Its first row.
+    pub first: EventId,
+    /// Its last row.
+    pub last: EventId,
+}
+
+/// The atomic regions of a run. They do not overlap: of nested ones the outermost counts, as in Section
+/// 4.1 of [pecan], and those that overlap otherwise make one.
+///
+/// [pecan]: crate::predict
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Regions {
+    /// By thread, then by row.
+    all: Vec<Region>,
+    /// Where each thread's begin.
+    starts: Vec<u32>,
+}
+
+impl Regions {
+    /// The outermost critical sections, up to events by which threads communicate.
+    pub(super) fn of_sections(run: &Run, threads: &Threads, locks: &Locks) -> Regions {
+        let sections = locks.sections().iter();
+        let stretches = sections.map(|section| Region {
+            thread: section.thread,
+            first: section.acquired,
+            last: section.released.unwrap_or(EventId(u32::MAX)),
+        });
+        Regions::of(run, threads, stretches.collect())
+    }
+
+    /// Regions of stretches in any order, which may overlap and may contain boundaries.
+    pub(super) fn of(run: &Run, threads: &Threads, mut stretches: Vec<Region>) -> Regions {
+        stretches.sort_unstable();
+        let mut joined: Vec<Region> = Vec::with_capacity(stretches.len());
+        for next in stretches {
+            match joined.last_mut() {
+                Some(last) if last.thread == next.thread && next.first <= last.last => {
+                    last.last = last.last.max(next.last);
+                }
+                _ => joined.push(next),
+            }
+        }
+        let boundaries = Boundaries::new(run, threads);
+        let mut all = Vec::with_capacity(joined.len());
+        joined
+            .into_iter()
+            .for_each(|region| boundaries.cut(region, &mut all));
+        let starts = (0..=threads.count()).map(|thread| {
+            all.partition_point(|region: &Region| region.thread.index() < thread) as u32
+        });
+        Regions {
+            starts: starts.collect(),
+            all,
+        }
+    }
+
+    /// The region that the event of `thread` is in.
+    pub fn at(&self, thread: ThreadId, event: EventId) -> Option<RegionId> {
+        let start = |thread: usize| self.starts.get(thread).map(|&start| start as usize);
+        let (from, to) = (start(thread.index())?, start(thread.index() + 1)?);
+        let mine = self.all.get(from..to)?;
+        let upto = mine.partition_point(|region| region.first <= event);
+        let at = upto.checked_sub(1)?;
+        let inside = mine.get(at).is_some_and(|region| event <= region.last);
+        inside.then_some(RegionId((from + at) as u32))
+    }
+
+    /// A region by its id.
+    pub fn get(&self, id: RegionId) -> Option<&Region> {
+        self.all.get(id.0 as usize)
+    }
+
+    /// All regions, by thread and then in order; a region's id is its place.
+    pub fn all(&self) -> &[Region] {
+        &self.all
+    }
+}
+
+/// The events that end every region: here a thread waits for others or lets them go on.
+struct Boundaries<'a> {
+    threads: &'a Threads,
+    rows: Vec<Vec<EventId>>,
+}
+
+impl<'a> Boundaries<'a> {
+    fn new(run: &Run, threads: &'a Threads) -> Boundaries<'a> {
+        let mut rows = vec![Vec::new(); threads.count()];
+        let columns = run.events.threads().iter().zip(run.events.kinds());
+        for (row, (&thread, &kind)) in columns.enumerate() {
+            if is_boundary(kind)
+                && let Some(rows) = rows.get_mut(usize::from(thread))
+            {
+                rows.push(EventId(row as u32));
+            }
+        }
+        Boundaries { threads, rows }
+    }
+
+    /// The parts of a stretch between boundaries that hold an event at least.
+    fn cut(&self, region: Region, into: &mut Vec<Region>) {
+        let rows = self.rows.get(region.thread.index());
+        let rows = rows.map_or(&[][..], Vec::as_slice);
+        let from = rows.partition_point(|&row| row < region.first);
+        let inside = rows.get(from..).unwrap_or(&[]).iter();
+        let mut first = region.first;
+        for &boundary in inside.take_while(|&&row| row <= region.last) {
+            self.add(region.thread, first, boundary.0.checked_sub(1), into);
+            first = EventId(boundary.0 + 1);
+        }
+        self.add(region.thread, first, Some(region.last.0), into);
+    }
+
+    /// The events of the thread from `first` to `last`, if there are any.
+    fn add(&self, thread: ThreadId, first: EventId, last: Option<u32>, into: &mut Vec<Region>) {
+        let events = self.threads.of(thread);
+        let from = events.partition_point(|&event| event < first);
+        let to = events.partition_point(|&event| last.is_some_and(|last| event.0 <= last));
+        let inside = events.get(from..to).unwrap_or(&[]);
+        if let (Some(&first), Some(&last)) = (inside.first(), inside.last()) {
+            into.push(Region {
+                thread,
+                first,
+                last,
+            });
+        }
+    }
+}
+
+fn is_boundary(kind: u8) -> bool {
+    use EventKind::*;
+    matches!(
+        EventKind::from_u8(kind),
+        Some(
+            Fork | Join
+                | Begin
+                | End
+                | Wait
+                | Wake
+                | Signal
+                | Broadcast
+                | BarrierArrive
+                | BarrierLeave
+        )
+    )
+}
