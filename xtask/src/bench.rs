@@ -31,6 +31,8 @@ pub enum Section {
     Pairs,
     /// Bug explanation patterns: what mining costs, the case studies of its paper; into docs/engines/mining.md
     Mining,
+    /// Predicted anomalies: the subjects of PECAN's Table 1, speed; into docs/engines/predict.md
+    Predict,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
@@ -58,6 +60,7 @@ fn measure(section: Section) -> Result<()> {
         Section::Paths => end_to_end("paths"),
         Section::Pairs => end_to_end("pairs"),
         Section::Mining => end_to_end("mining"),
+        Section::Predict => end_to_end("predict"),
         Section::Latency => end_to_end("latency"),
     };
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);

@@ -6,6 +6,7 @@
 //!
 //! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
 
+pub mod departure;
 pub mod graph;
 pub mod regions;
 

@@ -56,10 +56,27 @@ pub struct Divergence {
     pub entry: usize,
     /// That event.
     pub wanted: Wanted,
+    /// What kept it from happening.
+    pub cause: Cause,
     /// Why, in words.
     pub reason: String,
     /// What the threads did instead: name and words.
     pub threads: Vec<(String, String)>,
+}
+
+/// What kept an event from happening.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Cause {
+    /// A thread did what a later event says, at a place where it cannot be held back.
+    OutOfOrder,
+    /// Its thread, or the one that creates it, ended without it.
+    Ended,
+    /// Its thread has to wait for one that a later event holds back.
+    HeldBack,
+    /// It happened on another location.
+    Elsewhere,
+    /// The run ended before it.
+    RunEnded,
 }
 
 /// Why a proposed schedule cannot be tried.
@@ -151,7 +168,8 @@ fn check(program: &Program, job: &Job, proposal: &Proposal) -> Result<Names, Pro
 
 /// Refuses events at places where nothing is.
 fn missing(proposal: &Proposal, sites: &Sites) -> Result<(), ProposalError> {
-    let missing = proposal.events.iter().position(|event| !sites.has(event));
+    let mut known = sites.known();
+    let missing = proposal.events.iter().position(|event| !known.has(event));
     match missing.and_then(|at| Some((at, proposal.events.get(at)?))) {
         Some((at, event)) => Err(ProposalError::NoSite(at, event.place())),
         None => Ok(()),

@@ -14,8 +14,9 @@ use unsnarl_trace::{
 pub(super) fn bytes(proposal: &Proposal, names: &Names, sites: &Sites) -> Vec<u8> {
     let mut wanted: Vec<u32> = Vec::new();
     let mut entries: Vec<Row> = Vec::new();
+    let mut known = sites.known();
     for event in &proposal.events {
-        let ids = sites.of(event);
+        let ids = known.of(event);
         entries.push(Row {
             kinds: kinds(event.kind),
             name: names.index(&event.thread),
@@ -24,7 +25,7 @@ pub(super) fn bytes(proposal: &Proposal, names: &Names, sites: &Sites) -> Vec<u8
             nth: event.nth.max(1),
             next: NONE,
         });
-        wanted.extend(ids);
+        wanted.extend_from_slice(ids);
     }
     let first = link(&mut entries, names.list.len());
     let mut part = Part::new(&entries, names, sites, wanted.len());

@@ -45,9 +45,7 @@ impl Sites {
         id
     }
 
-    /// The numbers of the sites that an entry means: none when it means any, a number that no site has
-    /// when it means one that is not there.
-    pub fn of(&self, wanted: &Wanted) -> Vec<u32> {
+    fn of(&self, wanted: &Wanted) -> Vec<u32> {
         if wanted.file.is_empty() && wanted.line == 0 && wanted.function.is_empty() {
             return Vec::new();
         }
@@ -59,8 +57,40 @@ impl Sites {
         if found.is_empty() { vec![NONE] } else { found }
     }
 
+    /// The same sites for many entries, of which most name the same places.
+    pub fn known(&self) -> Known<'_> {
+        Known {
+            sites: self,
+            places: FxHashMap::default(),
+        }
+    }
+}
+
+/// A place as an entry names it: file, line, column, function.
+type Named<'s> = (&'s str, u32, u32, &'s str);
+
+/// Sites by the places that entries have named so far: a place is looked up once.
+pub(super) struct Known<'s> {
+    sites: &'s Sites,
+    places: FxHashMap<Named<'s>, Vec<u32>>,
+}
+
+impl<'s> Known<'s> {
+    /// The numbers of the sites that an entry means: none when it means any, a number that no site has
+    /// when it means one that is not there.
+    pub fn of(&mut self, wanted: &'s Wanted) -> &[u32] {
+        let named = (
+            wanted.file.as_str(),
+            wanted.line,
+            wanted.column,
+            wanted.function.as_str(),
+        );
+        let sites = self.sites;
+        self.places.entry(named).or_insert_with(|| sites.of(wanted))
+    }
+
     /// Whether there is code for an entry.
-    pub fn has(&self, wanted: &Wanted) -> bool {
+    pub fn has(&mut self, wanted: &'s Wanted) -> bool {
         self.of(wanted) != [NONE]
     }
 }

@@ -1,7 +1,7 @@
 //! What came of a proposed schedule, in words.
 
 use super::{
-    Divergence,
+    Cause, Divergence,
     part::{Stood, Written},
 };
 use crate::assemble::{Program, RawLog, site_of};
@@ -58,6 +58,7 @@ impl Told<'_> {
             Some(Divergence {
                 entry: *entry,
                 wanted: wanted.clone(),
+                cause: Cause::Elsewhere,
                 reason: format!("it was `{other}`, not `{}`", wanted.location),
                 threads: Vec::new(),
             })
@@ -124,10 +125,20 @@ impl Told<'_> {
             false => self.stands(),
         };
         Divergence {
+            cause: self.cause(),
             reason: self.reason(&wanted),
             entry,
             wanted,
             threads,
+        }
+    }
+
+    fn cause(&self) -> Cause {
+        match self.written.gave_up().0 {
+            GaveUp::OutOfOrder => Cause::OutOfOrder,
+            GaveUp::Ended => Cause::Ended,
+            GaveUp::HeldBack => Cause::HeldBack,
+            GaveUp::No => Cause::RunEnded,
         }
     }
 

@@ -50,13 +50,13 @@ macro_rules! programs {
 
 programs! {
     is_explained {
-        bank_account binlog_header block_pool bounded_queue c11_atomics cache_refcount
-        chunk_buffer circular_list connection_slots cpp_cache cpp_listeners
-        cpp_weak_session epoch_config fft_timing idle_workers
-        left_barrier lock_order log_buffer log_rotation lost_counter lost_stop lost_wakeup
-        message_pane missing_join one_barrier optimistic_retry polite_transfer pool_shutdown
+        account_transfer array_list bank_account binlog_header block_manager block_pool bounded_queue
+        c11_atomics cache_refcount chunk_buffer circular_list connection_slots corner_shop cpp_cache
+        cpp_listeners cpp_weak_session critical_turn dealt_numbers epoch_config fft_timing idle_workers
+        left_barrier linked_list lock_order log_buffer log_rotation lost_counter lost_stop lost_wakeup
+        merge_sort message_pane missing_join one_barrier optimistic_retry polite_transfer pool_shutdown
         price_table proc_info proc_sweep property_cache publication queue_pointer resume_file
-        running_average shared_condition string_buffer string_table table_and_log text_frame
+        running_average shared_condition string_buffer string_table table_and_log table_loader text_frame
         timer_teardown unlocked_signal use_before_init window_geometry wrong_access_order
     }
     is_not_blamed {

@@ -13,6 +13,7 @@
 //! bench pairs-bugs           the first half of it
 //! bench pairs-speed          the second half: access pairs beside plain scans, growth
 //! bench mining [WHAT]        bug explanation patterns: what they cost, the case studies of their paper, into the docs
+//! bench predict [WHAT]        predicted anomalies: the subjects of their paper, speed, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -31,6 +32,8 @@ mod pairs;
 mod pairs_plot;
 mod pairs_speed;
 mod paths;
+mod predict;
+mod predict_table;
 mod programs;
 mod rates;
 mod table;
@@ -55,9 +58,10 @@ fn main() -> Result<()> {
         Some((what, names)) if what == "pairs" => pairs::run(names),
         Some((what, [])) if what == "pairs-bugs" => pairs::bugs(&[]),
         Some((what, [])) if what == "pairs-speed" => pairs_speed::run(),
+        Some((what, words)) if what == "predict" => predict::run(words),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

@@ -1,0 +1,17 @@
+//! Prediction: what it finds in the subjects of its paper, and what it costs.
+//!
+//! ```text
+//! bench predict               all of it, into docs/engines/predict.md
+//! bench predict table         the subjects of PECAN's Table 1: predicted, reproduced, failures
+//! ```
+
+use anyhow::{Result, bail};
+
+/// Measures what the words ask for.
+pub fn run(words: &[String]) -> Result<()> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] | ["table"] => crate::predict_table::run(),
+        _ => bail!("expected `table` or nothing, not `{}`", words.join(" ")),
+    }
+}
