@@ -7,6 +7,7 @@
 //! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
 
 pub mod departure;
+pub mod feasible;
 pub mod graph;
 pub mod regions;
 
