@@ -52,6 +52,14 @@ pub enum Command {
     /// Exit status: 0 when all runs repeat it (all events of the schedule were reached), 1 with the first
     /// difference, 2 usage or broken input.
     Replay(Replay),
+    /// Make a run of another tool's trace
+    ///
+    /// Exit status: 0 imported (lines that could not be read are told), 2 usage or no trace.
+    Import(Import),
+    /// Print a run as another tool reads it
+    ///
+    /// Exit status: 0 printed (what the other tool has no words for is told), 2 usage or broken input.
+    Export(Export),
     /// Serve an editor (the language server)
     Lsp(Lsp),
     /// Say what is missing on this machine, and how to get it
@@ -245,6 +253,45 @@ pub struct Replay {
     /// Arguments for gdb
     #[arg(last = true, value_name = "GDB ARGS", requires = "gdb")]
     pub gdb_arguments: Vec<OsString>,
+}
+
+/// `unsnarl import`
+#[derive(Args, Debug)]
+pub struct Import {
+    /// The trace
+    pub file: PathBuf,
+    /// What it is written in (docs/traces.md)
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub from: TraceFormat,
+    /// Folder for the run
+    #[arg(long, value_name = "DIR", default_value = crate::load::RUNS)]
+    pub out: PathBuf,
+}
+
+/// What traces of other tools are written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum TraceFormat {
+    /// RAPID's standard format: thread|operation(operand)|location
+    Std,
+    /// RAPID's CSV: a column for each thread
+    Csv,
+}
+
+/// `unsnarl export`
+#[derive(Args, Debug)]
+pub struct Export {
+    /// A run file, or the name of one in .unsnarl/runs
+    pub run: PathBuf,
+    /// What to print (docs/traces.md)
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: ExportFormat,
+}
+
+/// What runs can be printed as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ExportFormat {
+    /// RAPID's standard format: thread|operation(operand)|location
+    Std,
 }
 
 /// `unsnarl lsp`

@@ -19,6 +19,7 @@ use unsnarl_core::{
     Budget, Corpora, Corpus, CorpusKey, Explanation, FailurePlace, RunSummary, StopReason, explain,
     render, unexplained,
 };
+use unsnarl_trace::Mode;
 
 /// Version of the JSON; changes when a reader would have to.
 pub const JSON_VERSION: u32 = 1;
@@ -31,6 +32,8 @@ struct Finding<'a> {
     explanations: Vec<Explanation>,
     unexplained: Vec<String>,
     stopped: StopReason,
+    /// All its runs are from another tool: nobody knows how they ended, or how to make more of them.
+    imported: bool,
 }
 
 /// Explains the failing runs.
@@ -43,6 +46,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
             loaded.broken.len()
         );
     }
+    name_lacks(&loaded);
     let sources = Sources::of(&loaded);
     let mut corpora = Corpora::default();
     for (name, run) in &loaded.runs {
@@ -56,7 +60,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     }
     let findings: Vec<Finding<'_>> = corpora
         .iter()
-        .map(|corpus| look_at(corpus, &budget))
+        .map(|corpus| look_at(corpus, &loaded, &budget))
         .collect();
     match arguments.format {
         Format::Text => print_text(&findings, &sources),
@@ -65,13 +69,18 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     Ok(ExitCode::from(status(&findings)))
 }
 
-fn look_at<'a>(corpus: &'a Corpus, budget: &Budget) -> Finding<'a> {
+fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<'a> {
     let outcome = explain(corpus, budget);
+    let mut runs = loaded
+        .runs
+        .iter()
+        .filter(|(_, run)| CorpusKey::of(run) == *corpus.key());
     Finding {
         corpus,
         unexplained: unexplained(corpus, &outcome.findings),
         explanations: outcome.findings,
         stopped: outcome.stopped,
+        imported: runs.all(|(_, run)| run.meta.mode == Mode::Imported),
     }
 }
 
@@ -103,6 +112,19 @@ fn name_broken(loaded: &Loaded) {
             "{} more files were left out",
             loaded.broken.len() - NAMED_BROKEN
         ));
+    }
+}
+
+/// Traces of other tools lack what recorded runs have.
+fn name_lacks(loaded: &Loaded) {
+    let imported = loaded
+        .runs
+        .iter()
+        .filter(|(_, run)| run.meta.mode == Mode::Imported);
+    for (name, run) in imported {
+        for problem in &run.meta.problems {
+            message::note(&format!("{name}: {problem}"));
+        }
     }
 }
 
@@ -190,10 +212,13 @@ fn print_finding(finding: &Finding<'_>) {
     }
     match stopped(finding.stopped) {
         Some(reason) => message::warning(&format!("the analysis ended early: {reason}")),
-        None if finding.explanations.is_empty() && finding.unexplained.is_empty() => {
+        None if !finding.explanations.is_empty() || !finding.unexplained.is_empty() => {}
+        None if finding.imported => anstream::println!(
+            "Nothing failed, as far as imported traces tell. What another order would show: unsnarl predict"
+        ),
+        None => {
             anstream::print!("{}", render::nothing_failed(finding.corpus));
         }
-        None => {}
     }
     if !finding.unexplained.is_empty() {
         anstream::print!(

@@ -8,7 +8,9 @@ mod cc;
 mod doctor;
 mod engines;
 mod explain;
+mod export;
 mod gdb;
+mod import;
 mod load;
 mod lsp;
 mod message;
@@ -61,6 +63,8 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Record(arguments) => record::run(arguments),
+        Command::Import(arguments) => import::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Lsp(_) => lsp::run(),
         Command::Replay(arguments) => replay::run(arguments),
         Command::Doctor => Ok(doctor::run()),

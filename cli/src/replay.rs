@@ -61,7 +61,7 @@ fn store(run: &Run, out: &Path) -> Result<()> {
 }
 
 /// A file, or a name as `explain` and the editor say it.
-fn find(named: &Path) -> Result<PathBuf> {
+pub fn find(named: &Path) -> Result<PathBuf> {
     if named.is_file() {
         return Ok(named.to_owned());
     }

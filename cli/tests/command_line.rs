@@ -522,3 +522,53 @@ fn doctor_knows_this_machine() {
         "{text}"
     );
 }
+
+/// Another tool's trace: read, explained as far as it goes, and written again.
+#[test]
+fn traces_of_rapid_are_imported_and_exported() {
+    let folder = Folder::new();
+    let trace = "T2|fork(T1)|0\nT1|w(V1.total)|347\nT1|acq(L1)|348\nT2|rel(L1)|12\nT2|join(T9)|13\nT2|r(V1.total)\nT2|r(V1.total)|14\n";
+    fs::write(folder.path().join("bank.std"), trace).unwrap();
+    let (text, told) = folder.check(0, &["import", "bank.std", "--from", "std"]);
+    assert!(
+        text.starts_with("6 events of 3 threads: .unsnarl/runs/passed-imported-"),
+        "{text}"
+    );
+    for said in [
+        "line 6, `T2|r(V1.total)`: expected three fields",
+        "event 4 (T2): a lock is released by a thread that does not hold it",
+        "event 5 (T2): a thread is joined that was never created",
+    ] {
+        assert!(told.contains(said), "{told}");
+    }
+    let (text, told) = folder.check(0, &["explain"]);
+    assert!(
+        text.contains("Nothing failed, as far as imported traces tell"),
+        "{text}"
+    );
+    assert!(told.contains("no values, no sources"), "{told}");
+    let run = folder.runs()[0].clone();
+    let (text, _) = folder.check(
+        0,
+        &["export", run.strip_suffix(".arrow").unwrap(), "--to", "std"],
+    );
+    assert_eq!(text, trace.replace("T2|r(V1.total)\n", ""));
+
+    fs::write(
+        folder.path().join("bank.csv"),
+        "w(x),\nstart(T1),\n,sync(x)\n",
+    )
+    .unwrap();
+    let (text, _) = folder.check(
+        0,
+        &["import", "bank.csv", "--from", "csv", "--out", "other"],
+    );
+    assert!(text.starts_with("3 events of 2 threads: other/"), "{text}");
+    folder.check(0, &["explain", "other"]);
+    let (_, told) = folder.check(2, &["import", "bank.csv", "--from", "std"]);
+    assert!(
+        told.contains("is no STD trace") && told.contains("line 1, `w(x),`"),
+        "{told}"
+    );
+    folder.check(2, &["import", "nowhere.std", "--from", "std"]);
+}

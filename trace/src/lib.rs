@@ -6,6 +6,7 @@
 //! * [`write`](mod@write) and [`read`](mod@read) are the run file, an Arrow IPC file
 //!   (`docs/run-file.md` is its specification).
 //! * [`proposal`] is a schedule that somebody proposes, as JSON.
+//! * [`rapid`] are traces of other tools as text.
 //! * [`folder`] is where run files are kept.
 //! * [`script`] is a run as text, for tests.
 //!
@@ -26,6 +27,8 @@ pub mod model;
 pub mod path;
 #[cfg(feature = "file")]
 pub mod proposal;
+#[cfg(feature = "file")]
+pub mod rapid;
 #[cfg(feature = "file")]
 pub mod read;
 #[cfg(feature = "file")]

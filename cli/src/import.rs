@@ -1,0 +1,76 @@
+//! `unsnarl import`.
+
+use crate::{
+    arguments::{Import, TraceFormat},
+    message,
+};
+use anyhow::{Context, Result};
+use std::{fs, path::Path, process::ExitCode};
+use unsnarl_core::{facts::thread_in_words, orders::Orders};
+use unsnarl_trace::{
+    Run, RunFolder,
+    rapid::{self, Format},
+};
+
+/// Bad lines and oddities that are named one by one.
+const NAMED: usize = 10;
+
+/// Makes a run of a trace.
+pub fn run(arguments: &Import) -> Result<ExitCode> {
+    let file = &arguments.file;
+    let format = match arguments.from {
+        TraceFormat::Std => Format::Std,
+        TraceFormat::Csv => Format::Csv,
+    };
+    // Read, not mapped: a mapped file that another program cuts would end this one.
+    let text = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let imported = rapid::import(&text, format).with_context(|| {
+        let (file, format) = (file.display(), format.name());
+        format!("{file} is no {format} trace (docs/traces.md)")
+    })?;
+    let bad: Vec<String> = imported.bad.iter().map(ToString::to_string).collect();
+    name(&bad, imported.bad_lines, "lines were left out");
+    let run = named(imported.run, file);
+    name_oddities(&run);
+    let stored = RunFolder::new(&arguments.out).store(&run)?;
+    anstream::println!(
+        "{} events of {} threads: {}",
+        run.events.len(),
+        run.meta.threads.len(),
+        stored.display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file's name stands for the program that nobody knows.
+fn named(mut run: Run, file: &Path) -> Run {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    run.meta.command = vec![name.to_string_lossy().into_owned()];
+    run
+}
+
+/// What cannot have happened is told, and analysed all the same.
+fn name_oddities(run: &Run) {
+    let orders = Orders::new(run);
+    let told: Vec<String> = orders
+        .anomalies()
+        .iter()
+        .take(NAMED)
+        .map(|anomaly| {
+            let event = run.events.get(anomaly.event);
+            let who = event.map_or(String::new(), |event| thread_in_words(run, event.thread));
+            let kind = anomaly.kind;
+            format!("event {} ({who}): {kind}", u64::from(anomaly.event.0) + 1)
+        })
+        .collect();
+    name(&told, orders.anomalies().len(), "oddities are in the trace");
+}
+
+fn name(texts: &[String], all: usize, what: &str) {
+    for text in texts.iter().take(NAMED) {
+        message::warning(text);
+    }
+    if all > texts.len().min(NAMED) {
+        message::warning(&format!("{all} {what}, of which these are the first"));
+    }
+}

@@ -1,0 +1,491 @@
+//! Makes a run of a trace as text, in one pass.
+
+use super::{
+    Format, SITE,
+    columns::{Columns, MOST_ROWS},
+    line::{self, Expected, Word},
+    names::Names,
+};
+use crate::{
+    meta::{FORMAT, Mode, RunMeta, SiteRow, ThreadRow},
+    model::{EventKind, LocationId, SiteId, ThreadId},
+    run::Run,
+};
+use std::fmt;
+
+/// Places with numbers below this are found without hashing.
+const NUMBERED: usize = 1 << 16;
+/// Bad lines that are kept; the others are counted.
+const KEPT_BAD: usize = 100;
+/// Characters of a bad line that are shown.
+const SHOWN: usize = 80;
+/// Bytes of a short line, to guess how many there are.
+const SHORT_LINE: usize = 14;
+
+/// A run that was made of a trace.
+#[derive(Debug)]
+pub struct Imported {
+    /// The run: mode `imported`, outcome `passed`, no values; [`RunMeta::problems`] say what it lacks.
+    pub run: Run,
+    /// The first lines that could not be read, at most 100.
+    pub bad: Vec<BadLine>,
+    /// How many could not be read; the run holds the others.
+    pub bad_lines: usize,
+}
+
+/// A line that could not be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadLine {
+    /// Its number, from 1.
+    pub number: u64,
+    /// What stands there, or the beginning of it.
+    pub text: String,
+    /// What should.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BadLine {
+            number,
+            text,
+            expected,
+        } = self;
+        write!(f, "line {number}, `{text}`: expected {expected}")
+    }
+}
+
+/// Why no run could be made.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// Nothing in it.
+    #[error("there are no events in it")]
+    Empty,
+    /// More lines that cannot be read than lines that can.
+    #[error("{bad} of its {lines} lines are no events; the first is {first}")]
+    NotATrace {
+        /// Lines that cannot be read.
+        bad: usize,
+        /// All lines that are not empty.
+        lines: usize,
+        /// The first bad one.
+        first: BadLine,
+    },
+    /// More than a run can hold.
+    #[error("it has too many {0} for a run")]
+    TooMany(&'static str),
+}
+
+/// Reads a trace. Lines that cannot be read are left out, and told. Linear in the text.
+///
+/// # Errors
+///
+/// When there is nothing to read, or more lines are bad than good.
+pub fn import(text: &[u8], format: Format) -> Result<Imported, ImportError> {
+    let names = match format {
+        Format::Std => Vec::new(),
+        Format::Csv => column_names(text),
+    };
+    let mut import = Import::new(text.len(), &names);
+    let (mut rest, mut number) = (text, 0);
+    while !rest.is_empty() {
+        let (line, after) = line::split(rest, b'\n').unwrap_or((rest, &[]));
+        rest = after;
+        number += 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let done = match format {
+            _ if line.is_empty() => Ok(()),
+            Format::Std => import.std_line(line),
+            Format::Csv => import.csv_line(line),
+        };
+        if let Err(problem) = done {
+            import.note(number, line, problem)?;
+        }
+    }
+    import.finish(format)
+}
+
+/// `T0`, `T1`, ...: one for each column.
+fn column_names(text: &[u8]) -> Vec<String> {
+    let lines = text.split(|&byte| byte == b'\n');
+    let commas = |line: &[u8]| line.iter().filter(|&&byte| byte == b',').count();
+    let columns = lines.map(commas).max().map_or(0, |commas| commas + 1);
+    (0..columns).map(|column| format!("T{column}")).collect()
+}
+
+/// What is wrong with one line.
+enum Problem {
+    Line(Expected),
+    Trace(ImportError),
+}
+
+impl From<Expected> for Problem {
+    fn from(expected: Expected) -> Problem {
+        Problem::Line(expected)
+    }
+}
+
+struct Import<'a> {
+    column_names: &'a [String],
+    threads: Names<'a>,
+    rows: Vec<Thread>,
+    locations: Names<'a>,
+    /// Locations that were locked.
+    is_lock: Vec<bool>,
+    sites: Sites<'a>,
+    columns: Columns,
+    /// Lines that say nothing.
+    silent: usize,
+    bad: Vec<BadLine>,
+    bad_lines: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Thread {
+    ran: bool,
+    parent: Option<ThreadId>,
+    created_at: SiteId,
+}
+
+impl<'a> Import<'a> {
+    fn new(bytes: usize, column_names: &'a [String]) -> Import<'a> {
+        Import {
+            column_names,
+            threads: Names::new(),
+            rows: Vec::new(),
+            locations: Names::new(),
+            is_lock: Vec::new(),
+            sites: Sites::new(),
+            columns: Columns::with_room(bytes / SHORT_LINE),
+            silent: 0,
+            bad: Vec::new(),
+            bad_lines: 0,
+        }
+    }
+
+    #[inline]
+    fn std_line(&mut self, line: &'a [u8]) -> Result<(), Problem> {
+        let [thread, operation, place] = line::of_std(line)?;
+        let (word, operand) = line::operation(operation, false)?;
+        let thread = self.thread(thread)?;
+        let site = self.sites.id(place);
+        self.event(thread, word, operand, site)
+    }
+
+    fn csv_line(&mut self, line: &'a [u8]) -> Result<(), Problem> {
+        let (column, operation) = line::of_csv(line)?;
+        let (word, operand) = line::operation(operation, true)?;
+        let names = self.column_names;
+        let name = names.get(column).ok_or(line::ONE_COLUMN)?;
+        let thread = self.thread(name.as_bytes())?;
+        self.event(thread, word, operand, 0)
+    }
+
+    #[inline]
+    fn thread(&mut self, name: &'a [u8]) -> Result<u16, Problem> {
+        let (number, new) = self.threads.number(name);
+        if new {
+            self.rows.push(Thread::default());
+        }
+        u16::try_from(number).map_err(|_| Problem::Trace(ImportError::TooMany("threads")))
+    }
+
+    #[inline]
+    fn event(
+        &mut self,
+        thread: u16,
+        word: Word,
+        operand: &'a [u8],
+        site: u32,
+    ) -> Result<(), Problem> {
+        if self.columns.len() == MOST_ROWS {
+            return Err(Problem::Trace(ImportError::TooMany("events")));
+        }
+        if let Some(row) = self.rows.get_mut(usize::from(thread)) {
+            row.ran = true;
+        }
+        let kind = match word {
+            Word::Read => EventKind::Read,
+            Word::Write => EventKind::Write,
+            Word::Sync => EventKind::Rmw,
+            Word::Acquire => EventKind::Lock,
+            Word::Release => EventKind::Unlock,
+            Word::Fork => return self.other(thread, EventKind::Fork, operand, site),
+            Word::Join => return self.other(thread, EventKind::Join, operand, site),
+            Word::Begin => {
+                self.columns.push(thread, EventKind::Begin, 0, site);
+                return Ok(());
+            }
+            Word::End => {
+                self.columns.push(thread, EventKind::End, 0, site);
+                return Ok(());
+            }
+            Word::Nothing => {
+                self.silent += 1;
+                return Ok(());
+            }
+        };
+        let location = self.location(operand, kind);
+        self.columns.push(thread, kind, location, site);
+        Ok(())
+    }
+
+    /// Variables and locks of one name are one location, as they are in recorded runs.
+    #[inline]
+    fn location(&mut self, name: &'a [u8], kind: EventKind) -> u32 {
+        let (number, new) = self.locations.number(name);
+        if new {
+            self.is_lock.push(false);
+        }
+        if kind == EventKind::Lock
+            && let Some(is_lock) = self.is_lock.get_mut(number as usize)
+        {
+            *is_lock = true;
+        }
+        number + 1
+    }
+
+    fn other(
+        &mut self,
+        thread: u16,
+        kind: EventKind,
+        name: &'a [u8],
+        site: u32,
+    ) -> Result<(), Problem> {
+        let other = self.thread(name)?;
+        if kind == EventKind::Fork
+            && let Some(row) = self.rows.get_mut(usize::from(other))
+            && !row.ran
+            && row.parent.is_none()
+            && thread < other
+        {
+            row.parent = Some(ThreadId(thread));
+            row.created_at = SiteId(site);
+        }
+        self.columns.push(thread, kind, 0, site);
+        self.columns.value(u64::from(other));
+        Ok(())
+    }
+
+    #[cold]
+    fn note(&mut self, number: u64, line: &[u8], problem: Problem) -> Result<(), ImportError> {
+        let expected = match problem {
+            Problem::Line(expected) => expected,
+            Problem::Trace(error) => return Err(error),
+        };
+        self.bad_lines += 1;
+        if self.bad.len() < KEPT_BAD {
+            let text: String = String::from_utf8_lossy(line).chars().take(SHOWN).collect();
+            self.bad.push(BadLine {
+                number,
+                text,
+                expected,
+            });
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, format: Format) -> Result<Imported, ImportError> {
+        let good = self.columns.len() + self.silent;
+        match self.bad.first() {
+            Some(first) if self.bad_lines > good => {
+                return Err(ImportError::NotATrace {
+                    bad: self.bad_lines,
+                    lines: self.bad_lines + good,
+                    first: first.clone(),
+                });
+            }
+            _ if good == 0 => return Err(ImportError::Empty),
+            _ => {}
+        }
+        let blocks = self.take_blocks();
+        let problems = self.problems(format, blocks);
+        let locks = self
+            .is_lock
+            .iter()
+            .zip(1..)
+            .filter(|(is_lock, _)| **is_lock);
+        let locks = locks.map(|(_, id)| LocationId(id)).collect();
+        let locations = self.locations.all().iter().map(|name| plain(name));
+        let run = Run {
+            locations: std::iter::once(String::new()).chain(locations).collect(),
+            meta: RunMeta {
+                format: FORMAT,
+                mode: Mode::Imported,
+                strategy: "imported".to_owned(),
+                threads: self.thread_rows(),
+                sites: self.sites.rows,
+                locks,
+                problems,
+                ..RunMeta::default()
+            },
+            events: self.columns.finish(),
+            damage: Vec::new(),
+        };
+        Ok(Imported {
+            run,
+            bad: self.bad,
+            bad_lines: self.bad_lines,
+        })
+    }
+
+    /// Takes out `begin` and `end` unless they are first and last steps of threads, and says how many.
+    fn take_blocks(&mut self) -> usize {
+        let (begin, end) = (EventKind::Begin as u8, EventKind::End as u8);
+        let mut ran = vec![false; self.rows.len()];
+        let mut ended = vec![false; self.rows.len()];
+        let (mut marks, mut are_steps) = (0, true);
+        for (&thread, &kind) in self.columns.threads().iter().zip(self.columns.kinds()) {
+            let thread = usize::from(thread);
+            let (Some(ran), Some(ended)) = (ran.get_mut(thread), ended.get_mut(thread)) else {
+                continue;
+            };
+            marks += usize::from(kind == begin || kind == end);
+            are_steps &= !(*ended || *ran && kind == begin);
+            *ran = true;
+            *ended = kind == end;
+        }
+        if are_steps {
+            return 0;
+        }
+        let columns = std::mem::take(&mut self.columns);
+        self.columns = columns.without(&[EventKind::Begin, EventKind::End]);
+        marks
+    }
+
+    fn problems(&self, format: Format, blocks: usize) -> Vec<String> {
+        let format = format.name();
+        let mut problems = vec![format!(
+            "imported from {format} text, which holds no values, no sources, no stacks and no outcome"
+        )];
+        if let Some(first) = self.bad.first() {
+            let bad = lines(self.bad_lines);
+            problems.push(format!("{bad} could not be read, the first is {first}"));
+        }
+        if blocks > 0 {
+            let blocks = lines(blocks);
+            problems.push(format!(
+                "{blocks} that begin or end a block that should be atomic were left out"
+            ));
+        }
+        if self.silent > 0 {
+            let silent = lines(self.silent);
+            problems.push(format!(
+                "{silent} without effect (branch, dummy) were left out"
+            ));
+        }
+        problems
+    }
+
+    fn thread_rows(&self) -> Vec<ThreadRow> {
+        let named = self.threads.all().iter().zip(&self.rows);
+        let row = |(name, thread): (&&[u8], &Thread)| ThreadRow {
+            name: plain(name),
+            start: String::new(),
+            parent: thread.parent,
+            created_at: thread.created_at,
+        };
+        named.map(row).collect()
+    }
+}
+
+fn lines(count: usize) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} line{s}")
+}
+
+/// Places of the trace as sites.
+struct Sites<'a> {
+    /// Ids of places that are small numbers; 0 is none yet.
+    numbered: Vec<u32>,
+    named: Names<'a>,
+    ids: Vec<u32>,
+    rows: Vec<SiteRow>,
+}
+
+impl<'a> Sites<'a> {
+    fn new() -> Sites<'a> {
+        Sites {
+            numbered: vec![0; NUMBERED],
+            named: Names::new(),
+            ids: Vec::new(),
+            rows: vec![SiteRow::default()],
+        }
+    }
+
+    #[inline]
+    fn id(&mut self, place: &'a [u8]) -> u32 {
+        if let Some(number) = line::number(place, NUMBERED)
+            && let Some(&id) = self.numbered.get(number)
+        {
+            if id != 0 {
+                return id;
+            }
+            let id = self.add(place);
+            if let Some(slot) = self.numbered.get_mut(number) {
+                *slot = id;
+            }
+            return id;
+        }
+        if place.is_empty() {
+            return 0;
+        }
+        let (number, new) = self.named.number(place);
+        if new {
+            let id = self.add(place);
+            self.ids.push(id);
+        }
+        self.ids.get(number as usize).copied().unwrap_or(0)
+    }
+
+    #[cold]
+    fn add(&mut self, place: &[u8]) -> u32 {
+        self.rows.push(site(&String::from_utf8_lossy(place)));
+        self.rows.len() as u32 - 1
+    }
+}
+
+/// `Bank.java:23` and `bank.c:23:7` are lines of files; everything else stands as it is.
+fn site(place: &str) -> SiteRow {
+    let split = |text: &str| -> Option<(String, u32)> {
+        let (before, number) = text.rsplit_once(':')?;
+        let number = number.parse().ok().filter(|&number| number > 0)?;
+        (!before.is_empty()).then(|| (before.to_owned(), number))
+    };
+    let row = |file, line, column| SiteRow {
+        file,
+        line,
+        column,
+        ..SiteRow::default()
+    };
+    match split(place) {
+        None => row(format!("{SITE}{place}"), 0, 0),
+        Some((before, last)) => match split(&before) {
+            Some((file, line)) => row(file, line, last),
+            None => row(before, last, 0),
+        },
+    }
+}
+
+/// A name without what [`export`](super::export()) does to names that the text could not hold.
+fn plain(name: &[u8]) -> String {
+    let text = String::from_utf8_lossy(name);
+    let mut parts = text.split('%');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let escaped = part
+            .get(..2)
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match escaped.filter(|&byte| super::export::is_escaped(char::from(byte))) {
+            Some(byte) => {
+                plain.push(char::from(byte));
+                plain.push_str(part.get(2..).unwrap_or_default());
+            }
+            None => {
+                plain.push('%');
+                plain.push_str(part);
+            }
+        }
+    }
+    plain
+}
