@@ -1,4 +1,9 @@
 //! Traces of other tools: what is read, what is told, and that what is written is read again.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
