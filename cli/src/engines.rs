@@ -168,7 +168,7 @@ fn print_finding(number: usize, finding: &Finding) {
     for site in &finding.sites {
         let at = short(&site.place);
         let (who, what) = (&site.thread, &site.access);
-        let (location, text) = (&site.location, &site.place.text);
+        let (location, text) = (site.variable(), &site.place.text);
         let row = format!("{who:thread$}  {at:place$}  {what:6} {MARK}{location}{MARK:#}  {text}");
         anstream::println!("     {}", row.trim_start());
     }

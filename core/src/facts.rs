@@ -232,6 +232,17 @@ pub fn stack_variable(name: &str) -> &str {
     }
 }
 
+/// Words for a location on the heap; other names stay.
+pub fn in_block(location: &str) -> String {
+    match location.strip_prefix("heap(") {
+        Some(rest) => {
+            let path = location.get(block(location).len()..).unwrap_or("");
+            heap_block(rest, path)
+        }
+        None => location.to_owned(),
+    }
+}
+
 /// Words for a heap location that no text names: `used of the heap block from bank.c:22`.
 fn heap_block(rest: &str, path: &str) -> String {
     let site = rest.split([' ', ')']).next().unwrap_or("");

@@ -35,6 +35,9 @@ use view::View;
 /// Failing runs of one failure place that are looked at: the shortest ones.
 const LOOKED_AT: usize = 16;
 
+/// Long straight code on many variables has more couples of access pairs than can be looked at.
+const TOO_MANY_COUPLES: StopReason = StopReason::TooMuch("couples of access pairs");
+
 /// Explains why the failing runs of a corpus fail. No findings with [`StopReason::Complete`] means that
 /// nothing failed, or that nothing in the runs explains the failures ([`unexplained`] tells which).
 pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
@@ -45,13 +48,19 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
         };
     }
     let mut told: Vec<Told> = Vec::new();
-    let mut stopped = StopReason::Complete;
+    let mut stopped = match corpus.counts().knows_all_couples() {
+        true => StopReason::Complete,
+        false => TOO_MANY_COUPLES,
+    };
     let places = by_place(corpus);
     for runs in places.values() {
         for run in runs.iter().take(LOOKED_AT) {
             if let Some(reason) = budget.stop() {
                 stopped = reason;
                 break;
+            }
+            if run.pairs.couples_cut {
+                stopped = TOO_MANY_COUPLES;
             }
             if let Some(new) = tell(corpus, run, budget) {
                 causes::add(&mut told, new);

@@ -1,7 +1,7 @@
 //! What mined patterns say: the groups of bug explanation patterns of all failing runs together.
 
 use super::{
-    Answer, Engine, Finding, FoundDependency, FoundSite, Seen, cannot_compare, runs_were,
+    Answer, Engine, Finding, FoundDependency, FoundSite, Seen, cannot_compare, runs_were, variable,
     weaknesses,
 };
 use crate::{
@@ -292,7 +292,7 @@ fn in_words(sites: &[FoundSite], dependencies: &[FoundDependency]) -> String {
             "{} before {} on `{}`",
             who(head),
             who(tail),
-            head.location
+            variable(&[Some(head), Some(tail)])
         ))
     });
     let mut words: Vec<String> = words.collect();

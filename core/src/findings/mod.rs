@@ -62,6 +62,32 @@ pub struct FoundSite {
     pub location: String,
 }
 
+impl FoundSite {
+    /// What the source calls the location: the expression on the line where that names it, else words for the
+    /// block of memory. [`FoundSite::location`] is exact and tells elements and blocks apart.
+    pub fn variable(&self) -> String {
+        self.expression()
+            .unwrap_or_else(|| facts::in_block(&self.location))
+    }
+
+    /// The name in the source; none for a block of memory that the line does not name.
+    pub(crate) fn expression(&self) -> Option<String> {
+        let name = self.location.as_str();
+        if !name.starts_with("heap(") {
+            return Some(facts::own_part(facts::stack_variable(name)).to_owned());
+        }
+        let path = name.get(facts::block(name).len()..).unwrap_or("");
+        facts::expression(&self.place.text, path, self.access != "read")
+    }
+}
+
+/// What two accesses to one location call it: the first that has a name for it.
+pub(crate) fn variable(ends: &[Option<&FoundSite>]) -> String {
+    let ends = || ends.iter().copied().flatten();
+    let named = ends().find_map(FoundSite::expression);
+    named.unwrap_or_else(|| ends().next().map_or(String::new(), FoundSite::variable))
+}
+
 /// How a dependency stands in the failing run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

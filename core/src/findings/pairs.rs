@@ -2,11 +2,11 @@
 
 use super::{
     Answer, Engine, Finding, FoundDependency, FoundSite, Seen, by_failure, cannot_compare,
-    weaknesses,
+    variable, weaknesses,
 };
 use crate::{
     Budget, Corpus, RunSummary, StopReason,
-    facts::{self, place, short, thread_in_words},
+    facts::{place, short, thread_in_words},
     orders::DependencyKind,
     pairs::{
         AccessClass, AccessSite, Couple, CoupledPair, MissingPair, Procedure, Reported, SeenPair,
@@ -286,21 +286,8 @@ fn of_site(site: &AccessSite, location: &str) -> FoundSite {
 /// balance`.
 fn in_order(sites: &[FoundSite], head: usize, tail: usize) -> String {
     let words = |at: usize| sites.get(at).map_or(String::new(), in_words);
-    let ends = || [head, tail].into_iter().filter_map(|at| sites.get(at));
-    let name = ends().find_map(variable);
-    let location = || ends().next().map_or("", |site| site.location.as_str());
-    let name = name.unwrap_or_else(|| location().to_owned());
+    let name = variable(&[sites.get(head), sites.get(tail)]);
     format!("{} came before {} on `{name}`", words(head), words(tail))
-}
-
-/// What the source calls the location, if the line says it.
-fn variable(site: &FoundSite) -> Option<String> {
-    let name = site.location.as_str();
-    if name.starts_with("heap(") {
-        let path = name.get(facts::block(name).len()..).unwrap_or("");
-        return facts::expression(&site.place.text, path, site.access != "read");
-    }
-    Some(facts::own_part(facts::stack_variable(name)).to_owned())
 }
 
 fn in_words(site: &FoundSite) -> String {

@@ -1,18 +1,19 @@
 //! What one run contributes to its corpus.
 
 use super::{
-    couples::{CoupleKey, couples},
+    couples::{CoupleKey, couple_keys},
     keys::{AccessClass, AccessKey, AccessSite, PairKey, TripleKey},
     loops::Loops,
     meetings::{Meetings, Occurrence, by_iterations, by_threads},
-    triples::triples,
+    radix::sort_by_number,
+    ranks::Ranks,
+    triples::{Triple, triples},
 };
 use crate::{
     callers,
-    facts::place,
     orders::{Accesses, Dependency, dependencies},
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 
 /// A pair in a run.
@@ -35,7 +36,7 @@ pub struct SeenPair {
 }
 
 /// The pairs of one run and what else procedures compare over runs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunPairs {
     /// Sorted by key.
     pub pairs: Vec<SeenPair>,
@@ -47,6 +48,8 @@ pub struct RunPairs {
     pub indirect: Vec<PairKey>,
     /// Couples of pairs in opposite directions. Sorted.
     pub couples: Vec<CoupleKey>,
+    /// There are more couples: only those whose accesses are near each other were looked at.
+    pub couples_cut: bool,
     /// Sorted.
     pub triples: Vec<TripleKey>,
     /// Reads of shared locations that saw what was there before anybody wrote. Sorted.
@@ -58,70 +61,32 @@ pub struct RunPairs {
 }
 
 impl RunPairs {
-    /// Collects the pairs of a run in one pass over the accesses to shared locations.
+    /// Collects the pairs of a run. Linear in its accesses to shared locations, but for what is said at
+    /// [`Meetings`] and [`couples`](super::couples).
     pub fn collect(run: &Run) -> RunPairs {
         RunPairs::with_accesses(run, &Accesses::new(run))
     }
 
     /// The same when the accesses are indexed already.
     pub fn with_accesses(run: &Run, accesses: &Accesses) -> RunPairs {
-        let mut keys = Keys::new(run);
-        let mut found = Found::default();
-        let mut indirect = FxHashSet::default();
-        let mut direct = Vec::new();
-        dependencies(run, accesses, |dependency| {
-            let key = PairKey {
-                head: keys.of(dependency.head),
-                tail: keys.of(dependency.tail),
-            };
-            if dependency.direct {
-                direct.push(dependency);
-                found.add(run, key, dependency);
-            } else {
-                indirect.insert(key);
-            }
-        });
-        let mut coupled = FxHashSet::default();
-        couples(
-            run,
-            &direct,
-            |row| keys.of(row),
-            |_, key| {
-                coupled.insert(key);
-            },
-        );
-        let mut unserializable = FxHashSet::default();
-        triples(run, accesses, |triple| {
-            unserializable.insert(keys.triple(triple.first, triple.remote, triple.second));
-        });
-        let mut unwritten = FxHashSet::default();
-        for location in accesses.shared() {
-            let mut is_written = false;
-            for &row in accesses.of(location) {
-                let key = keys.of(row);
-                let kind = run.events.kinds().get(row.index()).copied();
-                let kind = kind.and_then(EventKind::from_u8);
-                is_written |= kind.is_some_and(EventKind::writes);
-                if !is_written {
-                    unwritten.insert(key);
-                }
-            }
-        }
-        found.sort();
+        let ranks = Ranks::new(run, accesses);
+        let found = Found::new(run, accesses, &ranks);
         let loops = match found.occurrences.is_empty() {
             true => Loops::default(),
             false => Loops::new(run),
         };
+        let (couples, couples_cut) = couple_keys(run, &found, &ranks);
         RunPairs {
-            by_threads: by_threads(run, &found.occurrences),
-            by_iterations: by_iterations(run, &loops, &found.occurrences, found.pairs.len()),
+            by_threads: by_threads(run, &found),
+            by_iterations: by_iterations(run, &loops, &found),
+            indirect: found.indirect,
+            couples,
+            couples_cut,
+            triples: triple_keys(run, accesses, &ranks),
+            unwritten: unwritten(run, accesses, &ranks),
             pairs: found.pairs,
-            indirect: sorted(indirect),
-            couples: sorted(coupled),
-            triples: sorted(unserializable),
-            unwritten: sorted(unwritten),
-            accesses: keys.sites(),
             locations: found.names.list,
+            accesses: ranks.into_sites(),
         }
     }
 
@@ -149,119 +114,153 @@ impl RunPairs {
     }
 }
 
-fn sorted<T: Ord>(set: FxHashSet<T>) -> Vec<T> {
-    let mut list: Vec<T> = set.into_iter().collect();
-    list.sort();
-    list
-}
-
 /// The pairs of a run and all their occurrences.
 #[derive(Default)]
-struct Found {
-    index: FxHashMap<PairKey, u32>,
-    pairs: Vec<SeenPair>,
-    occurrences: Vec<Occurrence>,
-    names: Names,
+pub(super) struct Found {
+    /// Sorted by key.
+    pub pairs: Vec<SeenPair>,
+    /// Location by location, there in the order of their tails.
+    pub occurrences: Vec<Occurrence>,
+    /// The occurrences by pair: numbers in `occurrences`.
+    pub by_pair: Vec<u32>,
+    /// Sorted.
+    pub indirect: Vec<PairKey>,
+    /// Of the locations with pairs.
+    pub names: Names,
 }
 
 impl Found {
-    fn add(&mut self, run: &Run, key: PairKey, dependency: Dependency) {
-        let location = self.names.of(run, dependency.location);
-        let Dependency { head, tail, .. } = dependency;
-        let new = SeenPair {
-            key,
-            head,
-            tail,
-            location,
-            times: 0,
+    /// One pass over the dependencies; pairs are told apart by sorting their ranks.
+    pub fn new(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Found {
+        let mut found = Found::default();
+        let mut names = Names::default();
+        let (mut direct, mut indirect) = (Vec::new(), Vec::new());
+        dependencies(run, accesses, |dependency| {
+            let joined = ranks.joined(ranks.of(dependency.head), ranks.of(dependency.tail));
+            if !dependency.direct {
+                indirect.push(joined);
+                return;
+            }
+            direct.push((joined, found.occurrences.len() as u32));
+            found.occurrences.push(Occurrence {
+                dependency,
+                pair: 0,
+                location: names.of(run, dependency.location),
+            });
+        });
+        found.names = names;
+        sort_by_number(&mut indirect, |joined| *joined);
+        indirect.dedup();
+        found.indirect = indirect
+            .into_iter()
+            .map(|joined| ranks.pair(joined))
+            .collect();
+        sort_by_number(&mut direct, |(joined, _)| *joined);
+        for same in direct.chunk_by(|a, b| a.0 == b.0) {
+            found.add(same, ranks);
+        }
+        found.by_pair = direct.into_iter().map(|(_, number)| number).collect();
+        found.note_places();
+        found
+    }
+
+    /// Makes a pair of its occurrences.
+    fn add(&mut self, same: &[(u64, u32)], ranks: &Ranks) {
+        let Some((joined, _)) = same.first() else {
+            return;
+        };
+        let mut pair = SeenPair {
+            key: ranks.pair(*joined),
+            head: EventId(u32::MAX),
+            tail: EventId(u32::MAX),
+            location: u32::MAX,
+            times: same.len() as u32,
             place: 0,
             elsewhere: false,
         };
-        let number = *self.index.entry(key).or_insert_with(|| {
-            self.pairs.push(new);
-            self.pairs.len() as u32 - 1
-        });
-        self.occurrences.push(Occurrence {
-            dependency,
-            pair: number,
-            location,
-        });
-        if let Some(pair) = self.pairs.get_mut(number as usize) {
-            pair.elsewhere |= pair.location != location;
-            pair.times += 1;
+        for &(_, number) in same {
+            let Some(occurrence) = self.occurrences.get_mut(number as usize) else {
+                continue;
+            };
+            occurrence.pair = self.pairs.len() as u32;
+            let (Dependency { head, tail, .. }, location) =
+                (occurrence.dependency, occurrence.location);
+            pair.elsewhere |= pair.location != location && pair.location != u32::MAX;
             if (tail, head) < (pair.tail, pair.head) {
                 (pair.head, pair.tail, pair.location) = (head, tail, location);
             }
         }
+        self.pairs.push(pair);
     }
 
-    /// Sorts the pairs by key and notes their places in the order of occurrence.
-    fn sort(&mut self) {
-        let key = |pair: &SeenPair| (pair.tail, pair.head, pair.key);
-        let mut order: Vec<(_, u32)> = self.pairs.iter().map(key).zip(0..).collect();
-        order.sort_unstable();
-        for (place, (_, number)) in order.into_iter().enumerate() {
+    /// Notes the places of the pairs in the order of occurrence.
+    fn note_places(&mut self) {
+        let rows = |pair: &SeenPair| u64::from(pair.tail.0) << 32 | u64::from(pair.head.0);
+        let mut order: Vec<(u64, u32)> = self.pairs.iter().map(rows).zip(0..).collect();
+        sort_by_number(&mut order, |(rows, _)| *rows);
+        for ((_, number), place) in order.into_iter().zip(0..) {
             if let Some(pair) = self.pairs.get_mut(number as usize) {
-                pair.place = place as u32;
+                pair.place = place;
             }
         }
-        let mut order: Vec<(PairKey, u32)> = self.pairs.iter().map(|p| p.key).zip(0..).collect();
-        order.sort_unstable();
-        let mut now = vec![0; order.len()];
-        for (new, &(_, old)) in order.iter().enumerate() {
-            if let Some(slot) = now.get_mut(old as usize) {
-                *slot = new as u32;
-            }
-        }
-        for occurrence in &mut self.occurrences {
-            if let Some(&new) = now.get(occurrence.pair as usize) {
-                occurrence.pair = new;
-            }
-        }
-        self.pairs.sort_unstable_by_key(|pair| pair.key);
     }
 }
 
-/// Keys of the accesses of one run, worked out once per site and class.
-struct Keys<'a> {
+/// The unserializable triples, each once, sorted by key.
+fn triple_keys(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Vec<TripleKey> {
+    let mut within = Within::new(run);
+    let mut seen: Vec<[u32; 4]> = Vec::new();
+    triples(run, accesses, |triple| {
+        let of = |row| ranks.of(row);
+        let Triple {
+            first,
+            remote,
+            second,
+            ..
+        } = triple;
+        seen.push([
+            of(first),
+            of(remote),
+            of(second),
+            within.number(first, second),
+        ]);
+    });
+    let (within, numbers) = within.sorted();
+    let number = |old: u32| numbers.get(old as usize).copied().unwrap_or(0);
+    let lower =
+        |[_, _, second, within]: &[u32; 4]| u64::from(*second) << 32 | u64::from(number(*within));
+    sort_by_number(&mut seen, lower);
+    sort_by_number(&mut seen, |[first, remote, ..]| {
+        ranks.joined(*first, *remote)
+    });
+    let key = |[first, remote, second, at]: [u32; 4]| TripleKey {
+        first: ranks.key(first),
+        remote: ranks.key(remote),
+        second: ranks.key(second),
+        within: within.get(number(at) as usize).copied().unwrap_or(0),
+    };
+    let mut keys: Vec<TripleKey> = seen.into_iter().map(key).collect();
+    keys.dedup();
+    keys
+}
+
+/// Where the ways to two accesses part, worked out once per site and stack of both, and numbered.
+struct Within<'a> {
     run: &'a Run,
-    known: FxHashMap<(u32, AccessClass), AccessKey>,
-    /// By site and stack of both accesses.
-    within: FxHashMap<[u32; 4], u64>,
+    numbers: FxHashMap<[u32; 4], u32>,
+    values: Vec<u64>,
 }
 
-impl<'a> Keys<'a> {
-    fn new(run: &'a Run) -> Keys<'a> {
-        Keys {
+impl<'a> Within<'a> {
+    fn new(run: &'a Run) -> Within<'a> {
+        Within {
             run,
-            known: FxHashMap::default(),
-            within: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            values: Vec::new(),
         }
     }
 
-    fn of(&mut self, row: EventId) -> AccessKey {
-        let events = &self.run.events;
-        let site = events.sites().get(row.index()).copied().unwrap_or(0);
-        let kind = events
-            .kinds()
-            .get(row.index())
-            .and_then(|&kind| EventKind::from_u8(kind));
-        let class = kind.and_then(AccessClass::of).unwrap_or(AccessClass::Read);
-        let run = self.run;
-        let new = || AccessKey::new(run.meta.site(unsnarl_trace::SiteId(site)), class);
-        *self.known.entry((site, class)).or_insert_with(new)
-    }
-
-    fn triple(&mut self, first: EventId, remote: EventId, second: EventId) -> TripleKey {
-        TripleKey {
-            first: self.of(first),
-            remote: self.of(remote),
-            second: self.of(second),
-            within: self.within(first, second),
-        }
-    }
-
-    fn within(&mut self, first: EventId, second: EventId) -> u64 {
+    fn number(&mut self, first: EventId, second: EventId) -> u32 {
         let events = &self.run.events;
         let at = |column: &[u32], row: EventId| column.get(row.index()).copied().unwrap_or(0);
         let key = [
@@ -270,43 +269,68 @@ impl<'a> Keys<'a> {
             at(events.sites(), second),
             at(events.stacks(), second),
         ];
-        let run = self.run;
-        *self
-            .within
-            .entry(key)
-            .or_insert_with(|| callers::within(run, first, second))
+        let (run, values) = (self.run, &mut self.values);
+        *self.numbers.entry(key).or_insert_with(|| {
+            values.push(callers::within(run, first, second));
+            values.len() as u32 - 1
+        })
     }
 
-    fn sites(self) -> Vec<(AccessKey, AccessSite)> {
-        let site = |(&(site, class), &key): (&(u32, AccessClass), &AccessKey)| {
-            (
-                key,
-                AccessSite {
-                    place: place(self.run, unsnarl_trace::SiteId(site)),
-                    class,
-                },
-            )
-        };
-        let mut sites: Vec<_> = self.known.iter().map(site).collect();
-        sites.sort();
-        sites.dedup_by_key(|(key, _)| *key);
-        sites
+    /// The values in order, and the place there of each number.
+    fn sorted(self) -> (Vec<u64>, Vec<u32>) {
+        let mut values = self.values.clone();
+        values.sort_unstable();
+        values.dedup();
+        let place = |value| values.partition_point(|other| other < value) as u32;
+        let places = self.values.iter().map(place).collect();
+        (values, places)
     }
 }
 
-/// Names of locations, each once.
+/// Accesses to shared locations before anybody wrote there, sorted by key.
+fn unwritten(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Vec<AccessKey> {
+    let mut is_unwritten = vec![false; ranks.count()];
+    let writes = |row: &EventId| {
+        let kind = run.events.kinds().get(row.index()).copied();
+        kind.and_then(EventKind::from_u8)
+            .is_some_and(EventKind::writes)
+    };
+    for location in accesses.shared() {
+        let rows = accesses.of(location).iter();
+        for &row in rows.take_while(|row| !writes(row)) {
+            if let Some(slot) = is_unwritten.get_mut(ranks.of(row) as usize) {
+                *slot = true;
+            }
+        }
+    }
+    let marked = (0..)
+        .zip(is_unwritten)
+        .filter(|(_, is_unwritten)| *is_unwritten);
+    marked.map(|(rank, _)| ranks.key(rank)).collect()
+}
+
+/// Names of locations, each once, in the order in which they are asked for.
 #[derive(Default)]
-struct Names {
-    index: FxHashMap<LocationId, u32>,
+pub(super) struct Names {
+    /// Number of the location, from 1; 0 for none.
+    numbers: Vec<u32>,
     list: Vec<String>,
 }
 
 impl Names {
     fn of(&mut self, run: &Run, location: LocationId) -> u32 {
-        *self.index.entry(location).or_insert_with(|| {
+        if self.numbers.len() <= location.index() {
+            self.numbers
+                .resize(run.locations.len().max(location.index() + 1), 0);
+        }
+        let Some(number) = self.numbers.get_mut(location.index()) else {
+            return 0;
+        };
+        if *number == 0 {
             self.list.push(run.location(location).to_owned());
-            self.list.len() as u32 - 1
-        })
+            *number = self.list.len() as u32;
+        }
+        *number - 1
     }
 }
 

@@ -44,6 +44,8 @@ pub struct PairCounts {
     indirect: Tally<PairKey>,
     triples: Tally<TripleKey>,
     couples: Tally<CoupleKey>,
+    /// Runs with more couples than were looked at.
+    cut: u32,
     unwritten: Tally<AccessKey>,
     ran: Tally<AccessKey>,
     /// What keys stand for. A build has few sites: they stay when runs go.
@@ -81,6 +83,7 @@ impl PairCounts {
         self.take_pairs(run_hash(name), run);
         self.indirect.insert(run.indirect.iter().copied());
         self.couples.insert(run.couples.iter().copied());
+        self.cut += u32::from(run.couples_cut);
         self.triples.insert(run.triples.iter().copied());
         self.unwritten.insert(run.unwritten.iter().copied());
         self.ran.insert(run.accesses.iter().map(|(key, _)| *key));
@@ -131,6 +134,7 @@ impl PairCounts {
         self.give_pairs(run_hash(name), run);
         self.indirect.remove(run.indirect.iter().copied());
         self.couples.remove(run.couples.iter().copied());
+        self.cut = self.cut.saturating_sub(u32::from(run.couples_cut));
         self.triples.remove(run.triples.iter().copied());
         self.unwritten.remove(run.unwritten.iter().copied());
         self.ran.remove(run.accesses.iter().map(|(key, _)| *key));
@@ -215,6 +219,11 @@ impl PairCounts {
     /// Passing runs with this triple.
     pub fn triple_runs(&self, key: TripleKey) -> u32 {
         self.triples.get(&key)
+    }
+
+    /// Were all couples of the passing runs looked at? If not, [`PairCounts::couple_runs`] may be too few.
+    pub fn knows_all_couples(&self) -> bool {
+        self.cut == 0
     }
 
     /// Passing runs with this couple of pairs.

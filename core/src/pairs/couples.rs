@@ -1,23 +1,33 @@
-//! Two dependencies in opposite directions between the same two threads, on different locations, near
-//! each other: what explanations of several variables are made of.
+//! Two dependencies in opposite directions between the same two threads, on different locations: what
+//! explanations of several variables are made of.
 //!
-//! [`procedure_three()`](super::procedure_three()) looks at all couples of a failing run, this at those that are near:
-//! a window over each thread's dependencies keeps the search linear. If one thread repeats an end of a
-//! dependency between the two, they belong to different steps and are no couple.
+//! [`procedure_three()`](super::procedure_three()) looks at all couples of pairs of a failing run, this at couples of
+//! occurrences that belong to one step: if one thread repeats an end of a dependency between the two, they
+//! are of different steps and no couple. So one dependency has as partners at most those whose heads are
+//! the last of their place, back to where its own tail was before: a body of a loop, or a straight piece
+//! of code.
+//!
+//! A straight piece of code has as many couples as the square of its length. What is looked at is therefore
+//! bounded by the length of the run, and a run that has more says so ([`RunPairs::couples_cut`](super::RunPairs::couples_cut)).
 
 use super::{
-    collect::access_key,
+    collect::Found,
     counts::PairCounts,
-    keys::{AccessKey, Fnv, PairKey},
+    keys::{Fnv, PairKey},
+    meetings::Occurrence,
+    radix::sort_by_number,
+    ranks::Ranks,
 };
-use crate::orders::{Accesses, Dependency, dependencies};
+use crate::orders::{Accesses, Dependency};
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{EventId, LocationId, Run};
+use unsnarl_trace::{EventId, Run};
 
-/// Dependencies of a thread that are tried as partners of one.
-const WINDOW: usize = 24;
-/// Couples of one run.
-const MOST: usize = 200_000;
+/// Partners that are looked at in any run, whatever its length.
+const ANYWAY: usize = 1 << 18;
+/// Partners that are looked at besides, for each dependency of the run.
+const FOR_EACH: usize = 16;
+/// Partners of one dependency, the nearest, when those are used up.
+const NEAREST: usize = 24;
 
 /// Two dependencies: `first` from the interrupted thread to the other, `second` back.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -48,147 +58,246 @@ impl CoupleKey {
     }
 }
 
-/// Calls back for each couple of a run. `key` names the access of a row.
-pub fn couples(
-    run: &Run,
-    dependencies: &[Dependency],
-    mut key: impl FnMut(EventId) -> AccessKey,
-    mut found: impl FnMut(CoupledPairs, CoupleKey),
-) {
-    let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
-    let repeats = Repeats::new(dependencies, &thread, &mut key);
-    let mut leaving: FxHashMap<(u16, u16), Vec<Dependency>> = FxHashMap::default();
-    for dependency in dependencies {
-        let ends = (thread(dependency.head), thread(dependency.tail));
-        leaving.entry(ends).or_default().push(*dependency);
-    }
-    leaving.values_mut().for_each(|list| list.sort());
-    let mut left = MOST;
-    for second in dependencies {
-        let (other, interrupted) = (thread(second.head), thread(second.tail));
-        let Some(list) = leaving.get(&(interrupted, other)) else {
-            continue;
-        };
-        let upto = list.partition_point(|first| first.head < second.tail);
-        let near = list.get(..upto).unwrap_or(&[]).iter().rev().take(WINDOW);
-        for first in
-            near.filter(|first| first.location != second.location && overlaps(first, second))
-        {
-            if left > 0 && repeats.are_one_iteration(first, second) {
-                left -= 1;
-                let couple = CoupledPairs {
-                    first: *first,
-                    second: *second,
-                };
-                found(couple, repeats.key(&couple));
-            }
-        }
-    }
+/// The couples of a run, sorted, and whether there are more than were looked at.
+pub(super) fn couple_keys(run: &Run, found: &Found, ranks: &Ranks) -> (Vec<CoupleKey>, bool) {
+    let count = found.pairs.len() as u64;
+    let mut seen = FxHashSet::default();
+    let cut = couples(run, found, ranks, ANYWAY, |first, second| {
+        let (a, b) = (first.pair.min(second.pair), first.pair.max(second.pair));
+        seen.insert(u64::from(a) * count + u64::from(b));
+    });
+    let pair = |number: u64| found.pairs.get(number as usize).map(|pair| pair.key);
+    let key = |both: u64| Some(CoupleKey::new(pair(both / count)?, pair(both % count)?));
+    let mut keys: Vec<CoupleKey> = seen.into_iter().filter_map(key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    (keys, cut)
 }
 
 /// Couples of the failing run with the number of passing runs that have them too, in the order in which
-/// they were complete.
+/// they were complete. [`RunPairs::couples_cut`](super::RunPairs::couples_cut) says whether there are more.
 pub fn seen_couples(
     run: &Run,
     accesses: &Accesses,
     passing: &PairCounts,
 ) -> Vec<(CoupledPairs, u32)> {
-    let mut direct: Vec<Dependency> = Vec::new();
-    dependencies(run, accesses, |dependency| {
-        if dependency.direct {
-            direct.push(dependency);
-        }
+    let ranks = Ranks::new(run, accesses);
+    let found = Found::new(run, accesses, &ranks);
+    let key = |occurrence: &Occurrence| {
+        let pair = found.pairs.get(occurrence.pair as usize);
+        pair.map_or(PairKey::default(), |pair| pair.key)
+    };
+    let mut seen = Vec::new();
+    couples(run, &found, &ranks, ANYWAY, |first, second| {
+        let runs = passing.couple_runs(CoupleKey::new(key(first), key(second)));
+        let (first, second) = (first.dependency, second.dependency);
+        seen.push((CoupledPairs { first, second }, runs));
     });
-    let mut found = Vec::new();
-    couples(
-        run,
-        &direct,
-        |row| access_key(run, row),
-        |couple, key| {
-            found.push((couple, passing.couple_runs(key)));
-        },
-    );
-    found.sort_by_key(|(couple, _)| (couple.first.tail.max(couple.second.tail), *couple));
-    found
+    seen.sort_by_key(|(couple, _)| (couple.first.tail.max(couple.second.tail), *couple));
+    seen
 }
 
-/// The other thread's two accesses are not both before or both after the interrupted thread's.
-fn overlaps(first: &Dependency, second: &Dependency) -> bool {
-    first.head < second.tail && first.tail.min(second.head) < second.tail
-}
-
-/// An access of a thread at a site to a location.
-type Place = (u16, AccessKey, LocationId);
-
-/// Where the same thread accesses the same location at the same site again.
-struct Repeats {
-    rows: FxHashMap<Place, Vec<EventId>>,
-    places: FxHashMap<EventId, Place>,
-}
-
-impl Repeats {
-    fn new(
-        dependencies: &[Dependency],
-        thread: &impl Fn(EventId) -> u16,
-        key: &mut impl FnMut(EventId) -> AccessKey,
-    ) -> Repeats {
-        let mut repeats = Repeats {
-            rows: FxHashMap::default(),
-            places: FxHashMap::default(),
+/// Calls back for each couple, the interrupted thread's first dependency before the second. True when there
+/// are partners that were not looked at: more than `anyway` and what the run's length allows.
+pub(super) fn couples(
+    run: &Run,
+    found: &Found,
+    ranks: &Ranks,
+    anyway: usize,
+    mut coupled: impl FnMut(&Occurrence, &Occurrence),
+) -> bool {
+    let occurrences = &found.occurrences;
+    let location = |occurrence: &Occurrence| occurrence.dependency.location;
+    if occurrences
+        .chunk_by(|a, b| location(a) == location(b))
+        .count()
+        < 2
+    {
+        return false;
+    }
+    let places = Places::new(run, occurrences, ranks);
+    let mut firsts = by_row(occurrences, |dependency| dependency.head)
+        .into_iter()
+        .peekable();
+    let mut partners = Partners::new(run, occurrences);
+    let mut left = anyway + FOR_EACH * occurrences.len();
+    let mut cut = false;
+    for number in by_row(occurrences, |dependency| dependency.tail) {
+        let Some(second) = occurrences.get(number as usize) else {
+            continue;
         };
-        let mut seen = FxHashSet::default();
-        let ends = dependencies
-            .iter()
-            .flat_map(|d| [(d.head, d.location), (d.tail, d.location)]);
-        for (row, location) in ends.filter(|(row, _)| seen.insert(*row)) {
-            let place = (thread(row), key(row), location);
-            repeats.rows.entry(place).or_default().push(row);
-            repeats.places.insert(row, place);
+        let tail = second.dependency.tail;
+        let is_before = |first: &u32| {
+            let first = occurrences.get(*first as usize);
+            first.is_some_and(|first| first.dependency.head < tail)
+        };
+        while let Some(first) = firsts.next_if(is_before) {
+            partners.add(first);
         }
-        repeats.rows.values_mut().for_each(|rows| rows.sort());
-        repeats
+        let most = if left > 0 { usize::MAX } else { NEAREST };
+        let mut seen = 0;
+        cut |= partners.each(second, &places, |first| {
+            seen += 1;
+            if seen <= most && places.are_one_step(&first.dependency, &second.dependency) {
+                coupled(first, second);
+            }
+            seen <= most
+        });
+        left = left.saturating_sub(seen);
+    }
+    cut
+}
+
+/// Numbers of the occurrences in the order of one of their ends.
+fn by_row(occurrences: &[Occurrence], end: impl Fn(&Dependency) -> EventId) -> Vec<u32> {
+    let row = |occurrence: &Occurrence| u64::from(end(&occurrence.dependency).0);
+    let mut order: Vec<(u64, u32)> = occurrences.iter().map(row).zip(0..).collect();
+    sort_by_number(&mut order, |(row, _)| *row);
+    order.into_iter().map(|(_, number)| number).collect()
+}
+
+/// Occurrences from one thread to another: numbers of lists, each linked from the latest head back.
+struct Partners<'a> {
+    run: &'a Run,
+    occurrences: &'a [Occurrence],
+    latest: FxHashMap<(u16, u16), u32>,
+    /// Of each occurrence the one before it in its list.
+    before: Vec<u32>,
+}
+
+/// No row, and no occurrence.
+const NONE: u32 = u32::MAX;
+
+impl<'a> Partners<'a> {
+    fn new(run: &'a Run, occurrences: &'a [Occurrence]) -> Partners<'a> {
+        Partners {
+            run,
+            occurrences,
+            latest: FxHashMap::default(),
+            before: vec![NONE; occurrences.len()],
+        }
     }
 
-    fn key(&self, couple: &CoupledPairs) -> CoupleKey {
-        let key = |row| {
-            self.places
-                .get(&row)
-                .map_or(AccessKey::default(), |place| place.1)
-        };
-        let pair = |d: &Dependency| PairKey {
-            head: key(d.head),
-            tail: key(d.tail),
-        };
-        CoupleKey::new(pair(&couple.first), pair(&couple.second))
+    fn thread(&self, row: EventId) -> u16 {
+        let thread = self.run.events.threads().get(row.index());
+        thread.copied().unwrap_or(0)
     }
 
-    fn are_one_iteration(&self, first: &Dependency, second: &Dependency) -> bool {
+    fn add(&mut self, number: u32) {
+        let Some(occurrence) = self.occurrences.get(number as usize) else {
+            return;
+        };
+        let Dependency { head, tail, .. } = occurrence.dependency;
+        let threads = (self.thread(head), self.thread(tail));
+        let latest = self.latest.insert(threads, number);
+        if let Some(before) = self.before.get_mut(number as usize) {
+            *before = latest.unwrap_or(NONE);
+        }
+    }
+
+    /// Calls back, the latest head first, for those in the other direction whose heads are the last of their
+    /// places before the tail of `second`, back to where its place was before, while that returns true.
+    /// Returns whether it was stopped. Heads that are not the last will never be again: they are unlinked.
+    fn each(
+        &mut self,
+        second: &Occurrence,
+        places: &Places,
+        mut found: impl FnMut(&Occurrence) -> bool,
+    ) -> bool {
+        let Dependency {
+            head,
+            tail,
+            location,
+            ..
+        } = second.dependency;
+        let threads = (self.thread(tail), self.thread(head));
+        let (mut at, mut later) = (self.latest.get(&threads).copied().unwrap_or(NONE), NONE);
+        let start = places.before(tail);
+        while let Some(first) = self.occurrences.get(at as usize) {
+            let next = self.before.get(at as usize).copied().unwrap_or(NONE);
+            let head = first.dependency.head;
+            if start.is_some_and(|start| head < start) {
+                return false;
+            }
+            if places.next(head).is_some_and(|next| next < tail) {
+                match self.before.get_mut(later as usize) {
+                    Some(before) => *before = next,
+                    None => {
+                        self.latest.insert(threads, next);
+                    }
+                }
+            } else {
+                if first.dependency.location != location && !found(first) {
+                    return true;
+                }
+                later = at;
+            }
+            at = next;
+        }
+        false
+    }
+}
+
+/// Where the ends of dependencies come again: the same thread, the same access, the same location.
+struct Places {
+    /// By row: the row before and the next one at its place.
+    around: Vec<(u32, u32)>,
+}
+
+impl Places {
+    fn new(run: &Run, occurrences: &[Occurrence], ranks: &Ranks) -> Places {
+        let mut around = vec![(NONE, NONE); run.events.len()];
+        let mut rows = ends(run, occurrences);
+        let (threads, locations) = (run.events.threads(), run.events.locations());
+        let thread = |row: EventId| u64::from(threads.get(row.index()).copied().unwrap_or(0));
+        let location = |row: EventId| u64::from(locations.get(row.index()).copied().unwrap_or(0));
+        let access = |row: EventId| thread(row) << 32 | u64::from(ranks.of(row));
+        sort_by_number(&mut rows, |row| access(*row));
+        sort_by_number(&mut rows, |row| location(*row));
+        for two in rows.windows(2) {
+            if let [a, b] = *two
+                && (access(a), location(a)) == (access(b), location(b))
+            {
+                if let Some(of_a) = around.get_mut(a.index()) {
+                    of_a.1 = b.0;
+                }
+                if let Some(of_b) = around.get_mut(b.index()) {
+                    of_b.0 = a.0;
+                }
+            }
+        }
+        Places { around }
+    }
+
+    fn before(&self, row: EventId) -> Option<EventId> {
+        let (before, _) = *self.around.get(row.index())?;
+        (before != NONE).then_some(EventId(before))
+    }
+
+    fn next(&self, row: EventId) -> Option<EventId> {
+        let (_, next) = *self.around.get(row.index())?;
+        (next != NONE).then_some(EventId(next))
+    }
+
+    /// Does the other thread come to neither of its two accesses a second time in between?
+    fn are_one_step(&self, first: &Dependency, second: &Dependency) -> bool {
         let (from, to) = (first.tail.min(second.head), first.tail.max(second.head));
-        self.is_last_before(first.head, second.tail)
-            && self.is_first_after(second.tail, first.head)
-            && self.is_last_before(from, to)
-            && self.is_first_after(to, from)
+        self.next(from).is_none_or(|next| next >= to)
+            && self.before(to).is_none_or(|before| before <= from)
     }
+}
 
-    /// Is there no repetition of `row` between it and `end`?
-    fn is_last_before(&self, row: EventId, end: EventId) -> bool {
-        self.repeated(row).is_none_or(|rows| {
-            let next = rows.partition_point(|other| *other <= row);
-            rows.get(next).is_none_or(|next| *next >= end)
-        })
+/// The rows that are ends of dependencies, in order.
+fn ends(run: &Run, occurrences: &[Occurrence]) -> Vec<EventId> {
+    let mut is_end = vec![false; run.events.len()];
+    for occurrence in occurrences {
+        let Dependency { head, tail, .. } = occurrence.dependency;
+        for row in [head, tail] {
+            if let Some(is_end) = is_end.get_mut(row.index()) {
+                *is_end = true;
+            }
+        }
     }
-
-    /// Is there no earlier access like `row` after `start`?
-    fn is_first_after(&self, row: EventId, start: EventId) -> bool {
-        self.repeated(row).is_none_or(|rows| {
-            let at = rows.partition_point(|other| *other < row);
-            at.checked_sub(1)
-                .and_then(|at| rows.get(at))
-                .is_none_or(|before| *before <= start)
-        })
-    }
-
-    fn repeated(&self, row: EventId) -> Option<&Vec<EventId>> {
-        self.rows.get(self.places.get(&row)?)
-    }
+    let rows = (0..).zip(is_end).filter(|(_, is_end)| *is_end);
+    rows.map(|(row, _)| EventId(row)).collect()
 }

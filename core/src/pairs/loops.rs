@@ -20,6 +20,9 @@ use unsnarl_trace::{EventKind, Run, SiteId, StackId};
 /// by the source, but by branches that look like loops.
 const DEEPEST: usize = 6;
 
+/// Not found yet.
+const NONE: u32 = u32::MAX;
+
 /// An iteration of a loop, or a whole thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Node {
@@ -62,12 +65,16 @@ impl Loops {
         let (steps, places) = steps(run);
         let mut loops = Loops {
             nodes: Vec::new(),
-            of_row: vec![0; run.events.len()],
+            of_row: vec![NONE; run.events.len()],
             places,
         };
-        for steps in &steps {
-            let bodies = Bodies::of(steps);
-            loops.enter(steps, &bodies);
+        let enter = |steps: &Vec<Step>| loops.enter(steps, &Bodies::of(steps));
+        let whole: Vec<u32> = steps.iter().map(enter).collect();
+        // What was no step is in no loop.
+        for (innermost, &thread) in loops.of_row.iter_mut().zip(run.events.threads()) {
+            if *innermost == NONE {
+                *innermost = whole.get(usize::from(thread)).copied().unwrap_or(0);
+            }
         }
         loops
     }
@@ -105,6 +112,11 @@ impl Loops {
         })
     }
 
+    /// Number of iterations and threads: those that [`Loops::around`] gives are below it.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
     fn node(&self, at: u32) -> Option<Node> {
         self.nodes.get(at as usize).copied()
     }
@@ -114,15 +126,16 @@ impl Loops {
         self.nodes.len() as u32 - 1
     }
 
-    /// Second pass: enters and leaves the loops of one thread.
-    fn enter(&mut self, steps: &[Step], bodies: &Bodies) {
+    /// Second pass: enters and leaves the loops of one thread. Returns the node of the thread.
+    fn enter(&mut self, steps: &[Step], bodies: &Bodies) -> u32 {
         let thread = Node {
             parent: self.nodes.len() as u32,
             entry: 0,
             iteration: 0,
             depth: 0,
         };
-        let mut top = self.add(thread);
+        let thread = self.add(thread);
+        let mut top = thread;
         for step in steps {
             if !step.again {
                 top = self.leave(top, step.place, bodies);
@@ -132,6 +145,7 @@ impl Loops {
                 *slot = top;
             }
         }
+        thread
     }
 
     /// Out of the loops that the place is not in.

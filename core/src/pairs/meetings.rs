@@ -11,11 +11,18 @@
 //! inside, that its ends are in: two ends in different iterations of the same loop are not together.
 
 use super::{
+    collect::Found,
     loops::Loops,
     matrix::{Item, Matrix, together},
+    radix::sort_by_number,
 };
 use crate::orders::Dependency;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::{
+    collections::hash_map,
+    hash::{Hash, Hasher},
+    ops::Range,
+};
 use unsnarl_trace::{EventId, Outcome, Run};
 
 /// More than one location.
@@ -46,7 +53,7 @@ pub struct Group<'a> {
 }
 
 /// The groups of a run at one precision.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Meetings {
     met: Vec<Met>,
     /// Start of each group and of its backward half.
@@ -70,7 +77,7 @@ impl Meetings {
         })
     }
 
-    fn push(&mut self, group: &[Met], half: usize) {
+    pub(super) fn push(&mut self, group: &[Met], half: usize) {
         let start = self.met.len() as u32;
         self.groups.push((start, start + half as u32));
         self.met.extend_from_slice(group);
@@ -88,54 +95,58 @@ pub struct Occurrence {
     pub location: u32,
 }
 
-/// An occurrence in a group that is named by its key: threads in order, then iterations.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// An occurrence in a group.
+#[derive(Clone, Copy)]
 struct Entry {
-    key: (u16, u16, u32, u32),
+    /// Numbers of the iterations (or threads) that the ends are in, joined: that of the lower thread first.
+    group: u64,
+    within: (u32, u32),
+    /// Number of the occurrence.
+    occurrence: u32,
+    /// From the higher thread to the lower one.
     backward: bool,
-    met: Met,
 }
 
 /// Groups by threads.
-pub fn by_threads(run: &Run, occurrences: &[Occurrence]) -> Meetings {
-    let entries = occurrences.iter().map(|occurrence| entry(run, occurrence));
+pub(super) fn by_threads(run: &Run, found: &Found) -> Meetings {
+    let entries = directed(run, found, |ends, entry, entries| {
+        let group = u64::from(ends.threads.0) << 16 | u64::from(ends.threads.1);
+        entries.push(Entry { group, ..entry });
+    });
     let mut meetings = Meetings::default();
-    grouped(entries.collect(), |group, half| meetings.push(group, half));
+    grouped(run, found, entries, |group, half| {
+        meetings.push(group, half)
+    });
     meetings
 }
 
 /// Groups by threads and iterations. Those with one direction only say nothing and are left out; of equal
 /// ones the first stays. A run that passed is asked only what it has together: of its groups those stay that
 /// have something together that none before had, so that long loops take no more room than short ones.
-pub fn by_iterations(
-    run: &Run,
-    loops: &Loops,
-    occurrences: &[Occurrence],
-    pairs: usize,
-) -> Meetings {
-    let mut entries = Vec::new();
-    for occurrence in occurrences {
-        let plain = entry(run, occurrence);
-        let (first, second) = match plain.backward {
-            false => (plain.met.head, plain.met.tail),
-            true => (plain.met.tail, plain.met.head),
-        };
-        for (a, within_a) in loops.around(first.index()) {
-            for (b, within_b) in loops.around(second.index()) {
-                let mut entry = plain;
-                (entry.key.2, entry.key.3) = (a, b);
-                entry.met.within = (within_a, within_b);
-                entries.push(entry);
+///
+/// An occurrence is in a group for each two iterations around its ends (loops count to a depth of 6), so this
+/// is linear in the occurrences and in the product of both depths.
+pub(super) fn by_iterations(run: &Run, loops: &Loops, found: &Found) -> Meetings {
+    let count = loops.count() as u64;
+    let entries = directed(run, found, |ends, entry, entries| {
+        for (a, within_a) in loops.around(ends.first.index()) {
+            for (b, within_b) in loops.around(ends.second.index()) {
+                entries.push(Entry {
+                    group: u64::from(a) * count + u64::from(b),
+                    within: (within_a, within_b),
+                    ..entry
+                });
             }
         }
-    }
+    });
     let mut meetings = Meetings::default();
-    let mut known: FxHashSet<Vec<Bare>> = FxHashSet::default();
+    let mut known = Known::default();
     let passed = run.meta.outcome == Outcome::Passed;
+    let pairs = found.pairs.len();
     let mut had = (passed && pairs <= MANY).then(|| Matrix::new(0..pairs, pairs));
-    grouped(entries, |group, half| {
+    grouped(run, found, entries, |group, half| {
         let both = half > 0 && half < group.len();
-        let new = both && known.insert(bare(group, half));
+        let new = both && known.insert(group, half);
         if new && had.as_mut().is_none_or(|had| adds(had, group, half)) {
             meetings.push(group, half);
         }
@@ -160,50 +171,158 @@ fn adds(had: &mut Matrix, group: &[Met], half: usize) -> bool {
 /// What counts of a pair in a group: which half, loops further inside, pair, location.
 type Bare = (bool, (u32, u32), u32, u32);
 
-fn bare(group: &[Met], half: usize) -> Vec<Bare> {
-    let numbered = group.iter().enumerate();
-    let bare = |(number, met): (usize, &Met)| (number < half, met.within, met.pair, met.location);
-    numbered.map(bare).collect()
+/// The different groups that were there, one behind the other.
+#[derive(Default)]
+struct Known {
+    content: Vec<Bare>,
+    /// Where each group begins and ends, and the one before it with the same hash.
+    groups: Vec<(Range<usize>, Option<u32>)>,
+    /// Last group with a hash.
+    by_hash: FxHashMap<u64, u32>,
 }
 
-fn entry(run: &Run, occurrence: &Occurrence) -> Entry {
-    let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
-    let Dependency { head, tail, .. } = occurrence.dependency;
-    let (from, to) = (thread(head), thread(tail));
-    Entry {
-        key: (from.min(to), from.max(to), 0, 0),
-        backward: from > to,
-        met: Met {
-            within: (0, 0),
-            pair: occurrence.pair,
-            location: occurrence.location,
-            head,
-            tail,
-        },
+impl Known {
+    /// True when no group before was equal.
+    fn insert(&mut self, group: &[Met], half: usize) -> bool {
+        let start = self.content.len();
+        let numbered = group.iter().enumerate();
+        let bare = |(at, met): (usize, &Met)| (at < half, met.within, met.pair, met.location);
+        self.content.extend(numbered.map(bare));
+        let (before, new) = self.content.split_at(start);
+        let mut hasher = FxHasher::default();
+        new.hash(&mut hasher);
+        let last = self.by_hash.entry(hasher.finish());
+        let mut same_hash = match &last {
+            hash_map::Entry::Occupied(last) => Some(*last.get()),
+            hash_map::Entry::Vacant(_) => None,
+        };
+        let first = same_hash;
+        while let Some((range, next)) = same_hash.and_then(|at| self.groups.get(at as usize)) {
+            if before.get(range.clone()) == Some(new) {
+                self.content.truncate(start);
+                return false;
+            }
+            same_hash = *next;
+        }
+        last.insert_entry(self.groups.len() as u32);
+        self.groups.push((start..self.content.len(), first));
+        true
     }
 }
 
-/// Calls back for each group with the length of its forward half; occurrences of one pair become one.
-fn grouped(mut entries: Vec<Entry>, mut found: impl FnMut(&[Met], usize)) {
-    entries.sort_unstable();
-    let mut group: Vec<Met> = Vec::new();
-    for entries in entries.chunk_by(|a, b| a.key == b.key) {
-        group.clear();
-        let mut half = 0;
-        let same = |a: &Entry, b: &Entry| {
-            (a.backward, a.met.within, a.met.pair) == (b.backward, b.met.within, b.met.pair)
+/// Threads and rows of an occurrence, that of the lower thread first.
+struct Ends {
+    threads: (u16, u16),
+    first: EventId,
+    second: EventId,
+}
+
+fn ends(run: &Run, occurrence: &Occurrence) -> (Ends, bool) {
+    let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
+    let Dependency { head, tail, .. } = occurrence.dependency;
+    let (from, to) = (thread(head), thread(tail));
+    let backward = from > to;
+    let (first, second) = if backward { (tail, head) } else { (head, tail) };
+    let threads = (from.min(to), from.max(to));
+    let ends = Ends {
+        threads,
+        first,
+        second,
+    };
+    (ends, backward)
+}
+
+/// The entries of all occurrences: those of forward ones first, both by pair.
+fn directed(
+    run: &Run,
+    found: &Found,
+    mut add: impl FnMut(&Ends, Entry, &mut Vec<Entry>),
+) -> Vec<Entry> {
+    let (mut entries, mut behind) = (Vec::new(), Vec::new());
+    for &number in &found.by_pair {
+        let Some(occurrence) = found.occurrences.get(number as usize) else {
+            continue;
         };
-        for same in entries.chunk_by(same) {
-            let met = same.iter().map(|entry| entry.met);
-            let Some(mut first) = met.clone().min_by_key(|met| (met.tail, met.head)) else {
-                continue;
-            };
-            if met.clone().any(|met| met.location != first.location) {
-                first.location = SEVERAL;
-            }
-            group.push(first);
-            half += usize::from(same.first().is_some_and(|entry| !entry.backward));
+        let (ends, backward) = ends(run, occurrence);
+        let entry = Entry {
+            group: 0,
+            within: (0, 0),
+            occurrence: number,
+            backward,
+        };
+        let entries = if backward { &mut behind } else { &mut entries };
+        add(&ends, entry, entries);
+    }
+    entries.append(&mut behind);
+    entries
+}
+
+/// Calls back for each group with the length of its forward half, by threads and then by iterations;
+/// occurrences of one pair become one.
+fn grouped(
+    run: &Run,
+    found: &Found,
+    mut entries: Vec<Entry>,
+    mut group: impl FnMut(&[Met], usize),
+) {
+    sort_by_number(&mut entries, |entry| entry.group);
+    let threads = |entries: &[Entry]| {
+        let first = entries.first()?;
+        let occurrence = found.occurrences.get(first.occurrence as usize)?;
+        Some(ends(run, occurrence).0.threads)
+    };
+    let groups = entries.chunk_by_mut(|a, b| a.group == b.group);
+    let mut groups: Vec<_> = groups.map(|entries| (threads(entries), entries)).collect();
+    groups.sort_by_key(|(threads, _)| *threads);
+    let mut met = Vec::new();
+    for (_, entries) in groups {
+        if entries.iter().any(|entry| entry.within != (0, 0)) {
+            let within = |e: &Entry| u64::from(e.within.0) << 32 | u64::from(e.within.1);
+            sort_by_number(entries, within);
+            sort_by_number(entries, |entry| u64::from(entry.backward));
         }
-        found(&group, half);
+        met.clear();
+        let half = meet(found, entries, &mut met);
+        group(&met, half);
+    }
+}
+
+/// Makes one of the occurrences of each pair; returns how many are forward.
+fn meet(found: &Found, entries: &[Entry], met: &mut Vec<Met>) -> usize {
+    let mut half = 0;
+    let mut last = false;
+    for entry in entries {
+        let Some(occurrence) = found.occurrences.get(entry.occurrence as usize) else {
+            continue;
+        };
+        let new = Met {
+            within: entry.within,
+            pair: occurrence.pair,
+            location: occurrence.location,
+            head: occurrence.dependency.head,
+            tail: occurrence.dependency.tail,
+        };
+        let same = |met: &&mut Met| {
+            last == entry.backward && (met.within, met.pair) == (new.within, new.pair)
+        };
+        match met.last_mut().filter(same) {
+            Some(met) => join(met, &new),
+            None => {
+                met.push(new);
+                half += usize::from(!entry.backward);
+            }
+        }
+        last = entry.backward;
+    }
+    half
+}
+
+/// Two occurrences of one pair: the first one counts.
+fn join(met: &mut Met, other: &Met) {
+    if met.location != other.location {
+        met.location = SEVERAL;
+    }
+    if (other.tail, other.head) < (met.tail, met.head) {
+        (met.head, met.tail) = (other.head, other.tail);
     }
 }

@@ -19,10 +19,14 @@ mod localize;
 mod loops;
 mod matrix;
 mod meetings;
+#[cfg(test)]
+mod naive;
 mod predictable;
 mod procedure_one;
 mod procedure_three;
 mod procedure_two;
+mod radix;
+mod ranks;
 #[cfg(test)]
 mod tests;
 mod triples;

@@ -9,7 +9,10 @@ use crate::{
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use std::sync::Arc;
-use unsnarl_trace::{EventId, Outcome, Run};
+use unsnarl_trace::{
+    Event, EventId, EventKind, Events, FrameRow, LocationId, Outcome, Run, SiteId, SiteRow,
+    StackId, ThreadId,
+};
 
 /// What every procedure says about the failing run, a line each.
 fn check(passing: &[&str], failing: &str, expected: Expect) {
@@ -574,6 +577,105 @@ proptest! {
         found.sort();
         prop_assert_eq!(found, expected);
     }
+}
+
+/// A random run with calls, loops, several sites that are one place in the source, and either end.
+fn varied() -> impl Strategy<Value = Run> {
+    let step = (0u16..3, 0u32..9, 1u32..5, 0u8..4, 0u32..4);
+    let steps = proptest::collection::vec(step, 0..90);
+    (steps, any::<bool>()).prop_map(|(steps, passes)| {
+        let event =
+            |(seq, (thread, site, location, kind, stack)): (u64, (u16, u32, u32, u8, u32))| Event {
+                seq,
+                thread: ThreadId(thread),
+                kind: [
+                    EventKind::Read,
+                    EventKind::Write,
+                    EventKind::Read,
+                    EventKind::Rmw,
+                ][usize::from(kind)],
+                site: SiteId(site),
+                location: LocationId(location),
+                size: 4,
+                flags: 0,
+                value: None,
+                old: None,
+                stack: StackId(stack),
+            };
+        let rows: Vec<Event> = (0..).zip(steps).map(event).collect();
+        let mut run = Run {
+            locations: (0..5).map(|i| format!("v{i}")).collect(),
+            events: Events::from_rows(&rows),
+            ..Run::default()
+        };
+        // The last of the sites is not in the table; two are one place with two texts.
+        let site = |i: u32| SiteRow {
+            file: "a.c".to_owned(),
+            line: i % 6,
+            text: format!("{i}"),
+            ..SiteRow::default()
+        };
+        run.meta.sites = (0..8).map(site).collect();
+        run.meta.frames = (0..4)
+            .map(|i| FrameRow(StackId(i / 2), SiteId(i)))
+            .collect();
+        run.meta.outcome = if passes {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
+        };
+        run
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
+    /// Columns and ranks give what maps of keys give.
+    #[test]
+    fn collecting_is_the_simple_way(run in varied()) {
+        prop_assert_eq!(RunPairs::collect(&run), naive::collect(&run));
+    }
+
+    /// The same with the events of synchronization in between.
+    #[test]
+    fn collecting_feasible_runs_is_the_simple_way(run in feasible(120)) {
+        prop_assert_eq!(RunPairs::collect(&run), naive::collect(&run));
+    }
+}
+
+/// Two threads write `size` variables one after the other, the second half of them in the opposite direction.
+fn straight(size: usize) -> Run {
+    let line = |thread: u8, at: usize| {
+        format!(
+            "main.{thread} W v{at} @{}",
+            usize::from(thread) * 10_000 + at
+        )
+    };
+    let there = (0..size).flat_map(|at| [line(1, at), line(2, at)]);
+    let back = (size..2 * size).flat_map(|at| [line(2, at), line(1, at)]);
+    let lines: Vec<String> = there.chain(back).collect();
+    crate::fixture::run(&lines.join("\n"))
+}
+
+#[test]
+fn straight_code_of_some_length_has_all_its_couples() {
+    let pairs = RunPairs::collect(&straight(300));
+    assert!(!pairs.couples_cut);
+    assert_eq!(pairs.couples.len(), 300 * 300);
+}
+
+/// More partners than can be looked at: the nearest ones stay, and the run and its corpus say so.
+#[test]
+fn too_many_couples_are_told() {
+    let pairs = RunPairs::collect(&straight(1200));
+    assert!(pairs.couples_cut);
+    assert!((300_000..1200 * 1200).contains(&pairs.couples.len()));
+    let mut corpus = Corpus::new(CorpusKey::default());
+    corpus.insert(summary("long", straight(1200), true));
+    assert!(!corpus.counts().knows_all_couples());
+    corpus.remove("long");
+    assert!(corpus.counts().knows_all_couples());
 }
 
 /// Algorithm 3, steps 1 and 2, taken literally: all couples of occurrences, compared with all of every run.

@@ -46,7 +46,7 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
         Story::MultiVariable(couple),
         &rows,
         contrast,
-        runs == 0,
+        runs == 0 && view.corpus.counts().knows_all_couples(),
     )
 }
 
