@@ -9,10 +9,14 @@
 pub mod departure;
 pub mod feasible;
 pub mod graph;
+pub mod pattern;
 pub mod regions;
+pub mod search;
 
 pub use graph::{Graph, GraphOptions};
+pub use pattern::{Access, Pattern, Patterns, Step};
 pub use regions::{RegionId, Regions};
+pub use search::{SearchOptions, search};
 
 use unsnarl_trace::EventId;
 

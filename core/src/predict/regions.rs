@@ -80,6 +80,15 @@ impl Regions {
         inside.then_some(RegionId((from + at) as u32))
     }
 
+    /// The regions of a thread, in order.
+    pub fn of_thread(&self, thread: ThreadId) -> &[Region] {
+        let start = |thread: usize| self.starts.get(thread).map(|&start| start as usize);
+        match (start(thread.index()), start(thread.index() + 1)) {
+            (Some(from), Some(to)) => self.all.get(from..to).unwrap_or(&[]),
+            _ => &[],
+        }
+    }
+
     /// A region by its id.
     pub fn get(&self, id: RegionId) -> Option<&Region> {
         self.all.get(id.0 as usize)

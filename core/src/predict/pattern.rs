@@ -1,0 +1,133 @@
+//! Access anomalies as sequences `[E, T, SV, AR, AT]` (Section 3 of [pecan]), and those that are built in.
+//!
+//! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
+
+use super::Class;
+
+/// Whether an event of a pattern reads or writes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Access {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+}
+
+/// One event of a pattern. Equal numbers mean the same thread, variable or region, different ones
+/// different; regions are numbered within the pattern, not within the thread.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Step {
+    /// T: who.
+    pub thread: u8,
+    /// SV: which variable.
+    pub variable: u8,
+    /// AR: in which atomic region.
+    pub region: u8,
+    /// AT: reads or writes.
+    pub access: Access,
+}
+
+/// A sequence of events that is an anomaly.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    /// How it is called, e.g. `w-r-w`; unique among the patterns of a search.
+    pub name: String,
+    /// What it is an anomaly of.
+    pub class: Class,
+    /// The events in their order.
+    pub steps: Vec<Step>,
+    /// The events have to be next to each other, without anything that orders them: a race.
+    pub consecutive: bool,
+}
+
+/// The patterns of a search.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Patterns {
+    /// In the order in which they are looked for.
+    pub all: Vec<Pattern>,
+}
+
+/// The races: one variable, two threads, at least one write.
+const RACES: [&str; 3] = ["r-w", "w-r", "w-w"];
+
+/// The triples on one variable that no serial order explains; the second event is the foreign one.
+const TRIPLES: [&str; 4] = ["r-w-r", "w-w-r", "w-r-w", "r-w-w"];
+
+/// Of the eleven patterns of Vaziri, Tip and Dolby (*Associating synchronization constraints with data in
+/// an object-oriented language*, POPL 2006) 1 to 4 are the triples and 5 is `w-w-w`. These are 6 to 11: name,
+/// accesses, and which variable the foreign unit of work touches first.
+const SETS: [(&str, &str, [u8; 2]); 6] = [
+    ("set-6", "w-w-w-w", [0, 1]),
+    ("set-7", "w-w-w-w", [1, 0]),
+    ("set-8", "w-r-r-w", [0, 1]),
+    ("set-9", "w-r-r-w", [1, 0]),
+    ("set-10", "r-w-w-r", [0, 1]),
+    ("set-11", "r-w-w-r", [1, 0]),
+];
+
+impl Patterns {
+    /// Races, unserializable triples and the rest of the eleven atomic-set patterns.
+    pub fn built_in() -> Patterns {
+        let mut all = Patterns::races().all;
+        all.extend(Patterns::atomicity().all);
+        all.extend(Patterns::atomic_sets().all);
+        Patterns { all }
+    }
+
+    /// Data races: `r-w`, `w-r`, `w-w`.
+    pub fn races() -> Patterns {
+        let race = |name: &&str| Pattern {
+            consecutive: true,
+            ..pattern(name, Class::Race, name, &[(0, 0), (1, 0)])
+        };
+        Patterns {
+            all: RACES.iter().map(race).collect(),
+        }
+    }
+
+    /// Atomicity violations of one variable: `r-w-r`, `w-w-r`, `w-r-w`, `r-w-w`.
+    pub fn atomicity() -> Patterns {
+        let triple = |name: &&str| pattern(name, Class::Atomicity, name, &[(0, 0), (1, 0), (0, 0)]);
+        Patterns {
+            all: TRIPLES.iter().map(triple).collect(),
+        }
+    }
+
+    /// Atomic-set violations that are no atomicity violations already: patterns 5 to 11.
+    pub fn atomic_sets() -> Patterns {
+        let five = pattern(
+            "w-w-w",
+            Class::AtomicSet,
+            "w-w-w",
+            &[(0, 0), (1, 0), (0, 0)],
+        );
+        let six_on = SETS.iter().map(|&(name, accesses, [first, second])| {
+            let steps = [(0, 0), (1, first), (1, second), (0, 1)];
+            pattern(name, Class::AtomicSet, accesses, &steps)
+        });
+        Patterns {
+            all: std::iter::once(five).chain(six_on).collect(),
+        }
+    }
+}
+
+/// A pattern in which every thread has one region.
+fn pattern(name: &str, class: Class, accesses: &str, steps: &[(u8, u8)]) -> Pattern {
+    let steps = accesses.split('-').zip(steps);
+    let steps = steps.map(|(access, &(thread, variable))| Step {
+        thread,
+        variable,
+        region: thread,
+        access: if access == "w" {
+            Access::Write
+        } else {
+            Access::Read
+        },
+    });
+    Pattern {
+        name: name.to_owned(),
+        class,
+        steps: steps.collect(),
+        consecutive: false,
+    }
+}

@@ -1,0 +1,292 @@
+//! Accesses and pairs of accesses of one region, put into classes whose members the mutation conditions
+//! cannot tell apart but by their epoch. One pass over each thread; what the search does afterwards
+//! depends on the number of classes and epochs only.
+
+use super::{places::Places, region::Open, stretches::Stretches};
+use crate::{
+    Budget, StopReason,
+    orders::LocksetId,
+    predict::{Graph, regions::Region},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_trace::{EventId, EventKind, ThreadId};
+
+/// Bits of what an access does.
+pub(super) mod does {
+    pub const READ: u8 = 1;
+    pub const WRITE: u8 = 2;
+    pub const ATOMIC: u8 = 4;
+}
+
+/// Accesses of one location by one thread from one line with the same locks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct AccessKey {
+    pub location: u32,
+    pub thread: u16,
+    pub does: u8,
+    pub place: u32,
+    pub lockset: LocksetId,
+}
+
+/// Two accesses of one region from two lines, the first in program order first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct PairKey {
+    pub locations: [u32; 2],
+    pub places: [u32; 2],
+    pub locksets: [LocksetId; 2],
+    pub thread: u16,
+    pub does: [u8; 2],
+    /// Tells apart what locks are held between them.
+    pub between: u64,
+}
+
+/// Classes of one kind with one member per epoch.
+#[derive(Debug)]
+pub(super) struct Table<K, M> {
+    pub keys: Vec<K>,
+    members: Vec<M>,
+    starts: Vec<u32>,
+}
+
+impl<K, M> Table<K, M> {
+    /// The members of a class, in order.
+    pub fn members(&self, class: u32) -> &[M] {
+        let at = |i: u32| self.starts.get(i as usize).map(|&start| start as usize);
+        match (at(class), at(class + 1)) {
+            (Some(from), Some(to)) => self.members.get(from..to).unwrap_or(&[]),
+            _ => &[],
+        }
+    }
+}
+
+/// A table that is being filled.
+pub(super) struct Filling<K, M> {
+    numbers: FxHashMap<K, u32>,
+    keys: Vec<K>,
+    newest: Vec<(u32, u32)>,
+    members: Vec<(u32, M)>,
+}
+
+impl<K: Copy + Eq + std::hash::Hash, M: Copy> Filling<K, M> {
+    fn new() -> Filling<K, M> {
+        Filling {
+            numbers: FxHashMap::default(),
+            keys: Vec::new(),
+            newest: Vec::new(),
+            members: Vec::new(),
+        }
+    }
+
+    /// Adds a member unless the class has one of these epochs already. A thread's members come in order,
+    /// so only the newest one has to be looked at.
+    pub fn add(&mut self, key: K, epochs: (u32, u32), member: M) {
+        let number = *self.numbers.entry(key).or_insert(self.keys.len() as u32);
+        match self.newest.get_mut(number as usize) {
+            Some(newest) if *newest == epochs => return,
+            Some(newest) => *newest = epochs,
+            None => {
+                self.keys.push(key);
+                self.newest.push(epochs);
+            }
+        }
+        self.members.push((number, member));
+    }
+
+    /// Members of a class next to each other, in the order in which they came.
+    fn finish(mut self) -> Table<K, M> {
+        self.members.sort_by_key(|&(number, _)| number);
+        let mut starts = vec![0u32; self.keys.len() + 1];
+        for &(number, _) in &self.members {
+            if let Some(next) = starts.get_mut(number as usize + 1) {
+                *next += 1;
+            }
+        }
+        let mut total = 0;
+        for start in &mut starts {
+            total += *start;
+            *start = total;
+        }
+        Table {
+            keys: self.keys,
+            members: self.members.into_iter().map(|(_, member)| member).collect(),
+            starts,
+        }
+    }
+}
+
+/// What is to be collected.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// Pairs on one location.
+    pub triples: bool,
+    /// Pairs on two locations.
+    pub sets: bool,
+    /// The regions themselves.
+    pub regions: bool,
+}
+
+/// All classes of a run.
+pub(super) struct Classes {
+    pub accesses: Table<AccessKey, EventId>,
+    pub pairs: Table<PairKey, (EventId, EventId)>,
+    /// By thread.
+    pub stretches: Vec<Stretches>,
+    /// One region of each shape, if they are wanted.
+    pub regions: Vec<Region>,
+    /// Why not all are there.
+    pub stopped: Option<StopReason>,
+}
+
+/// One access as the classes see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub row: EventId,
+    pub location: u32,
+    pub place: u32,
+    pub does: u8,
+    pub lockset: LocksetId,
+    pub epoch: u32,
+    /// Number of the stretch behind it.
+    pub stretch: u32,
+}
+
+/// Events between two looks at the budget.
+const POLL: usize = 1 << 16;
+
+impl Classes {
+    /// One pass over the events of each thread.
+    pub fn new(graph: &Graph<'_>, places: &Places, wanted: Wanted, budget: &Budget) -> Classes {
+        let threads = || (0..graph.threads().count()).map(|thread| ThreadId(thread as u16));
+        let mut pass = Pass {
+            graph,
+            places,
+            wanted,
+            accesses: Filling::new(),
+            pairs: Filling::new(),
+            shapes: FxHashSet::default(),
+            regions: Vec::new(),
+            stopped: None,
+        };
+        let stretches: Vec<Stretches> = threads().map(|t| Stretches::new(graph, t)).collect();
+        for (thread, stretches) in threads().zip(&stretches) {
+            pass.thread(thread, stretches, budget);
+        }
+        Classes {
+            accesses: pass.accesses.finish(),
+            pairs: pass.pairs.finish(),
+            stretches,
+            regions: pass.regions,
+            stopped: pass.stopped,
+        }
+    }
+}
+
+struct Pass<'a> {
+    graph: &'a Graph<'a>,
+    places: &'a Places,
+    wanted: Wanted,
+    accesses: Filling<AccessKey, EventId>,
+    pairs: Filling<PairKey, (EventId, EventId)>,
+    shapes: FxHashSet<(u16, u64)>,
+    regions: Vec<Region>,
+    stopped: Option<StopReason>,
+}
+
+impl Pass<'_> {
+    fn thread(&mut self, thread: ThreadId, stretches: &Stretches, budget: &Budget) {
+        let mut walk = stretches.walk();
+        let mut regions = self.graph.regions().of_thread(thread).iter().peekable();
+        let mut open = Open::default();
+        let pairs = self.wanted.triples || self.wanted.sets || self.wanted.regions;
+        for rows in self.graph.events_of(thread).chunks(POLL) {
+            if let Some(why) = budget.stop() {
+                self.stopped = Some(why);
+                return;
+            }
+            for &row in rows {
+                let Some((location, does)) = self.access(row) else {
+                    continue;
+                };
+                let place = self.place(row);
+                let (stretch, lockset, epoch) = walk.at(row.0);
+                let seen = Seen {
+                    row,
+                    location,
+                    place,
+                    does,
+                    lockset,
+                    epoch,
+                    stretch,
+                };
+                self.count(thread, &seen);
+                if !pairs {
+                    continue;
+                }
+                while let Some(region) = regions.next_if(|region| region.last < row) {
+                    self.close(region, &mut open, stretches);
+                }
+                if regions.peek().is_some_and(|region| region.first <= row) {
+                    open.add(seen, stretches);
+                }
+            }
+        }
+        if let Some(region) = regions.next() {
+            self.close(region, &mut open, stretches);
+        }
+    }
+
+    fn count(&mut self, thread: ThreadId, seen: &Seen) {
+        let key = AccessKey {
+            location: seen.location,
+            thread: thread.0,
+            does: seen.does,
+            place: seen.place,
+            lockset: seen.lockset,
+        };
+        self.accesses.add(key, (seen.epoch, 0), seen.row);
+    }
+
+    fn close(&mut self, region: &Region, open: &mut Open, stretches: &Stretches) {
+        if open.is_empty() {
+            return;
+        }
+        if self.shapes.insert((region.thread.0, open.shape())) {
+            if self.wanted.regions {
+                self.regions.push(*region);
+            }
+            let complete = open.pairs(region.thread.0, stretches, self.wanted, &mut self.pairs);
+            if !complete {
+                self.stopped = Some(StopReason::TooMuch(super::MANY_ACCESSES));
+            }
+        }
+        open.clear();
+    }
+
+    /// Location and what is done to it, for accesses of what threads share.
+    fn access(&self, row: EventId) -> Option<(u32, u8)> {
+        let events = &self.graph.run().events;
+        let kind = *events.kinds().get(row.index())?;
+        if kind > EventKind::Rmw as u8 {
+            return None;
+        }
+        let location = *events.locations().get(row.index())?;
+        if !self
+            .graph
+            .accesses()
+            .is_shared(unsnarl_trace::LocationId(location))
+        {
+            return None;
+        }
+        let kind = EventKind::from_u8(kind)?;
+        let bit = |on: bool, bit: u8| if on { bit } else { 0 };
+        let does = bit(kind.reads(), does::READ)
+            | bit(kind.writes(), does::WRITE)
+            | bit(kind.is_atomic(), does::ATOMIC);
+        Some((location, does))
+    }
+
+    fn place(&self, row: EventId) -> u32 {
+        let site = self.graph.run().events.sites().get(row.index());
+        self.places.of(site.copied().unwrap_or(0))
+    }
+}

@@ -1,0 +1,287 @@
+//! Patterns of any number of events, threads, variables and regions: assignments are gone through event by
+//! event, and given up as soon as an order or a region contradicts.
+//!
+//! Of the accesses of a region by one line to one location with the same locks the first and the last are tried.
+
+use super::{
+    classes::{Classes, does},
+    found::Found,
+    places::Places,
+};
+use crate::{
+    Budget, StopReason,
+    predict::{Access, Graph, Pattern, RegionId, Step},
+};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, LocationId, ThreadId};
+
+/// Assignments of one event that are tried for one pattern.
+const TRIES: u64 = 4_000_000;
+
+/// Tries between two looks at the budget.
+const POLL: u64 = 1 << 12;
+
+/// Searches for the patterns one by one.
+pub(super) fn search(
+    graph: &Graph<'_>,
+    places: &Places,
+    classes: &Classes,
+    patterns: &[(usize, &Pattern)],
+    budget: &Budget,
+    found: &mut Found,
+) -> Option<StopReason> {
+    if patterns.is_empty() {
+        return None;
+    }
+    let domain = Domain::new(graph, classes);
+    let mut stopped = None;
+    for &(number, pattern) in patterns {
+        let mut assignment = Assignment {
+            graph,
+            places,
+            classes,
+            domain: &domain,
+            number,
+            pattern,
+            budget,
+            found,
+            events: Vec::new(),
+            tries: 0,
+            stopped: None,
+        };
+        assignment.extend();
+        stopped = stopped.or(assignment.stopped);
+    }
+    stopped
+}
+
+/// An access that may be assigned.
+#[derive(Clone, Copy)]
+struct Choice {
+    event: EventId,
+    thread: ThreadId,
+    location: LocationId,
+    region: Option<RegionId>,
+    does: u8,
+}
+
+/// What may be assigned to an event.
+struct Domain {
+    /// To events that share their region with others: by region, those of one region of each shape.
+    together: Vec<Choice>,
+    of_region: FxHashMap<RegionId, (usize, usize)>,
+    /// To events that don't: one of each class and epoch.
+    alone: Vec<Choice>,
+}
+
+impl Domain {
+    fn new(graph: &Graph<'_>, classes: &Classes) -> Domain {
+        let mut together = Vec::new();
+        let mut of_region = FxHashMap::default();
+        for region in &classes.regions {
+            let Some(id) = graph.regions().at(region.thread, region.first) else {
+                continue;
+            };
+            let from = together.len();
+            let mut choices: Vec<Choice> = Vec::new();
+            let mut ends: FxHashMap<_, (usize, usize)> = FxHashMap::default();
+            for &event in graph.events_of_region(id) {
+                let Some(choice) = choice(graph, event) else {
+                    continue;
+                };
+                let site = graph.run().events.sites().get(event.index()).copied();
+                let key = (choice.location, site, choice.does, graph.lockset(event));
+                let at = choices.len();
+                ends.entry(key).or_insert((at, at)).1 = at;
+                choices.push(choice);
+            }
+            let mut kept: Vec<usize> = ends.into_values().flat_map(|(a, b)| [a, b]).collect();
+            kept.sort_unstable();
+            kept.dedup();
+            together.extend(kept.into_iter().filter_map(|at| choices.get(at).copied()));
+            of_region.insert(id, (from, together.len()));
+        }
+        let classes_of = 0..classes.accesses.keys.len() as u32;
+        let members = classes_of.flat_map(|class| classes.accesses.members(class));
+        let mut alone: Vec<Choice> = members.filter_map(|&event| choice(graph, event)).collect();
+        alone.sort_by_key(|choice| choice.event);
+        Domain {
+            together,
+            of_region,
+            alone,
+        }
+    }
+
+    fn of_region(&self, region: RegionId) -> &[Choice] {
+        let range = self.of_region.get(&region);
+        let range = range.and_then(|&(from, to)| self.together.get(from..to));
+        range.unwrap_or(&[])
+    }
+}
+
+fn choice(graph: &Graph<'_>, event: EventId) -> Option<Choice> {
+    let kind = graph.kind(event).filter(|kind| kind.is_access())?;
+    let location = LocationId(*graph.run().events.locations().get(event.index())?);
+    let bit = |on: bool, bit: u8| if on { bit } else { 0 };
+    graph.accesses().is_shared(location).then_some(Choice {
+        event,
+        thread: graph.thread(event)?,
+        location,
+        region: graph.region(event),
+        does: bit(kind.reads(), does::READ)
+            | bit(kind.writes(), does::WRITE)
+            | bit(kind.is_atomic(), does::ATOMIC),
+    })
+}
+
+struct Assignment<'a> {
+    graph: &'a Graph<'a>,
+    places: &'a Places,
+    classes: &'a Classes,
+    domain: &'a Domain,
+    number: usize,
+    pattern: &'a Pattern,
+    budget: &'a Budget,
+    found: &'a mut Found,
+    events: Vec<Choice>,
+    tries: u64,
+    stopped: Option<StopReason>,
+}
+
+impl<'a> Assignment<'a> {
+    /// Assigns the next event in all ways.
+    fn extend(&mut self) {
+        let Some(&step) = self.pattern.steps.get(self.events.len()) else {
+            return self.complete();
+        };
+        let domain: &'a Domain = self.domain;
+        let choices = match self.region(&step) {
+            Some(region) => domain.of_region(region),
+            None if self.shares_region(&step) => &domain.together,
+            None => &domain.alone,
+        };
+        for &choice in choices {
+            if self.over() {
+                return;
+            }
+            if self.agrees(&step, &choice) {
+                self.events.push(choice);
+                if self.let_in() {
+                    self.extend();
+                }
+                self.events.pop();
+            }
+        }
+    }
+
+    fn over(&mut self) -> bool {
+        self.tries += 1;
+        if self.tries > TRIES {
+            self.stopped = Some(StopReason::TooMuch(
+                "a pattern of the user's fits in too many ways; 4,000,000 assignments were tried",
+            ));
+        } else if self.tries.is_multiple_of(POLL) {
+            self.stopped = self.stopped.or(self.budget.stop());
+        }
+        self.stopped.is_some()
+    }
+
+    fn assigned(&self) -> impl Iterator<Item = (&Step, &Choice)> {
+        self.pattern.steps.iter().zip(&self.events)
+    }
+
+    /// The region that the step's label stands for already.
+    fn region(&self, step: &Step) -> Option<RegionId> {
+        let mut assigned = self.assigned();
+        let same = assigned.find(|(other, _)| other.region == step.region);
+        same.and_then(|(_, choice)| choice.region)
+    }
+
+    fn shares_region(&self, step: &Step) -> bool {
+        let steps = self.pattern.steps.iter();
+        steps.filter(|other| other.region == step.region).count() > 1
+    }
+
+    /// The labels and the order allow the choice.
+    fn agrees(&self, step: &Step, choice: &Choice) -> bool {
+        let wanted = match step.access {
+            Access::Read => does::READ,
+            Access::Write => does::WRITE,
+        };
+        choice.does & wanted != 0
+            && self.assigned().all(|(other, known)| {
+                let same_region = choice.region.is_some() && known.region == choice.region;
+                (known.thread == choice.thread) == (other.thread == step.thread)
+                    && (known.location == choice.location) == (other.variable == step.variable)
+                    && same_region == (other.region == step.region)
+                    && self.in_order(known, choice)
+            })
+            && !(self.pattern.consecutive && self.apart(choice))
+    }
+
+    fn in_order(&self, earlier: &Choice, later: &Choice) -> bool {
+        if earlier.thread == later.thread {
+            earlier.event < later.event
+        } else {
+            !self.graph.before(later.event, earlier.event)
+        }
+    }
+
+    /// Something keeps the choice from standing next to the events before.
+    fn apart(&self, choice: &Choice) -> bool {
+        self.events.iter().any(|known| {
+            known.does & choice.does & does::ATOMIC != 0
+                || !self.graph.independent(known.event, choice.event)
+        })
+    }
+
+    /// The events between the newest one and the one of its thread before it have places there.
+    fn let_in(&self) -> bool {
+        let Some((last, before)) = self.events.split_last() else {
+            return true;
+        };
+        let mine = before
+            .iter()
+            .rposition(|choice| choice.thread == last.thread);
+        let Some(at) = mine else {
+            return true;
+        };
+        let foreign = before.get(at + 1..).unwrap_or(&[]);
+        let first = before.get(at).map_or(last.event, |choice| choice.event);
+        self.fit(first, last.event, last.thread, foreign)
+    }
+
+    /// There are places between the two events, in order, that no lock and no order keeps the foreign events from.
+    fn fit(&self, first: EventId, last: EventId, thread: ThreadId, foreign: &[Choice]) -> bool {
+        let Some(stretches) = self.classes.stretches.get(thread.index()) else {
+            return false;
+        };
+        let mut places = stretches.between(first, last).iter().peekable();
+        foreign.iter().all(|choice| {
+            let order = self.graph.order();
+            let (event, of) = (choice.event, choice.thread.0);
+            let lockset = self.graph.lockset(event);
+            let keeps_out = |start: u32, held| {
+                self.graph.locksets().common(held, lockset).is_some()
+                    || event.0 < order.known(EventId(start), thread.0, of)
+                    || event.0 >= order.known_from(EventId(start + 1), thread.0, of)
+            };
+            while places.next_if(|s| keeps_out(s.start, s.lockset)).is_some() {}
+            places.peek().is_some()
+        })
+    }
+
+    fn complete(&mut self) {
+        let events: Vec<EventId> = self.events.iter().map(|choice| choice.event).collect();
+        let sites = self.graph.run().events.sites();
+        let line = |event: &EventId| {
+            self.places
+                .of(sites.get(event.index()).copied().unwrap_or(0))
+        };
+        let lines: Vec<u32> = events.iter().map(line).collect();
+        if !self.found.enough_of(self.number, &lines) {
+            self.found
+                .add_of(self.number, self.pattern, &lines, &events);
+        }
+    }
+}

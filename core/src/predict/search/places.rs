@@ -1,0 +1,30 @@
+//! Source lines as numbers: anomalies on the same lines are one (Table 1 of [pecan]).
+//!
+//! [pecan]: crate::predict
+
+use rustc_hash::FxHashMap;
+use unsnarl_trace::Run;
+
+/// The number of the source line of each site. Sites whose line is not known are lines of their own.
+pub(super) struct Places {
+    of_site: Vec<u32>,
+}
+
+impl Places {
+    pub fn new(run: &Run) -> Places {
+        let mut lines: FxHashMap<(&str, u32), u32> = FxHashMap::default();
+        let sites = run.meta.sites.iter().zip(0..);
+        let of_site = sites.map(|(site, number)| match site.line {
+            0 => number,
+            line => *lines.entry((&site.file, line)).or_insert(number),
+        });
+        Places {
+            of_site: of_site.collect(),
+        }
+    }
+
+    /// The line of a site; the site itself when the table does not have it.
+    pub fn of(&self, site: u32) -> u32 {
+        self.of_site.get(site as usize).copied().unwrap_or(site)
+    }
+}

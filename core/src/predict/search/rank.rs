@@ -1,0 +1,55 @@
+//! Which candidates are likelier to matter.
+//!
+//! First those in which a read sees something else than in the run: only what is read can make a program
+//! fail. Then those in which another write is the last one. Last those that have their events in the
+//! order in which the run had them: it did not fail for that. Among equals the events that were nearest to each other
+//! come first: little has to be changed to bring them together, and it happens by itself the oftenest.
+
+use crate::predict::{Candidate, Class, Graph};
+use unsnarl_trace::{EventId, EventKind};
+
+/// The candidates, most likely to matter first; ties are settled by class, pattern and events.
+pub(super) fn ranked(graph: &Graph<'_>, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    candidates.sort_by_cached_key(|candidate| {
+        let rows = || candidate.events.iter().map(|event| event.0);
+        let distance = rows().max().unwrap_or(0) - rows().min().unwrap_or(0);
+        (
+            news(graph, candidate),
+            distance,
+            class(candidate.class),
+            candidate.pattern.clone(),
+            candidate.events.clone(),
+        )
+    });
+    candidates
+}
+
+fn class(class: Class) -> u8 {
+    match class {
+        Class::User => 0,
+        Class::Deadlock => 1,
+        Class::Atomicity => 2,
+        Class::AtomicSet => 3,
+        Class::Race => 4,
+    }
+}
+
+/// 0: a read changes places with a write; 1: two writes do; 2: nothing does.
+fn news(graph: &Graph<'_>, candidate: &Candidate) -> u8 {
+    let kind = |event: EventId| graph.kind(event).unwrap_or(EventKind::Yield);
+    let location = |event: EventId| graph.run().events.locations().get(event.index());
+    let mut news = 2;
+    for (i, &first) in candidate.events.iter().enumerate() {
+        for &second in candidate.events.iter().skip(i + 1) {
+            if second < first && location(first) == location(second) {
+                let writes = [first, second].map(|event| kind(event).writes());
+                let reads = [first, second].map(|event| kind(event).reads());
+                if writes[0] && reads[1] || reads[0] && writes[1] {
+                    return 0;
+                }
+                news = news.min(if writes == [true, true] { 1 } else { 2 });
+            }
+        }
+    }
+    news
+}

@@ -1,0 +1,70 @@
+//! Patterns that the classes answer for.
+
+use super::classes::does;
+use crate::predict::{Access, Pattern, Step};
+
+/// What the events of a pattern do, by its shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shape {
+    /// Two events of two threads on one variable, next to each other.
+    Race([u8; 2]),
+    /// A foreign event between two events of one region, all on one variable.
+    Triple([u8; 3]),
+    /// Two foreign events of one region between two events of one region on two variables.
+    Set {
+        does: [u8; 4],
+        /// The foreign region comes to the second variable first.
+        swapped: bool,
+    },
+}
+
+impl Shape {
+    /// The shape of a pattern, if it is one of those.
+    pub fn of(pattern: &Pattern) -> Option<Shape> {
+        let is = |threads: &[u8], variables: &[u8]| {
+            let steps = pattern.steps.iter();
+            let same = |label: fn(&Step) -> u8, expected: &[u8]| {
+                canonical(steps.clone().map(label)) == expected
+            };
+            same(|s| s.thread, threads)
+                && same(|s| s.region, threads)
+                && same(|s| s.variable, variables)
+        };
+        match *does_of(pattern).as_slice() {
+            [a, b] if pattern.consecutive && is(&[0, 1], &[0, 0]) => Some(Shape::Race([a, b])),
+            _ if pattern.consecutive => None,
+            [a, b, c] if is(&[0, 1, 0], &[0, 0, 0]) => Some(Shape::Triple([a, b, c])),
+            [a, b, c, d] if a == d && b == c => {
+                let swapped = is(&[0, 1, 1, 0], &[0, 1, 0, 1]);
+                let straight = is(&[0, 1, 1, 0], &[0, 0, 1, 1]);
+                (straight || swapped).then_some(Shape::Set {
+                    does: [a, b, c, d],
+                    swapped,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn does_of(pattern: &Pattern) -> Vec<u8> {
+    let steps = pattern.steps.iter();
+    let does = steps.map(|step| match step.access {
+        Access::Read => does::READ,
+        Access::Write => does::WRITE,
+    });
+    does.collect()
+}
+
+/// Labels numbered in the order in which they are first seen.
+fn canonical(labels: impl Iterator<Item = u8>) -> Vec<u8> {
+    let mut seen = Vec::new();
+    let number = |label: u8| match seen.iter().position(|&known| known == label) {
+        Some(at) => at as u8,
+        None => {
+            seen.push(label);
+            seen.len() as u8 - 1
+        }
+    };
+    labels.map(number).collect()
+}
