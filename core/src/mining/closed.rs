@@ -3,17 +3,32 @@
 //! Depth first as PrefixSpan (Algorithm 1 of [mining]), with the tests of BIDE: a pattern is closed when
 //! nothing can be appended and nothing put in between (forward and backward extension) in all sequences
 //! that have it; where something can be put before its *first* occurrence everywhere, neither it nor
-//! anything that begins with it is closed (BackScan). Projections are positions on one stack; the support
-//! of all extensions of a pattern is counted at once ([`Counter`]).
+//! anything that begins with it is closed (BackScan). Projections are places on one stack; the support
+//! of all extensions of a pattern is counted at once ([`Counter`]), so nothing is allocated for a pattern.
+//!
+//! Most of the work is not done:
+//!
+//! * What can be put into a pattern is in all its sequences. Mostly nothing is, which a few of the sequences
+//!   tell; only otherwise are the places in them compared ([`Insertions`]).
+//! * What can be appended to `P x` can be appended to `P` and to `x` (as in CM-ClaSP). Mostly nothing can, and
+//!   then `P x`, whose support is known, is projected no further than the first point needs.
+//! * What can be put before the first occurrence can be put somewhere: BackScan is for patterns not closed.
+//! * Of patterns of the longest length only the number is asked for, which `P` has counted.
 //!
 //! With a longest length, closed means closed among the patterns up to that length: a pattern of the
 //! longest length always is, and a prefix cannot be given up by BackScan.
 
+mod insertions;
+#[cfg(test)]
+mod tests;
+
 use super::{
-    counter::Counter,
-    sequences::{Sequence, has, put, take, width},
+    counter::{Counter, TOGETHER},
+    sequences::{Index, items, take},
 };
 use crate::{Budget, StopReason};
+use insertions::Insertions;
+use std::ops::Range;
 
 /// What to mine.
 #[derive(Clone, Copy, Debug)]
@@ -43,25 +58,20 @@ impl Guide for Everything {
 /// The sequences to mine.
 #[derive(Debug)]
 pub struct Sequences {
-    kinds: usize,
-    list: Vec<Sequence>,
+    index: Index,
 }
 
 impl Sequences {
     /// Sequences of items below `kinds`, each with the number of equal ones that it stands for.
     pub fn new(kinds: usize, list: impl IntoIterator<Item = (Vec<u32>, u32)>) -> Sequences {
-        let list = list.into_iter();
         Sequences {
-            kinds,
-            list: list
-                .map(|(items, weight)| Sequence::new(items, kinds, weight))
-                .collect(),
+            index: Index::new(kinds, list.into_iter().collect()),
         }
     }
 
     /// Sum of the weights.
     pub fn weight(&self) -> u32 {
-        self.list.iter().map(Sequence::weight).sum()
+        self.index.total()
     }
 
     /// Calls back for each closed pattern with its support, in lexicographic order, until `found` says
@@ -73,7 +83,7 @@ impl Sequences {
         budget: &Budget,
         found: impl FnMut(&[u32], u32) -> bool,
     ) -> Option<StopReason> {
-        let mut search = Search::new(self, limits, guide, found);
+        let mut search = Search::new(&self.index, limits, guide, found);
         search.run(budget)
     }
 }
@@ -81,77 +91,91 @@ impl Sequences {
 /// Patterns after which the budget is asked again.
 const POLL: u32 = 256;
 
+/// Entries after which it is asked whether a pattern can have frequent extensions.
+const BLOCK: usize = 32;
+
 /// A sequence of the projection of a pattern.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
     sequence: u32,
-    /// First position behind the pattern's first occurrence.
+    /// First place behind the pattern's first occurrence.
     from: u32,
-    /// Its entry in the projection of the pattern without its last item.
-    parent: u32,
 }
 
+/// A pattern of which the extensions are being tried.
 struct Frame {
+    /// Where its projection begins.
     entries: usize,
-    support: u32,
+    /// Where the supports of its extensions begin.
+    supports: usize,
+    /// Where that of the next extension is.
+    tried: usize,
 }
 
 struct Search<'a, G, F> {
-    data: &'a Sequences,
-    width: usize,
+    data: &'a Index,
     least: u32,
     longest: usize,
     effort: u64,
     bounded: bool,
     guide: &'a G,
     found: F,
-    entries: Vec<Entry>,
-    frames: Vec<Frame>,
-    /// Extensions that are still to be tried, a set for each frame.
-    next: Vec<u64>,
     pattern: Vec<u32>,
+    frames: Vec<Frame>,
+    entries: Vec<Entry>,
+    /// Frequent extensions, a set for each frame.
+    frequent: Vec<u64>,
+    /// Those that are still to be tried.
+    next: Vec<u64>,
+    /// The supports of those that are tried.
+    supports: Vec<u32>,
+    /// What the pattern could be extended with: nothing else is counted.
+    hopeful: Vec<u64>,
     counter: Counter,
-    equal: Vec<u64>,
-    gaps: Gaps,
+    /// For each item: where its set in `followers` begins, if somebody asked.
+    follows: Vec<Option<usize>>,
+    /// What is frequent behind an item.
+    followers: Vec<u64>,
+    insertions: Insertions,
 }
 
 impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
-    fn new(data: &'a Sequences, limits: &Limits, guide: &'a G, found: F) -> Self {
-        let longest = limits.longest.unwrap_or(usize::MAX);
-        let width = width(data.kinds);
+    fn new(data: &'a Index, limits: &Limits, guide: &'a G, found: F) -> Self {
+        let width = data.width();
         Search {
             data,
-            width,
             least: limits.least.max(1),
-            longest,
+            longest: limits.longest.unwrap_or(usize::MAX),
             effort: limits.effort.unwrap_or(u64::MAX),
             bounded: limits.longest.is_some(),
             guide,
             found,
-            entries: Vec::new(),
-            frames: Vec::new(),
-            next: Vec::new(),
             pattern: Vec::new(),
-            counter: Counter::new(width, data.weight()),
-            equal: vec![0; width],
-            gaps: Gaps::default(),
+            frames: Vec::new(),
+            entries: Vec::new(),
+            frequent: Vec::new(),
+            next: Vec::new(),
+            supports: Vec::new(),
+            hopeful: vec![u64::MAX; width],
+            counter: Counter::new(width, data.total()),
+            follows: vec![None; data.kinds()],
+            followers: Vec::new(),
+            insertions: Insertions::new(width),
         }
     }
 
     fn run(&mut self, budget: &Budget) -> Option<StopReason> {
-        let all = 0..self.data.list.len() as u32;
-        self.entries.extend(all.map(|sequence| Entry {
+        let data = self.data;
+        self.entries.extend((0..data.len()).map(|sequence| Entry {
             sequence,
-            from: 0,
-            parent: 0,
+            from: data.start(sequence),
         }));
-        self.frames.push(Frame {
-            entries: 0,
-            support: self.data.weight(),
-        });
-        self.expand();
+        self.counter.begin(&self.hopeful);
+        self.count(0..self.entries.len());
+        self.expand(0, data.total());
+        let mut go_on = self.longest != 1 || self.report_longest();
         let mut polls = 0;
-        while !self.frames.is_empty() {
+        while go_on && !self.frames.is_empty() {
             polls += 1;
             if polls % POLL == 0
                 && let Some(reason) = budget.stop()
@@ -161,400 +185,229 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
             if self.effort == 0 {
                 return Some(StopReason::TooMuch("patterns"));
             }
-            let start = self.next.len() - self.width;
-            match take(self.next.get_mut(start..).unwrap_or(&mut [])) {
-                Some(item) => {
-                    if !self.extend(item) {
-                        return None;
-                    }
-                }
+            match self.take() {
+                Some((item, support)) => go_on = self.extend(item, support),
                 None => self.leave(),
             }
         }
         None
     }
 
+    /// The next extension of the last frame, and its support.
+    fn take(&mut self) -> Option<(u32, u32)> {
+        let start = self.next.len() - self.data.width();
+        let item = take(self.next.get_mut(start..).unwrap_or(&mut []))?;
+        let frame = self.frames.last_mut()?;
+        let support = self.supports.get(frame.tried).copied().unwrap_or(0);
+        frame.tried += 1;
+        Some((item, support))
+    }
+
     /// Looks at the pattern with this item appended; false when the caller has enough.
-    fn extend(&mut self, item: u32) -> bool {
-        self.project(item);
-        let length = self.pattern.len();
-        if !self.bounded && self.insertable(false) {
-            self.drop_frame();
+    fn extend(&mut self, item: u32, support: u32) -> bool {
+        self.hope(item);
+        self.pattern.push(item);
+        let to = self.entries.len();
+        if let Some(rest) = self.grow(item, support) {
+            let is_closed = self.is_closed_leaf(item, to, rest);
+            let go_on = !is_closed || (self.found)(&self.pattern, support);
+            self.entries.truncate(to);
+            self.pattern.pop();
+            return go_on;
+        }
+        let entries = self.entries.get(to..).unwrap_or(&[]);
+        let sequences = entries.iter().map(|entry| entry.sequence);
+        let is_complete = self
+            .insertions
+            .complete(self.data, &self.pattern, sequences);
+        if !(is_complete || self.bounded)
+            && self
+                .insertions
+                .before_first(self.data, entries, &self.pattern)
+        {
+            self.entries.truncate(to);
+            self.pattern.pop();
             return true;
         }
-        let is_longest = length == self.longest;
-        if !is_longest {
-            self.expand();
-        }
-        let is_closed =
-            is_longest || self.equal.iter().all(|word| *word == 0) && !self.insertable(true);
-        let support = self.frames.last().map_or(0, |frame| frame.support);
+        let is_closed = !self.expand(to, support) && is_complete;
         let go_on = !is_closed || (self.found)(&self.pattern, support);
-        if is_longest {
-            self.drop_frame();
-        }
-        go_on
+        let is_last = self.pattern.len() + 1 == self.longest;
+        go_on && (!is_last || self.report_longest())
     }
 
-    fn project(&mut self, item: u32) {
-        let from = self.frames.last().map_or(0, |frame| frame.entries);
-        let to = self.entries.len();
-        self.effort = self.effort.saturating_sub((to - from) as u64);
-        let mut support = 0;
-        for parent in from..to {
-            let Some(entry) = self.entries.get(parent).copied() else {
-                continue;
-            };
-            let Some(sequence) = self.data.list.get(entry.sequence as usize) else {
-                continue;
-            };
-            if let Some(position) = sequence.next(item, entry.from) {
-                support += sequence.weight();
-                self.entries.push(Entry {
-                    sequence: entry.sequence,
-                    from: position + 1,
-                    parent: parent as u32,
-                });
+    /// Projects the pattern, which ends with this item, and counts what could extend it. Stops as soon as it is
+    /// clear that nothing can, when too many sequences have been seen that lack it, and says at which entry.
+    fn grow(&mut self, item: u32, support: u32) -> Option<usize> {
+        let (from, to) = (self.frame(), self.entries.len());
+        let spare = support.saturating_sub(self.least);
+        let (mut counted, mut seen) = (to, 0);
+        let mut is_hopeful = self.counter.begin(&self.hopeful);
+        for start in (from..to).step_by(BLOCK) {
+            if !is_hopeful {
+                return Some(start);
             }
+            self.project(item, start..to.min(start + BLOCK));
+            let whole = (self.entries.len() - counted) / TOGETHER * TOGETHER;
+            seen += self.count(counted..counted + whole);
+            counted += whole;
+            is_hopeful = seen <= spare || self.counter.narrow(seen - spare, &mut self.hopeful);
         }
-        self.frames.push(Frame {
-            entries: to,
-            support,
-        });
-        self.pattern.push(item);
+        self.count(counted..self.entries.len());
+        (!is_hopeful).then_some(to)
     }
 
-    /// Notes which extensions of the pattern are to be tried.
-    fn expand(&mut self) {
-        self.count();
-        let left = self.longest.saturating_sub(self.pattern.len());
-        let start = self.next.len() - self.width;
-        let next = self.next.get_mut(start..).unwrap_or(&mut []);
-        self.guide.restrict(&self.pattern, left, next);
-    }
-
-    /// Counts all extensions of the pattern: those that are frequent, and (in `equal`) as frequent as it.
-    fn count(&mut self) {
-        let Some(frame) = self.frames.last() else {
-            return;
-        };
-        self.counter.clear();
-        for entry in self.entries.get(frame.entries..).unwrap_or(&[]) {
-            if let Some(sequence) = self.data.list.get(entry.sequence as usize) {
+    /// Counts what is still to come behind these entries; the sum of their weights.
+    fn count(&mut self, entries: Range<usize>) -> u32 {
+        let data = self.data;
+        let sets = data.words();
+        let (chunks, rest) = self
+            .entries
+            .get(entries)
+            .unwrap_or(&[])
+            .as_chunks::<TOGETHER>();
+        let mut seen = 0;
+        for all in chunks {
+            let weights = all.map(|entry| data.weight(entry.sequence));
+            seen += weights.iter().sum::<u32>();
+            let [first, .., last] = weights;
+            // They are in the order of weights.
+            if first == last {
                 self.counter
-                    .add(sequence.coming(entry.from), sequence.weight());
+                    .add_all(sets, &all.map(|entry| data.coming(entry.from)), first);
+            } else {
+                for (entry, weight) in all.iter().zip(weights) {
+                    self.counter.add(sets, data.coming(entry.from), weight);
+                }
             }
         }
-        let start = self.next.len();
-        self.next.resize(start + self.width, 0);
-        let enough = self.next.get_mut(start..).unwrap_or(&mut []);
-        self.counter
-            .compare(self.least, frame.support, enough, &mut self.equal);
+        for entry in rest {
+            let weight = data.weight(entry.sequence);
+            seen += weight;
+            self.counter.add(sets, data.coming(entry.from), weight);
+        }
+        seen
     }
 
-    /// Can an item be put somewhere before the end of the pattern in all sequences that have it? With
-    /// `anywhere`: before its last occurrence; otherwise before its first one.
-    fn insertable(&mut self, anywhere: bool) -> bool {
-        let first = self.frames.last().map_or(0, |frame| frame.entries);
-        for at in first..self.entries.len() {
-            if !self.narrow(at, at == first, anywhere) {
+    /// Is the pattern closed that ends with this item and cannot be extended? Its projection begins at `own` and
+    /// lacks what comes of the last frame's entries from `rest` on; no more of them are looked at than it takes.
+    fn is_closed_leaf(&mut self, item: u32, own: usize, rest: usize) -> bool {
+        let data = self.data;
+        let rest = self.entries.get(rest..own).unwrap_or(&[]).iter();
+        let having = rest.filter(|entry| data.next(item, entry.sequence, entry.from).is_some());
+        let own = self.entries.get(own..).unwrap_or(&[]).iter();
+        let sequences = own.chain(having).map(|entry| entry.sequence);
+        let is_closed = self.insertions.complete(data, &self.pattern, sequences);
+        self.spend(self.insertions.looked());
+        is_closed
+    }
+
+    /// What the last frame's pattern with this item could be extended with: what is frequent behind the
+    /// pattern and behind the item.
+    fn hope(&mut self, item: u32) {
+        let width = self.data.width();
+        let followers = match self.pattern.is_empty() {
+            true => self.frequent.get(..width),
+            false => {
+                let start = self.follow(item);
+                self.followers.get(start..start + width)
+            }
+        };
+        let frequent = self.frequent.get(self.frequent.len() - width..);
+        let both = frequent.unwrap_or(&[]).iter().zip(followers.unwrap_or(&[]));
+        for (hopeful, (frequent, follows)) in self.hopeful.iter_mut().zip(both) {
+            *hopeful = frequent & follows;
+        }
+    }
+
+    /// Where the set of what is frequent behind the item begins.
+    fn follow(&mut self, item: u32) -> usize {
+        if let Some(Some(start)) = self.follows.get(item as usize) {
+            return *start;
+        }
+        let (from, start) = (self.entries.len(), self.followers.len());
+        let width = self.data.width();
+        self.project(item, 0..self.data.len() as usize);
+        self.counter
+            .begin(self.frequent.get(..width).unwrap_or(&[]));
+        self.count(from..self.entries.len());
+        self.entries.truncate(from);
+        self.followers.resize(start + width, 0);
+        let set = self.followers.get_mut(start..).unwrap_or(&mut []);
+        self.counter.compare(self.least, 0, set);
+        if let Some(slot) = self.follows.get_mut(item as usize) {
+            *slot = Some(start);
+        }
+        start
+    }
+
+    /// Adds a projection: of the entries with these numbers, those in which the item comes.
+    fn project(&mut self, item: u32, of: Range<usize>) {
+        self.spend(of.len() as u64);
+        self.entries.reserve(of.len());
+        for at in of {
+            let Some(&Entry { sequence, from }) = self.entries.get(at) else {
+                continue;
+            };
+            if let Some(place) = self.data.next(item, sequence, from) {
+                let from = place + 1;
+                self.entries.push(Entry { sequence, from });
+            }
+        }
+    }
+
+    /// Notes which extensions of the pattern are to be tried; says whether one of all extensions is as
+    /// frequent as the pattern.
+    fn expand(&mut self, entries: usize, support: u32) -> bool {
+        let start = self.frequent.len();
+        self.frequent.resize(start + self.data.width(), 0);
+        let frequent = self.frequent.get_mut(start..).unwrap_or(&mut []);
+        let is_extended = self.counter.compare(self.least, support, frequent);
+        self.next.extend_from_slice(frequent);
+        let next = self.next.get_mut(start..).unwrap_or(&mut []);
+        let left = self.longest.saturating_sub(self.pattern.len());
+        self.guide.restrict(&self.pattern, left, next);
+        let supports = self.supports.len();
+        self.supports
+            .extend(items(next).map(|item| self.counter.count(item)));
+        self.frames.push(Frame {
+            entries,
+            supports,
+            tried: supports,
+        });
+        is_extended
+    }
+
+    /// Reports all extensions of the last frame: they have the longest length, so they are closed.
+    fn report_longest(&mut self) -> bool {
+        while let Some((item, support)) = self.take() {
+            self.spend(1);
+            self.pattern.push(item);
+            let go_on = (self.found)(&self.pattern, support);
+            self.pattern.pop();
+            if !go_on {
                 return false;
             }
         }
-        first < self.entries.len()
+        true
     }
 
-    /// Keeps the insertions that this sequence allows; false when none is left.
-    fn narrow(&mut self, at: usize, is_first: bool, anywhere: bool) -> bool {
-        let Some(entry) = self.entries.get(at).copied() else {
-            return false;
-        };
-        let Some(sequence) = self.data.list.get(entry.sequence as usize) else {
-            return false;
-        };
-        let end = if anywhere { sequence.len() } else { entry.from };
-        self.gaps
-            .find(&self.entries, entry, &self.pattern, sequence, end);
-        if is_first {
-            self.gaps.gather(sequence, self.data.kinds);
-        } else {
-            self.gaps.filter(sequence);
-        }
-        !self.gaps.insertions.is_empty()
+    fn spend(&mut self, places: u64) {
+        self.effort = self.effort.saturating_sub(places);
+    }
+
+    /// Where the projection of the last frame begins.
+    fn frame(&self) -> usize {
+        self.frames.last().map_or(0, |frame| frame.entries)
     }
 
     fn leave(&mut self) {
-        self.next.truncate(self.next.len() - self.width);
-        self.drop_frame();
-    }
-
-    fn drop_frame(&mut self) {
         if let Some(frame) = self.frames.pop() {
             self.entries.truncate(frame.entries);
+            self.supports.truncate(frame.supports);
+            self.frequent
+                .truncate(self.frequent.len() - self.data.width());
+            self.next.truncate(self.next.len() - self.data.width());
         }
         self.pattern.pop();
-    }
-}
-
-/// Where items can be put into a pattern: BIDE's periods of one sequence, and what fits into those of all
-/// sequences so far.
-#[derive(Default)]
-struct Gaps {
-    /// For each item of the pattern: from behind the first occurrence of what comes before it ...
-    begins: Vec<u32>,
-    /// ... to its own last occurrence before the end.
-    ends: Vec<u32>,
-    /// Gap and item.
-    insertions: Vec<(u32, u32)>,
-    seen: Vec<u64>,
-}
-
-impl Gaps {
-    fn find(
-        &mut self,
-        entries: &[Entry],
-        entry: Entry,
-        pattern: &[u32],
-        sequence: &Sequence,
-        end: u32,
-    ) {
-        self.begins.clear();
-        self.ends.clear();
-        let (mut entry, mut end) = (entry, end);
-        for &item in pattern.iter().rev() {
-            end = sequence.last(item, end).unwrap_or(0);
-            self.ends.push(end);
-            if let Some(parent) = entries.get(entry.parent as usize) {
-                entry = *parent;
-            }
-            self.begins.push(entry.from);
-        }
-    }
-
-    /// All insertions that the sequence allows.
-    fn gather(&mut self, sequence: &Sequence, kinds: usize) {
-        self.insertions.clear();
-        let gaps = self.begins.iter().zip(&self.ends).enumerate();
-        for (gap, (&begin, &end)) in gaps {
-            if (end.saturating_sub(begin) as usize) < kinds {
-                self.seen.clear();
-                self.seen.resize(width(kinds), 0);
-                for &item in sequence.between(begin, end) {
-                    if !has(&self.seen, item) {
-                        put(&mut self.seen, item);
-                        self.insertions.push((gap as u32, item));
-                    }
-                }
-            } else {
-                let fits = |item: &u32| sequence.next(*item, begin).is_some_and(|next| next < end);
-                let items = (0..kinds as u32).filter(fits);
-                self.insertions.extend(items.map(|item| (gap as u32, item)));
-            }
-        }
-    }
-
-    fn filter(&mut self, sequence: &Sequence) {
-        let (begins, ends) = (&self.begins, &self.ends);
-        self.insertions.retain(|&(gap, item)| {
-            let (Some(&begin), Some(&end)) = (begins.get(gap as usize), ends.get(gap as usize))
-            else {
-                return false;
-            };
-            sequence.next(item, begin).is_some_and(|next| next < end)
-        });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::{BTreeMap, BTreeSet};
-
-    /// Closed patterns of sequences.
-    fn mined(list: &[Vec<u32>], limits: Limits) -> BTreeMap<Vec<u32>, u32> {
-        let weighted = list.iter().map(|items| (items.clone(), 1));
-        let data = Sequences::new(130, weighted);
-        let mut found = BTreeMap::new();
-        let stopped = data.mine(
-            &limits,
-            &Everything,
-            &Budget::unlimited(),
-            |pattern, support| {
-                assert_eq!(
-                    found.insert(pattern.to_vec(), support),
-                    None,
-                    "reported twice"
-                );
-                true
-            },
-        );
-        assert_eq!(stopped, None);
-        found
-    }
-
-    fn subsequences(items: &[u32], longest: usize) -> BTreeSet<Vec<u32>> {
-        let mut all = BTreeSet::from([Vec::new()]);
-        for &item in items {
-            let longer = all.iter().filter(|pattern| pattern.len() < longest);
-            let longer: Vec<Vec<u32>> = longer.map(|p| [&p[..], &[item]].concat()).collect();
-            all.extend(longer);
-        }
-        all.remove(&Vec::new());
-        all
-    }
-
-    fn is_part(small: &[u32], large: &[u32]) -> bool {
-        let mut rest = large.iter();
-        small.iter().all(|item| rest.any(|other| other == item))
-    }
-
-    /// The definition of Section 2.4, word by word.
-    fn by_definition(list: &[Vec<u32>], least: u32, longest: usize) -> BTreeMap<Vec<u32>, u32> {
-        let mut supports: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
-        for items in list {
-            for pattern in subsequences(items, longest) {
-                *supports.entry(pattern).or_default() += 1;
-            }
-        }
-        supports.retain(|_, support| *support >= least);
-        let is_closed = |(pattern, support): &(&Vec<u32>, &u32)| {
-            !supports.iter().any(|(other, of_other)| {
-                other.len() > pattern.len() && of_other == *support && is_part(pattern, other)
-            })
-        };
-        let closed = supports.iter().filter(is_closed);
-        closed
-            .map(|(pattern, support)| (pattern.clone(), *support))
-            .collect()
-    }
-
-    fn limits(least: u32, longest: Option<usize>) -> Limits {
-        Limits {
-            least,
-            longest,
-            effort: None,
-        }
-    }
-
-    /// Section 2.4: R1 = 0, W1 = 1, R2 = 2, W2 = 3, the four traces of the table.
-    fn table_of_section_2_4() -> Vec<Vec<u32>> {
-        vec![
-            vec![0, 1, 2, 3, 0, 1],
-            vec![0, 1, 0, 1, 2, 3],
-            vec![0, 2, 1, 3, 0, 1],
-            vec![2, 0, 3, 1, 0, 1],
-        ]
-    }
-
-    #[test]
-    fn section_2_4_frequent_patterns_of_the_table() {
-        let closed = mined(&table_of_section_2_4(), limits(4, None));
-        let support = |pattern: &[u32]| {
-            let supers = closed.iter().filter(|(closed, _)| is_part(pattern, closed));
-            supers.map(|(_, support)| *support).max()
-        };
-        assert_eq!(support(&[2, 3]), Some(4), "R2 W2, as the text says");
-        assert_eq!(support(&[0, 3]), Some(4), "R1 W2, as the text says");
-        assert_eq!(support(&[0, 2]), None, "R1 R2 does not occur in trace 4");
-        assert_eq!(
-            closed,
-            BTreeMap::from([(vec![0, 1, 0, 1], 4), (vec![0, 3], 4), (vec![2, 3], 4)])
-        );
-    }
-
-    #[test]
-    fn longest_length_counts_as_closed() {
-        let list = vec![vec![0, 1, 2, 3, 4]; 3];
-        assert_eq!(mined(&list, limits(3, None)).len(), 1);
-        let bounded = mined(&list, limits(3, Some(3)));
-        assert_eq!(bounded.len(), 10, "all patterns of three");
-        assert!(bounded.keys().all(|pattern| pattern.len() == 3));
-    }
-
-    #[test]
-    fn equal_sequences_can_stand_for_each_other() {
-        let data = |list: &[(Vec<u32>, u32)]| {
-            let data = Sequences::new(4, list.iter().cloned());
-            let mut found = Vec::new();
-            data.mine(
-                &limits(3, None),
-                &Everything,
-                &Budget::unlimited(),
-                |p, s| {
-                    found.push((p.to_vec(), s));
-                    true
-                },
-            );
-            found
-        };
-        let (a, b) = (vec![0, 1, 2], vec![1, 0, 2, 3]);
-        let single = [
-            (a.clone(), 1),
-            (a.clone(), 1),
-            (b.clone(), 1),
-            (b.clone(), 1),
-        ];
-        assert_eq!(data(&single), data(&[(a, 2), (b, 2)]));
-    }
-
-    #[test]
-    fn a_long_common_trace_is_one_pattern() {
-        let list = vec![(0..100).collect::<Vec<u32>>(); 2];
-        let found = mined(&list, limits(2, None));
-        assert_eq!(found.keys().map(Vec::len).collect::<Vec<_>>(), [100]);
-    }
-
-    #[test]
-    fn too_much_work_is_told() {
-        let data = Sequences::new(50, (0..4).map(|_| ((0..50).collect(), 1)));
-        let limits = Limits {
-            effort: Some(100),
-            ..limits(2, Some(4))
-        };
-        let stopped = data.mine(&limits, &Everything, &Budget::unlimited(), |_, _| true);
-        assert_eq!(stopped, Some(StopReason::TooMuch("patterns")));
-    }
-
-    #[test]
-    fn a_spent_budget_is_told() {
-        let budget = Budget::unlimited();
-        budget.cancel();
-        let list = (0..8).map(|k| ((0..60).map(|i| i * (2 * k + 1) % 61).collect(), 1));
-        let data = Sequences::new(61, list);
-        let stopped = data.mine(&limits(2, None), &Everything, &budget, |_, _| true);
-        assert_eq!(stopped, Some(StopReason::Cancelled));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
-        #[test]
-        fn closed_patterns_are_those_of_the_definition(
-            list in proptest::collection::vec(proptest::collection::vec(0u32..5, 0..9), 1..7),
-            least in 1u32..5,
-            longest in 1usize..7,
-        ) {
-            prop_assert_eq!(mined(&list, limits(least, None)), by_definition(&list, least, usize::MAX));
-            let bounded = by_definition(&list, least, longest);
-            prop_assert_eq!(mined(&list, limits(least, Some(longest))), bounded);
-        }
-
-        #[test]
-        fn long_sequences_are_mined_like_short_ones(
-            list in proptest::collection::vec(proptest::collection::vec(0u32..3, 0..7), 1..6),
-            least in 1u32..4,
-        ) {
-            // Padding with a number of its own makes sequences longer than a word of positions.
-            let padded = |(n, items): (usize, &Vec<u32>)| {
-                let pad = |i: usize| 10 + (n * 20 + i % 20) as u32;
-                let mut long: Vec<u32> = (0..70).map(pad).collect();
-                long.extend(items);
-                long
-            };
-            let long: Vec<Vec<u32>> = list.iter().enumerate().map(padded).collect();
-            let mut short = mined(&list, limits(least.max(2), None));
-            short.retain(|_, support| *support >= 2);
-            prop_assert_eq!(mined(&long, limits(least.max(2), None)), short);
-        }
     }
 }

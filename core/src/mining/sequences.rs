@@ -1,23 +1,27 @@
 //! Sequences of small numbers, indexed by where each number comes next: what the miner works on.
 //!
-//! An index costs memory in proportion to the sequence, not to sequence times numbers: positions by
-//! number; and the numbers that are still to come, kept once for each place where they become fewer.
+//! All sequences stand one behind the other; a place is a position in all of them, so that a place alone
+//! tells the sequence and the position in it. An index costs memory in proportion to the sequences, and a
+//! word for each number in each sequence: positions by number and sequence, in the order in which the miner
+//! passes over them; and the numbers that are still to come, kept once for each place where they become fewer.
 
-/// A sequence with its index.
+/// Sequences with their index, ordered by weight.
 #[derive(Debug)]
-pub struct Sequence {
-    weight: u32,
-    items: Vec<u32>,
-    /// Where each item's positions begin in `positions`.
-    starts: Vec<u32>,
-    positions: Vec<u32>,
-    /// Sequences of at most 64 items: each item's positions as bits.
-    bits: Vec<u64>,
-    /// For each position: how many different items are still to come.
-    different: Vec<u32>,
-    /// For each such number: which.
-    coming: Vec<u64>,
+pub struct Index {
+    kinds: usize,
     width: usize,
+    weights: Vec<u32>,
+    /// For each sequence: its first place. One place behind its last item is its own, too.
+    starts: Vec<u32>,
+    items: Vec<u32>,
+    /// Where each item's places in each sequence begin in `places`.
+    offsets: Vec<u32>,
+    places: Vec<u32>,
+    /// For each place: which row of `coming` has the items from there on.
+    rows: Vec<u32>,
+    coming: Vec<u64>,
+    /// For each sequence: the items that it has more than once.
+    repeated: Vec<u64>,
 }
 
 /// Words of a set of so many items.
@@ -38,6 +42,13 @@ pub fn has(set: &[u64], item: u32) -> bool {
         .is_some_and(|word| word >> (item % 64) & 1 == 1)
 }
 
+/// Takes an item out of a set.
+pub fn drop_from(set: &mut [u64], item: u32) {
+    if let Some(word) = set.get_mut(item as usize / 64) {
+        *word &= !(1 << (item % 64));
+    }
+}
+
 /// The smallest item of a set is taken out.
 pub fn take(set: &mut [u64]) -> Option<u32> {
     let (at, word) = set.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
@@ -46,88 +57,179 @@ pub fn take(set: &mut [u64]) -> Option<u32> {
     Some(at as u32 * 64 + bit)
 }
 
-impl Sequence {
-    /// A sequence of items below `kinds` that stands for `weight` equal ones.
-    pub fn new(items: Vec<u32>, kinds: usize, weight: u32) -> Sequence {
-        let (starts, positions) = by_item(&items, kinds);
-        let mut bits = Vec::new();
-        if items.len() <= 64 {
-            bits = vec![0u64; kinds];
-            for (position, &item) in items.iter().enumerate() {
-                if let Some(word) = bits.get_mut(item as usize) {
-                    *word |= 1 << position;
-                }
-            }
+/// The items of a set, in order.
+pub fn items(set: &[u64]) -> impl Iterator<Item = u32> {
+    (0..).zip(set).flat_map(|(at, word)| {
+        let mut word = *word;
+        std::iter::from_fn(move || {
+            let bit = word.trailing_zeros();
+            word &= word.wrapping_sub(1);
+            (bit < u64::BITS).then_some(at * 64 + bit)
+        })
+    })
+}
+
+impl Index {
+    /// Sequences of items below `kinds`, each with the number of equal ones that it stands for.
+    pub fn new(kinds: usize, mut list: Vec<(Vec<u32>, u32)>) -> Index {
+        let width = width(kinds);
+        // Equal weights are counted together; in a sequence with few items little can be put into a pattern.
+        list.sort_by_key(|(items, weight)| (*weight, items.len()));
+        let mut index = Index {
+            kinds,
+            width,
+            weights: list.iter().map(|(_, weight)| *weight).collect(),
+            starts: Vec::with_capacity(list.len()),
+            items: Vec::new(),
+            offsets: Vec::new(),
+            places: Vec::new(),
+            rows: Vec::new(),
+            coming: Vec::new(),
+            repeated: Vec::new(),
+        };
+        for (items, _) in &list {
+            index.starts.push(index.items.len() as u32);
+            index.items.extend(items);
+            index.items.push(NONE);
+            index.still_to_come(items);
         }
-        let (different, coming) = still_to_come(&items, width(kinds));
-        Sequence {
-            weight,
-            items,
-            starts,
-            positions,
-            bits,
-            different,
-            coming,
-            width: width(kinds),
-        }
+        index.order_by_item();
+        index
+    }
+
+    /// Number of sequences.
+    pub fn len(&self) -> u32 {
+        self.starts.len() as u32
+    }
+
+    /// Words of a set of items.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Different items at most.
+    pub fn kinds(&self) -> usize {
+        self.kinds
     }
 
     /// How many equal sequences it stands for.
-    pub fn weight(&self) -> u32 {
-        self.weight
+    #[inline]
+    pub fn weight(&self, sequence: u32) -> u32 {
+        self.weights.get(sequence as usize).copied().unwrap_or(0)
     }
 
-    /// Number of items.
-    pub fn len(&self) -> u32 {
-        self.items.len() as u32
+    /// Sum of the weights.
+    pub fn total(&self) -> u32 {
+        self.weights.iter().sum()
     }
 
-    /// The items from one position to before another.
+    /// First place of a sequence.
+    #[inline]
+    pub fn start(&self, sequence: u32) -> u32 {
+        self.starts.get(sequence as usize).copied().unwrap_or(0)
+    }
+
+    /// The place behind the last item of a sequence.
+    pub fn end(&self, sequence: u32) -> u32 {
+        let next = self.starts.get(sequence as usize + 1).copied();
+        next.unwrap_or(self.items.len() as u32).saturating_sub(1)
+    }
+
+    /// The items from one place to before another.
     pub fn between(&self, from: u32, to: u32) -> &[u32] {
         self.items.get(from as usize..to as usize).unwrap_or(&[])
     }
 
-    /// First position of the item that is not before `from`.
+    /// First place of the item in the sequence that is not before `from`.
     #[inline]
-    pub fn next(&self, item: u32, from: u32) -> Option<u32> {
-        if let Some(word) = self.bits.get(item as usize) {
-            let left = word & u64::MAX.unbounded_shl(from);
-            return (left != 0).then(|| left.trailing_zeros());
+    pub fn next(&self, item: u32, sequence: u32, from: u32) -> Option<u32> {
+        let places = self.places(item, sequence);
+        if places.len() > FEW {
+            let before = places.partition_point(|&place| place < from);
+            return places.get(before).copied();
         }
-        let positions = self.positions(item);
-        positions
-            .get(positions.partition_point(|&position| position < from))
-            .copied()
+        places.iter().copied().find(|&place| place >= from)
     }
 
-    /// Last position of the item before `end`.
+    /// Last place of the item in the sequence before `end`.
     #[inline]
-    pub fn last(&self, item: u32, end: u32) -> Option<u32> {
-        if let Some(word) = self.bits.get(item as usize) {
-            let left = word & !u64::MAX.unbounded_shl(end);
-            return (left != 0).then(|| 63 - left.leading_zeros());
+    pub fn last(&self, item: u32, sequence: u32, end: u32) -> Option<u32> {
+        let places = self.places(item, sequence);
+        let before = places.partition_point(|&place| place < end);
+        places.get(before.checked_sub(1)?).copied()
+    }
+
+    /// The items at `from` or later in its sequence: the first word of the set in [`Index::words`].
+    #[inline]
+    pub fn coming(&self, from: u32) -> usize {
+        self.rows.get(from as usize).copied().unwrap_or(0) as usize * self.width
+    }
+
+    /// Words of sets of items.
+    pub fn words(&self) -> &[u64] {
+        &self.coming
+    }
+
+    /// The items of a sequence, and those that it has more than once.
+    #[inline]
+    pub fn sets(&self, sequence: u32) -> (&[u64], &[u64]) {
+        let all = self.coming(self.start(sequence));
+        let repeated = sequence as usize * self.width;
+        (
+            self.coming.get(all..all + self.width).unwrap_or(&[]),
+            self.repeated
+                .get(repeated..repeated + self.width)
+                .unwrap_or(&[]),
+        )
+    }
+
+    #[inline]
+    fn places(&self, item: u32, sequence: u32) -> &[u32] {
+        let at = item as usize * self.starts.len() + sequence as usize;
+        match self.offsets.get(at..at + 2) {
+            Some(&[from, to]) => self.places.get(from as usize..to as usize).unwrap_or(&[]),
+            _ => &[],
         }
-        let positions = self.positions(item);
-        let before = positions.partition_point(|&position| position < end);
-        positions.get(before.checked_sub(1)?).copied()
     }
 
-    /// The items at `from` or later, as a set.
-    #[inline]
-    pub fn coming(&self, from: u32) -> &[u64] {
-        let different = self.different.get(from as usize).copied().unwrap_or(0) as usize;
-        self.coming
-            .get(different * self.width..(different + 1) * self.width)
-            .unwrap_or(&[])
+    /// Rows of what is still to come at each place of a sequence, and what it has more than once.
+    fn still_to_come(&mut self, items: &[u32]) {
+        let first = self.rows.len();
+        self.rows.resize(first + items.len() + 1, 0);
+        let mut set = vec![0u64; self.width];
+        let mut repeated = vec![0u64; self.width];
+        self.coming.extend_from_slice(&set);
+        for (at, &item) in std::iter::once(&NONE).chain(items.iter().rev()).enumerate() {
+            if has(&set, item) {
+                put(&mut repeated, item);
+            } else if item != NONE {
+                put(&mut set, item);
+                self.coming.extend_from_slice(&set);
+            }
+            let row = (self.coming.len() / self.width.max(1)).saturating_sub(1) as u32;
+            if let Some(slot) = self.rows.get_mut(first + items.len() - at) {
+                *slot = row;
+            }
+        }
+        self.repeated.extend_from_slice(&repeated);
     }
 
-    fn positions(&self, item: u32) -> &[u32] {
-        let at = |item: usize| self.starts.get(item).map_or(0, |&start| start as usize);
-        self.positions
-            .get(at(item as usize)..at(item as usize + 1))
-            .unwrap_or(&[])
+    /// Orders all places by item and sequence.
+    fn order_by_item(&mut self) {
+        let mut keys = Vec::with_capacity(self.items.len());
+        for sequence in 0..self.len() {
+            let items = self.between(self.start(sequence), self.end(sequence));
+            keys.extend(items.iter().map(|item| item * self.len() + sequence));
+            keys.push(self.kinds as u32 * self.len());
+        }
+        (self.offsets, self.places) = by_item(&keys, self.kinds * self.starts.len() + 1);
     }
 }
+
+/// No item: what stands behind a sequence.
+const NONE: u32 = u32::MAX;
+/// So many places are looked through one by one.
+const FEW: usize = 8;
 
 /// Positions by item: where each item's begin, and all of them.
 pub fn by_item(items: &[u32], kinds: usize) -> (Vec<u32>, Vec<u32>) {
@@ -155,24 +257,6 @@ pub fn by_item(items: &[u32], kinds: usize) -> (Vec<u32>, Vec<u32>) {
     (starts, positions)
 }
 
-fn still_to_come(items: &[u32], width: usize) -> (Vec<u32>, Vec<u64>) {
-    let mut different = vec![0; items.len() + 1];
-    let mut coming = vec![0u64; width];
-    let mut set = vec![0u64; width];
-    let mut count = 0;
-    for (position, &item) in items.iter().enumerate().rev() {
-        if !has(&set, item) {
-            put(&mut set, item);
-            coming.extend_from_slice(&set);
-            count += 1;
-        }
-        if let Some(slot) = different.get_mut(position) {
-            *slot = count;
-        }
-    }
-    (different, coming)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,18 +265,32 @@ mod tests {
     proptest! {
         #[test]
         fn the_index_says_what_looking_says(
-            items in proptest::collection::vec(0u32..70, 0..150),
+            list in proptest::collection::vec(
+                (proptest::collection::vec(0u32..70, 0..150), 1u32..4), 1..5),
             from in 0u32..150,
             item in 0u32..70,
         ) {
-            let sequence = Sequence::new(items.clone(), 70, 1);
-            let from = from.min(items.len() as u32);
-            let at = |position: &usize| items[*position] == item;
-            let next = (from as usize..items.len()).find(at).map(|position| position as u32);
-            let last = (0..from as usize).rev().find(at).map(|position| position as u32);
-            prop_assert_eq!(sequence.next(item, from), next);
-            prop_assert_eq!(sequence.last(item, from), last);
-            prop_assert_eq!(has(sequence.coming(from), item), next.is_some());
+            let index = Index::new(70, list.clone());
+            let mut list = list;
+            list.sort_by_key(|(items, weight)| (*weight, items.len()));
+            for (sequence, (items, weight)) in (0..).zip(&list) {
+                let from = from.min(items.len() as u32);
+                let at = |position: &usize| items[*position] == item;
+                let place = |position| index.start(sequence) + position as u32;
+                let next = (from as usize..items.len()).find(at).map(place);
+                let last = (0..from as usize).rev().find(at).map(place);
+                let begin = index.start(sequence) + from;
+                prop_assert_eq!(index.next(item, sequence, begin), next);
+                prop_assert_eq!(index.last(item, sequence, begin), last);
+                let row = index.coming(begin);
+                prop_assert_eq!(has(&index.words()[row..row + 2], item), next.is_some());
+                let (all, repeated) = index.sets(sequence);
+                let count = items.iter().filter(|other| **other == item).count();
+                prop_assert_eq!((has(all, item), has(repeated, item)), (count > 0, count > 1));
+                prop_assert_eq!(index.weight(sequence), *weight);
+                let end = index.end(sequence);
+                prop_assert_eq!(index.between(index.start(sequence), end), &items[..]);
+            }
         }
     }
 
