@@ -8,7 +8,7 @@
 //! of code.
 //!
 //! A straight piece of code has as many couples as the square of its length. What is looked at is therefore
-//! bounded by the length of the run, and a run that has more says so ([`RunPairs::couples_cut`](super::RunPairs::couples_cut)).
+//! bounded by the length of the run, what is kept by a number, and a run that has more says so ([`RunPairs::couples_cut`](super::RunPairs::couples_cut)).
 
 use super::{
     collect::Found,
@@ -25,7 +25,9 @@ use unsnarl_trace::{EventId, Run};
 /// Partners that are looked at in any run, whatever its length.
 const ANYWAY: usize = 1 << 18;
 /// Partners that are looked at besides, for each dependency of the run.
-const FOR_EACH: usize = 16;
+const FOR_EACH: usize = 4;
+/// Different couples that are kept of a run: 1.6 MB.
+const MOST: usize = 200_000;
 /// Partners of one dependency, the nearest, when those are used up.
 const NEAREST: usize = 24;
 
@@ -62,16 +64,22 @@ impl CoupleKey {
 pub(super) fn couple_keys(run: &Run, found: &Found, ranks: &Ranks) -> (Vec<CoupleKey>, bool) {
     let count = found.pairs.len() as u64;
     let mut seen = FxHashSet::default();
+    let mut too_many = false;
     let cut = couples(run, found, ranks, ANYWAY, |first, second| {
         let (a, b) = (first.pair.min(second.pair), first.pair.max(second.pair));
-        seen.insert(u64::from(a) * count + u64::from(b));
+        let both = u64::from(a) * count + u64::from(b);
+        if seen.len() < MOST {
+            seen.insert(both);
+        } else {
+            too_many |= !seen.contains(&both);
+        }
     });
     let pair = |number: u64| found.pairs.get(number as usize).map(|pair| pair.key);
     let key = |both: u64| Some(CoupleKey::new(pair(both / count)?, pair(both % count)?));
     let mut keys: Vec<CoupleKey> = seen.into_iter().filter_map(key).collect();
     keys.sort_unstable();
     keys.dedup();
-    (keys, cut)
+    (keys, cut || too_many)
 }
 
 /// Couples of the failing run with the number of passing runs that have them too, in the order in which

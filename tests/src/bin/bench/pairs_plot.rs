@@ -19,7 +19,7 @@ const TOP: usize = 24;
 /// Room around the lines of a panel.
 const ROOM: usize = 44;
 
-/// The panels as SVG, with a scale up to `most` passing runs.
+/// The panels as SVG, with a logarithmic scale up to `most` passing runs: what changes does so with the first few.
 pub fn plot(panels: &[Panel], most: usize) -> String {
     let rows = panels.len().div_ceil(COLUMNS);
     let mut svg = format!(
@@ -43,21 +43,30 @@ pub fn plot(panels: &[Panel], most: usize) -> String {
 
 fn drawn(panel: &Panel, most: usize) -> String {
     let highest = panel.counts.iter().copied().max().unwrap_or(0).max(1);
-    let x = |runs: usize| (runs * WIDTH) as f64 / most.max(1) as f64;
+    let x = |runs: usize| (runs as f64).ln() / (most.max(2) as f64).ln() * WIDTH as f64;
     let y = |count: usize| HEIGHT as f64 - (count * HEIGHT) as f64 / highest as f64;
     let points: Vec<String> = (1..)
         .zip(&panel.counts)
         .map(|(runs, &count)| format!("{:.1},{:.1}", x(runs), y(count)))
         .collect();
+    let below = HEIGHT + 14;
+    let tick = |runs: usize| {
+        format!(
+            "<text x=\"{:.1}\" y=\"{below}\" text-anchor=\"middle\">{runs}</text>",
+            x(runs)
+        )
+    };
+    let tens = std::iter::successors(Some(1), |runs| Some(runs * 10));
+    let ticks: Vec<String> = tens.take_while(|&runs| runs < most).map(tick).collect();
     format!(
         "<text y=\"-8\">{}</text>\
          <path d=\"M0,0 V{HEIGHT} H{WIDTH}\" fill=\"none\" stroke=\"gray\"/>\
          <text x=\"-4\" y=\"4\" text-anchor=\"end\">{highest}</text>\
          <text x=\"-4\" y=\"{HEIGHT}\" text-anchor=\"end\">0</text>\
-         <text x=\"{WIDTH}\" y=\"{}\" text-anchor=\"end\">{most} passing runs</text>\
+         {}<text x=\"{WIDTH}\" y=\"{below}\" text-anchor=\"end\">{most} passing runs</text>\
          <polyline points=\"{}\" fill=\"none\" stroke=\"black\" stroke-width=\"1.5\"/>",
         panel.title,
-        HEIGHT + 14,
+        ticks.concat(),
         points.join(" ")
     )
 }
@@ -74,7 +83,7 @@ mod tests {
         };
         let svg = plot(&[panel], 2);
         assert!(
-            svg.contains("110.0,0.0 220.0,60.0") && svg.contains(">1 a<"),
+            svg.contains("0.0,0.0 220.0,60.0") && svg.contains(">1 a<"),
             "{svg}"
         );
     }
