@@ -11,6 +11,7 @@ pub mod feasible;
 pub mod graph;
 pub mod pattern;
 pub mod regions;
+pub mod schedule;
 pub mod search;
 
 pub use graph::{Graph, GraphOptions};

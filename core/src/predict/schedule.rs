@@ -1,0 +1,276 @@
+//! Orders that show a candidate: Algorithms 3 and 4 of [pecan] and their extension to any pattern.
+//!
+//! A [`Scheduler`] walks through the run in its own order, with threads held back before events of the candidate
+//! whose turn has not come, and, where a lock that they hold there is needed by others, before their outermost lock.
+//! That moves what the paper's algorithms move (its Figures 1, 4 and 5 come out), takes time linear in the
+//! run, and leaves the rest as it was recorded, so most reads see what they saw. Where it finds nothing, a bounded
+//! search through the orders of the steps of synchronization follows. Whatever comes out has passed
+//! [`feasible::Checker`]. What the values decide is not looked at: only running the order shows it.
+//!
+//! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
+
+mod goal;
+mod index;
+mod machine;
+mod reader;
+mod search;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use super::{
+    Candidate, Order,
+    feasible::{self, Infeasible},
+};
+use crate::orders::HappensBefore;
+use goal::{Goal, Point, Shape};
+use index::Index;
+use search::Ended;
+use unsnarl_trace::{EventId, Run};
+use walk::{Holds, Stuck, walk};
+
+/// Why there is no order for a candidate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoOrder {
+    /// The candidate has no events.
+    Empty,
+    /// The run has no such event.
+    NotInRun(EventId),
+    /// Two events of one thread that cannot be in this order.
+    Contradicts {
+        /// The one that is to come first.
+        first: EventId,
+        /// The one that is to come second.
+        second: EventId,
+    },
+    /// Forks, joins, barriers or once-only initialization always put the one before the other.
+    Ordered {
+        /// The one that always comes first.
+        first: EventId,
+        /// The other.
+        second: EventId,
+    },
+    /// All orders were tried: this event cannot come when it has to.
+    Impossible {
+        /// The event.
+        event: EventId,
+        /// What stands in its way in the order nearest to the run, as far as it is one event.
+        other: Option<EventId>,
+    },
+    /// There are more orders than are tried.
+    GaveUp {
+        /// The event that could not come in those that were.
+        event: EventId,
+        /// What stands in its way in the order nearest to the run, as far as it is one event.
+        other: Option<EventId>,
+        /// How many states of the search were looked at.
+        states: usize,
+    },
+    /// The order that was made breaks a rule.
+    Infeasible(Infeasible),
+}
+
+impl NoOrder {
+    /// The reason as a clause.
+    pub fn in_words(&self, run: &Run) -> String {
+        let words = |event: &EventId| feasible::event_in_words(run, *event);
+        let against = |other: &Option<EventId>| {
+            let other = other.map(|other| format!(" (in the way: {})", words(&other)));
+            other.unwrap_or_default()
+        };
+        match self {
+            NoOrder::Empty => "the candidate has no events".to_owned(),
+            NoOrder::NotInRun(event) => format!("the run has no event {}", event.0),
+            NoOrder::Contradicts { first, second } => format!(
+                "one thread does them in the other order, or cannot stand at both: {}; {}",
+                words(first),
+                words(second)
+            ),
+            NoOrder::Ordered { first, second } => format!(
+                "the first always comes before the second: {}; {}",
+                words(first),
+                words(second)
+            ),
+            NoOrder::Impossible { event, other } => format!(
+                "no order of the threads lets it come in time: {}{}",
+                words(event),
+                against(other)
+            ),
+            NoOrder::GaveUp {
+                event,
+                other,
+                states,
+            } => format!(
+                "gave up after {states} states of the search; in the nearest order this does not come in time: {}{}",
+                words(event),
+                against(other)
+            ),
+            NoOrder::Infeasible(infeasible) => infeasible.in_words(run),
+        }
+    }
+}
+
+/// The order for one candidate. Who has many candidates of a run makes a [`Scheduler`].
+pub fn generate(run: &Run, candidate: &Candidate) -> Result<Order, NoOrder> {
+    Scheduler::new(run).order(candidate)
+}
+
+/// Makes orders of a run's events. Made once for a run, in time linear in its events.
+#[derive(Debug)]
+pub struct Scheduler<'r> {
+    run: &'r Run,
+    index: Index,
+    forced: HappensBefore,
+    checker: feasible::Checker<'r>,
+}
+
+impl<'r> Scheduler<'r> {
+    /// Reads the run.
+    pub fn new(run: &'r Run) -> Scheduler<'r> {
+        Scheduler {
+            run,
+            index: Index::new(run),
+            forced: HappensBefore::forced(run),
+            checker: feasible::Checker::new(run),
+        }
+    }
+
+    /// The order for a candidate: linear in the run, unless only the search finds one or tells that there is none.
+    pub fn order(&self, candidate: &Candidate) -> Result<Order, NoOrder> {
+        let goal = Goal::of(self.run, &self.index, candidate)?;
+        self.is_not_ordered(&goal)?;
+        let rows = self.rows(&goal)?;
+        let order = Order {
+            events: index::events(&rows),
+            not_nested: self.index.not_nested,
+        };
+        match self.checker.check(&order.events) {
+            Ok(()) => Ok(order),
+            Err(infeasible) => Err(NoOrder::Infeasible(infeasible)),
+        }
+    }
+
+    /// Nothing that no schedule can change puts the events into another order.
+    fn is_not_ordered(&self, goal: &Goal) -> Result<(), NoOrder> {
+        let before = |a: &Point, b: &Point| {
+            self.forced
+                .ordered(EventId(a.row), a.thread, EventId(b.row), b.thread)
+        };
+        for (at, later) in goal.points.iter().enumerate() {
+            for earlier in goal.points.iter().take(at) {
+                let (first, second) = match goal.shape {
+                    _ if before(later, earlier) => (later, earlier),
+                    Shape::Together | Shape::Stand if before(earlier, later) => (earlier, later),
+                    _ => continue,
+                };
+                return Err(NoOrder::Ordered {
+                    first: EventId(first.row),
+                    second: EventId(second.row),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(&self, goal: &Goal) -> Result<Vec<u32>, NoOrder> {
+        let stuck = match self.held_where_needed(goal) {
+            Ok(rows) => return Ok(rows),
+            Err(stuck) => stuck,
+        };
+        let all = self.outermost(goal);
+        for holds in permutations(all.clone()) {
+            if let Ok(rows) = walk(self.run, &self.index, goal, holds) {
+                return Ok(rows);
+            }
+        }
+        self.searched(goal, &all, stuck)
+    }
+
+    /// Holds threads back before their outermost lock as others turn out to need it.
+    fn held_where_needed(&self, goal: &Goal) -> Result<Vec<u32>, Stuck> {
+        let mut holds = Holds::new();
+        loop {
+            let stuck = match walk(self.run, &self.index, goal, holds.clone()) {
+                Ok(rows) => return Ok(rows),
+                Err(stuck) => stuck,
+            };
+            let outermost = stuck
+                .holder
+                .and_then(|(thread, row)| Some((thread, self.index.outermost(thread, row)?)));
+            match outermost.filter(|hold| !holds.contains(hold)) {
+                Some(hold) => holds.push(hold),
+                None => return Err(stuck),
+            }
+        }
+    }
+
+    /// Where each thread of the candidate takes its outermost locks.
+    fn outermost(&self, goal: &Goal) -> Holds {
+        let mut holds = Holds::new();
+        for point in &goal.points {
+            let row = self.index.outermost(point.thread, point.gate);
+            if let Some(hold) = row
+                .map(|row| (point.thread, row))
+                .filter(|hold| !holds.contains(hold))
+            {
+                holds.push(hold);
+            }
+        }
+        holds
+    }
+
+    /// The search: first only in what came last, then in everything.
+    fn searched(&self, goal: &Goal, holds: &Holds, stuck: Stuck) -> Result<Vec<u32>, NoOrder> {
+        let gates = goal.points.iter().map(|point| point.gate);
+        let from = holds
+            .iter()
+            .map(|hold| hold.1)
+            .chain(gates)
+            .min()
+            .unwrap_or(0);
+        let near = (from, goal.last_row() + 1);
+        let far = (0, self.run.events.len() as u32);
+        let mut states = 0;
+        for bounds in [near, far] {
+            if bounds == far
+                && self.index.steps.iter().map(Vec::len).sum::<usize>() > search::STATES
+            {
+                break;
+            }
+            match search::search(self.run, &self.index, goal, bounds) {
+                Ok(rows) => return Ok(rows),
+                Err(Ended::Exhausted) if bounds == far => {
+                    return Err(NoOrder::Impossible {
+                        event: EventId(stuck.row),
+                        other: stuck.other.map(EventId),
+                    });
+                }
+                Err(Ended::Exhausted) => {}
+                Err(Ended::TooMany) => states += search::STATES,
+            }
+        }
+        Err(NoOrder::GaveUp {
+            event: EventId(stuck.row),
+            other: stuck.other.map(EventId),
+            states,
+        })
+    }
+}
+
+/// The orders in which held threads are let go: all of up to three, of more both directions.
+fn permutations(holds: Holds) -> Vec<Holds> {
+    match holds.as_slice() {
+        [] => Vec::new(),
+        [_] => vec![holds],
+        [a, b] => vec![vec![*a, *b], vec![*b, *a]],
+        [a, b, c] => vec![
+            vec![*a, *b, *c],
+            vec![*a, *c, *b],
+            vec![*b, *a, *c],
+            vec![*b, *c, *a],
+            vec![*c, *a, *b],
+            vec![*c, *b, *a],
+        ],
+        _ => vec![holds.clone(), holds.into_iter().rev().collect()],
+    }
+}

@@ -1,0 +1,121 @@
+//! What an order is to show.
+
+use super::{NoOrder, index::Index};
+use crate::predict::{Candidate, Class};
+use unsnarl_trace::{EventId, EventKind, Run};
+
+/// How a candidate's events are to come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shape {
+    /// One after the other; others may come in between.
+    Sequence,
+    /// All threads stand right before their events, which then come without others in between.
+    Together,
+    /// All threads stand right before their events, which do not come.
+    Stand,
+}
+
+/// A candidate's event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Point {
+    pub thread: u16,
+    /// The row itself.
+    pub row: u32,
+    /// The row at which the thread can be held back before it.
+    pub gate: u32,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Goal {
+    pub shape: Shape,
+    pub points: Vec<Point>,
+}
+
+impl Goal {
+    /// The goal of a candidate.
+    pub fn of(run: &Run, index: &Index, candidate: &Candidate) -> Result<Goal, NoOrder> {
+        let mut points = Vec::new();
+        for &event in &candidate.events {
+            let thread = run.events.threads().get(event.index());
+            let Some(&thread) = thread else {
+                return Err(NoOrder::NotInRun(event));
+            };
+            points.push(Point {
+                thread,
+                row: event.0,
+                gate: event.0,
+            });
+        }
+        let shape = shape(run, candidate);
+        let goal = Goal {
+            shape,
+            points: points
+                .into_iter()
+                .map(|point| Point {
+                    gate: gate(run, index, point, shape),
+                    ..point
+                })
+                .collect(),
+        };
+        goal.is_in_program_order().map(|()| goal)
+    }
+
+    /// Each thread's events are in program order; where threads stand, each stands at one event only.
+    fn is_in_program_order(&self) -> Result<(), NoOrder> {
+        for (at, later) in self.points.iter().enumerate() {
+            let earlier = self.points.iter().take(at);
+            let mut same = earlier.filter(|earlier| earlier.thread == later.thread);
+            let against =
+                same.find(|earlier| earlier.row >= later.row || self.shape != Shape::Sequence);
+            if let Some(earlier) = against {
+                return Err(NoOrder::Contradicts {
+                    first: EventId(earlier.row),
+                    second: EventId(later.row),
+                });
+            }
+        }
+        match self.points.is_empty() {
+            true => Err(NoOrder::Empty),
+            false => Ok(()),
+        }
+    }
+
+    /// The last of the rows in the run.
+    pub fn last_row(&self) -> u32 {
+        self.points.iter().map(|point| point.row).max().unwrap_or(0)
+    }
+}
+
+/// Requests for locks cannot happen; races happen at once.
+fn shape(run: &Run, candidate: &Candidate) -> Shape {
+    let asks = |event: &EventId| {
+        let kind = run.events.get(*event).map(|event| event.kind);
+        matches!(
+            kind,
+            Some(EventKind::Lock | EventKind::SharedLock | EventKind::LockWait)
+        )
+    };
+    match candidate.class {
+        Class::Race => Shape::Together,
+        Class::Deadlock if candidate.events.iter().all(asks) => Shape::Stand,
+        _ => Shape::Sequence,
+    }
+}
+
+/// Where the recorder can hold the thread back: at the head of rows without a decision in between.
+/// Who stands before a lock has not begun to wait for it.
+fn gate(run: &Run, index: &Index, point: Point, shape: Shape) -> u32 {
+    let rows = index.rows_before(run, point.thread, point.row);
+    let mut gate = point.row;
+    for row in rows {
+        let waits = run.events.kinds().get(row as usize) == Some(&(EventKind::LockWait as u8));
+        let glued = index.glued.get(gate as usize).copied().unwrap_or(false);
+        if glued || (waits && shape == Shape::Stand) {
+            gate = row;
+        } else {
+            break;
+        }
+    }
+    gate
+}

@@ -1,0 +1,290 @@
+//! All orders of the steps that matter to other threads, where the walk with held threads found none.
+//!
+//! Depth first from the thread with the earliest row; a state that was seen is not seen again. What it finds is
+//! merged back to an order that is near to the recorded one.
+
+use super::{
+    goal::{Goal, Point, Shape},
+    index::{Does, Index, NONE},
+    machine::{Blocked, Machine},
+};
+use rustc_hash::FxHashSet;
+use unsnarl_trace::Run;
+
+/// States that one search looks at.
+pub(super) const STATES: usize = 20_000;
+
+/// How a search ended without an order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ended {
+    /// There is none.
+    Exhausted,
+    /// There are more states than it looks at.
+    TooMany,
+}
+
+/// Who does a step, and whom a signal wakes.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    thread: u16,
+    wakes: Option<u16>,
+}
+
+/// Where the search stands.
+#[derive(Clone)]
+struct State {
+    machine: Machine,
+    shown: usize,
+}
+
+/// What makes two states the same.
+type Key = (Vec<u32>, Vec<Vec<u16>>, Vec<Vec<u16>>);
+
+struct Search<'a> {
+    run: &'a Run,
+    index: &'a Index,
+    goal: &'a Goal,
+    /// Rows from this one on do not come.
+    end: u32,
+    seen: FxHashSet<Key>,
+}
+
+/// Searches the orders that begin with the run's rows before `from` and have none from `end` on.
+pub(super) fn search(
+    run: &Run,
+    index: &Index,
+    goal: &Goal,
+    (from, end): (u32, u32),
+) -> Result<Vec<u32>, Ended> {
+    let mut search = Search {
+        run,
+        index,
+        goal,
+        end,
+        seen: FxHashSet::default(),
+    };
+    let mut start = State {
+        machine: Machine::new(index),
+        shown: 0,
+    };
+    let mut prefix = Vec::with_capacity(from as usize);
+    for (row, &thread) in (0..from).zip(run.events.threads()) {
+        start.machine.step(index, thread, row);
+        prefix.push(row);
+    }
+    let steps = search.find(start.clone())?;
+    Ok(search.merge(start, prefix, &steps))
+}
+
+impl Search<'_> {
+    /// The steps that lead to the candidate.
+    fn find(&mut self, mut start: State) -> Result<Vec<u32>, Ended> {
+        self.settle(&mut start);
+        let moves = self.moves(&start);
+        let mut stack = vec![(start, moves)];
+        let mut steps: Vec<u32> = Vec::new();
+        while let Some((state, moves)) = stack.last_mut() {
+            if self.is_shown(state) {
+                return Ok(steps);
+            }
+            let Some(next) = moves.pop() else {
+                stack.pop();
+                steps.pop();
+                continue;
+            };
+            let mut state = state.clone();
+            let Some(row) = state.machine.next_of(next.thread) else {
+                continue;
+            };
+            self.go(&mut state, next, row);
+            self.settle(&mut state);
+            let machine = &state.machine;
+            let key = (
+                machine.next.clone(),
+                sorted(&machine.waiting),
+                sorted(&machine.woken),
+            );
+            if !self.seen.insert(key) {
+                continue;
+            }
+            if self.seen.len() > STATES {
+                return Err(Ended::TooMany);
+            }
+            steps.push(row);
+            let moves = self.moves(&state);
+            stack.push((state, moves));
+        }
+        Err(Ended::Exhausted)
+    }
+
+    /// A row that is a step of its own: others wait for it, or it is the candidate's.
+    fn is_step(&self, thread: u16, row: u32) -> bool {
+        let mut points = self.goal.points.iter();
+        row >= self.end
+            || self.index.op(row).is_some()
+            || points.any(|point| point.thread == thread && point.gate <= row && row <= point.row)
+    }
+
+    /// All threads do what matters to nobody else.
+    fn settle(&self, state: &mut State) {
+        for thread in 0..state.machine.next.len() as u16 {
+            while let Some(row) = state
+                .machine
+                .next_of(thread)
+                .filter(|row| !self.is_step(thread, *row))
+            {
+                state.machine.step(self.index, thread, row);
+            }
+        }
+    }
+
+    /// What can be done, the best last.
+    fn moves(&self, state: &State) -> Vec<Move> {
+        let threads = 0..state.machine.next.len() as u16;
+        let mut able: Vec<(u32, u16)> = threads
+            .filter_map(|thread| {
+                let row = state.machine.next_of(thread)?;
+                self.may(state, thread, row).then_some((row, thread))
+            })
+            .collect();
+        able.sort_unstable_by(|a, b| b.cmp(a));
+        let moves = able
+            .into_iter()
+            .flat_map(|(row, thread)| self.ways(state, thread, row));
+        moves.collect()
+    }
+
+    fn may(&self, state: &State, thread: u16, row: u32) -> bool {
+        if row >= self.end {
+            return false;
+        }
+        let points = self.goal.points.iter().enumerate().skip(state.shown);
+        let mut mine = points.filter(|(_, point)| point.thread == thread && point.gate == row);
+        let gated = mine
+            .next()
+            .is_some_and(|(at, _)| self.goal.shape != Shape::Sequence || at != state.shown);
+        !gated && state.machine.blocked(self.index, self.run, row).is_none()
+    }
+
+    /// A signal can wake any of those that wait.
+    fn ways(&self, state: &State, thread: u16, row: u32) -> Vec<Move> {
+        if let Some(op) = self.index.op(row)
+            && op.does == Does::Signal
+        {
+            let waiters: Vec<u16> = state.machine.waiters(op.object).collect();
+            if waiters.len() > 1 {
+                let wakes = waiters.into_iter().map(Some);
+                return wakes.map(|wakes| Move { thread, wakes }).collect();
+            }
+        }
+        vec![Move {
+            thread,
+            wakes: None,
+        }]
+    }
+
+    /// The step and what comes with it without a decision.
+    fn go(&self, state: &mut State, next: Move, row: u32) {
+        let waiting = next
+            .wakes
+            .and_then(|waiter| Some((waiter, self.index.op(row)?.object)));
+        if let Some((waiter, condition)) = waiting {
+            state.machine.wake(condition, Some(waiter));
+            state.machine.skip(self.index, next.thread, row);
+        } else {
+            state.machine.step(self.index, next.thread, row);
+        }
+        self.note_shown(state, row);
+        while let Some(row) = state.machine.next_of(next.thread)
+            && self.index.glued.get(row as usize) == Some(&true)
+            && row < self.end
+        {
+            state.machine.step(self.index, next.thread, row);
+            self.note_shown(state, row);
+        }
+    }
+
+    fn note_shown(&self, state: &mut State, row: u32) {
+        while self.goal.shape == Shape::Sequence
+            && self
+                .goal
+                .points
+                .get(state.shown)
+                .is_some_and(|point| point.row == row)
+        {
+            state.shown += 1;
+        }
+    }
+
+    fn stands(&self, state: &State, point: &Point) -> bool {
+        let blocked = || state.machine.blocked(self.index, self.run, point.gate);
+        state.machine.next_of(point.thread) == Some(point.gate)
+            && match self.goal.shape {
+                Shape::Stand => matches!(blocked(), None | Some(Blocked::Lock(_))),
+                _ => blocked().is_none(),
+            }
+    }
+
+    fn is_shown(&self, state: &State) -> bool {
+        match self.goal.shape {
+            Shape::Sequence => state.shown == self.goal.points.len(),
+            _ => self
+                .goal
+                .points
+                .iter()
+                .all(|point| self.stands(state, point)),
+        }
+    }
+
+    /// The steps in this order, all else as near to the run as it goes.
+    fn merge(&self, start: State, prefix: Vec<u32>, steps: &[u32]) -> Vec<u32> {
+        let mut next = start.machine.next;
+        let mut order = prefix;
+        let mut steps = steps.iter().copied().peekable();
+        loop {
+            let rows = next.iter().enumerate().filter(|(_, row)| **row != NONE);
+            let free = rows.filter(|&(thread, &row)| {
+                !self.is_step(thread as u16, row) || steps.peek() == Some(&row)
+            });
+            let Some((thread, row)) = free.min_by_key(|(_, row)| **row).map(|(t, row)| (t, *row))
+            else {
+                break;
+            };
+            let is_step = steps.next_if_eq(&row).is_some();
+            self.put(&mut order, &mut next, thread, row);
+            while let Some(&row) = next.get(thread)
+                && self.index.glued.get(row as usize) == Some(&true)
+                && (is_step || !self.is_step(thread as u16, row))
+            {
+                self.put(&mut order, &mut next, thread, row);
+            }
+            if steps.peek().is_none() && self.goal.shape == Shape::Sequence {
+                break;
+            }
+        }
+        if self.goal.shape == Shape::Together {
+            for point in &self.goal.points {
+                let thread = usize::from(point.thread);
+                while let Some(row) = next.get(thread).copied().filter(|row| *row <= point.row) {
+                    self.put(&mut order, &mut next, thread, row);
+                }
+            }
+        }
+        order
+    }
+
+    fn put(&self, order: &mut Vec<u32>, next: &mut [u32], thread: usize, row: u32) {
+        order.push(row);
+        if let Some(next) = next.get_mut(thread) {
+            *next = self.index.next.get(row as usize).copied().unwrap_or(NONE);
+        }
+    }
+}
+
+fn sorted(threads: &[Vec<u16>]) -> Vec<Vec<u16>> {
+    let mut sorted = threads.to_vec();
+    sorted
+        .iter_mut()
+        .for_each(|threads| threads.sort_unstable());
+    sorted
+}

@@ -1,0 +1,94 @@
+//! All feasible orders of a small run, one event after the other, each prefix checked.
+
+use crate::predict::feasible::Checker;
+use std::collections::BTreeSet;
+use unsnarl_trace::{EventId, EventKind, Run};
+
+/// See the module.
+pub(in crate::predict) struct Brute<'r> {
+    run: &'r Run,
+    checker: Checker<'r>,
+    rows: Vec<Vec<u32>>,
+}
+
+/// Positions by thread, the steps of condition variables so far, how much was shown.
+type Key = (Vec<usize>, Vec<u32>, usize);
+
+impl<'r> Brute<'r> {
+    pub fn new(run: &'r Run) -> Brute<'r> {
+        let threads = run.meta.threads.len();
+        let of = |thread: usize| {
+            let rows = (0..).zip(run.events.threads());
+            rows.filter(|(_, of)| usize::from(**of) == thread)
+                .map(|(row, _)| row)
+                .collect()
+        };
+        Brute {
+            run,
+            checker: Checker::new(run),
+            rows: (0..threads).map(of).collect(),
+        }
+    }
+
+    /// Is there an order that shows these events, together or one after the other?
+    pub fn has(&self, events: &[u32], together: bool) -> bool {
+        self.reaches(&|order| is_shown(order, events, together), &|order| {
+            let upto = |n: &usize| is_shown(order, &events[..*n], false);
+            (0..=events.len()).rev().find(upto).unwrap()
+        })
+    }
+
+    fn reaches(&self, goal: &dyn Fn(&[u32]) -> bool, shown: &dyn Fn(&[u32]) -> usize) -> bool {
+        let mut seen: BTreeSet<Key> = BTreeSet::new();
+        let mut stack = vec![Vec::new()];
+        while let Some(order) = stack.pop() {
+            if goal(&order) {
+                return true;
+            }
+            for rows in &self.rows {
+                let Some(next) = rows.iter().find(|row| !order.contains(row)) else {
+                    continue;
+                };
+                let mut longer: Vec<u32> = order.clone();
+                longer.push(*next);
+                let events: Vec<EventId> = longer.iter().copied().map(EventId).collect();
+                if self.checker.check(&events).is_ok()
+                    && seen.insert(self.key(&longer, shown(&longer)))
+                {
+                    stack.push(longer);
+                }
+            }
+        }
+        false
+    }
+
+    /// What the last two events were matters for what comes together.
+    fn key(&self, order: &[u32], shown: usize) -> Key {
+        let done = |rows: &Vec<u32>| rows.iter().filter(|row| order.contains(row)).count();
+        let conditions = order.iter().copied().filter(|row| {
+            let kind = self.run.events.get(EventId(*row)).unwrap().kind;
+            matches!(
+                kind,
+                EventKind::Wait | EventKind::Wake | EventKind::Signal | EventKind::Broadcast
+            )
+        });
+        let last = order.iter().rev().take(2).copied();
+        (
+            self.rows.iter().map(done).collect(),
+            conditions.chain(last).collect(),
+            shown,
+        )
+    }
+}
+
+/// Does the order show these events: at its end without others in between, or in this order?
+pub(in crate::predict) fn is_shown(order: &[u32], events: &[u32], together: bool) -> bool {
+    if together {
+        return order.ends_with(events);
+    }
+    let mut places = events
+        .iter()
+        .map(|event| order.iter().position(|row| row == event));
+    let mut last = None;
+    places.all(|place| place.is_some() && std::mem::replace(&mut last, place) < place)
+}

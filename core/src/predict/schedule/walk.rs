@@ -1,0 +1,275 @@
+//! The run again in its own order, but for threads that are held back: Algorithms 3 and 4 of [pecan] for any
+//! number of events.
+//!
+//! A thread is held back right before an event of the candidate until that event's turn has come, and, when
+//! others need a lock that it would hold there, already before it takes its outermost lock. Who was held
+//! back catches up as soon as it can, so the order stays near to the recorded one. Nothing that came after the
+//! candidate in the run comes at all, unless a thread has to go on to give back what another one needs.
+
+mod give_way;
+
+use super::{
+    goal::{Goal, Point, Shape},
+    index::{Index, NONE},
+    machine::{Blocked, Machine},
+};
+use unsnarl_trace::Run;
+
+/// Why a walk ended before the candidate was shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stuck {
+    /// The row that cannot come.
+    pub row: u32,
+    /// A thread that is held back before a row of the candidate and has what is needed.
+    pub holder: Option<(u16, u32)>,
+    /// The row of another thread that it waits for, as far as it is one.
+    pub other: Option<u32>,
+}
+
+/// Threads that are held back before a row, to be let go in this order when nothing else is possible.
+pub(super) type Holds = Vec<(u16, u32)>;
+
+/// See the module.
+pub(super) struct Walk<'a> {
+    run: &'a Run,
+    index: &'a Index,
+    goal: &'a Goal,
+    machine: Machine,
+    holds: Holds,
+    /// Rows of the candidate that have happened, from the first.
+    shown: usize,
+    /// By thread: rows from this one on need a look before they are done.
+    gates: Vec<u32>,
+    /// By thread: rows from this one on are not done.
+    limits: Vec<u32>,
+    /// Threads that stand behind the scan.
+    behind: Vec<u16>,
+    order: Vec<u32>,
+    /// The scan's row.
+    at: u32,
+}
+
+/// The order in rows, or where it ends.
+pub(super) fn walk(run: &Run, index: &Index, goal: &Goal, holds: Holds) -> Result<Vec<u32>, Stuck> {
+    let end = goal.last_row() + 1;
+    let mut walk = Walk {
+        run,
+        index,
+        goal,
+        machine: Machine::new(index),
+        holds,
+        shown: 0,
+        gates: Vec::new(),
+        limits: vec![end; index.first.len()],
+        behind: Vec::new(),
+        order: Vec::with_capacity(end as usize),
+        at: 0,
+    };
+    walk.gates = (0..index.first.len())
+        .map(|thread| walk.gate_of(thread as u16))
+        .collect();
+    walk.scan(end);
+    while !walk.is_shown() {
+        walk.give_way()?;
+        walk.catch_up(NONE);
+    }
+    walk.show()
+}
+
+impl Walk<'_> {
+    /// The rows in the order of the run.
+    fn scan(&mut self, end: u32) {
+        let threads = self.run.events.threads();
+        for (row, &thread) in (0..end).zip(threads) {
+            self.at = row;
+            if self.machine.next.get(usize::from(thread)) != Some(&row) {
+                continue;
+            }
+            if self.may(thread, row) {
+                if self.go(thread, row) {
+                    self.catch_up(row + 1);
+                }
+            } else {
+                self.behind.push(thread);
+            }
+            if self.is_shown() {
+                return;
+            }
+        }
+    }
+
+    /// Those behind go on, the one with the earliest row first, up to the scan.
+    fn catch_up(&mut self, upto: u32) {
+        while !self.is_shown() {
+            let rows = self.behind.iter().filter_map(|&thread| {
+                let row = self.machine.next_of(thread)?;
+                (row < upto && self.may(thread, row)).then_some((row, thread))
+            });
+            let Some((row, thread)) = rows.min() else {
+                break;
+            };
+            self.go(thread, row);
+            // Plain rows change nothing for the others: on to where one of them would come.
+            let others = self.behind.iter().filter(|other| **other != thread);
+            let other = others
+                .filter_map(|other| self.machine.next_of(*other))
+                .min();
+            let upto = upto.min(other.unwrap_or(NONE));
+            while let Some(row) = self.machine.next_of(thread).filter(|row| *row < upto)
+                && self.index.op(row).is_none()
+                && self.may(thread, row)
+            {
+                self.go(thread, row);
+            }
+        }
+        if upto != NONE {
+            let next = &self.machine.next;
+            self.behind.retain(|thread| {
+                next.get(usize::from(*thread))
+                    .is_some_and(|row| *row < upto)
+            });
+        }
+    }
+
+    /// The thread may do this row, its next.
+    fn may(&self, thread: u16, row: u32) -> bool {
+        let gate = self.gates.get(usize::from(thread)).copied().unwrap_or(0);
+        (row < gate || self.gated(thread, row).is_none())
+            && self.machine.blocked(self.index, self.run, row).is_none()
+    }
+
+    /// What holds the thread back at this row, if it is not what others do.
+    fn gated(&self, thread: u16, row: u32) -> Option<Gate> {
+        if self.holds.contains(&(thread, row)) {
+            return Some(Gate::Hold);
+        }
+        if self
+            .limits
+            .get(usize::from(thread))
+            .is_none_or(|limit| row >= *limit)
+        {
+            return Some(Gate::Limit);
+        }
+        let points = self.goal.points.iter().enumerate().skip(self.shown);
+        let mut mine = points.filter(|(_, point)| point.thread == thread && point.gate == row);
+        let (at, _) = mine.next()?;
+        (self.goal.shape != Shape::Sequence || at != self.shown).then_some(Gate::Point)
+    }
+
+    /// The thread's next row that needs a look.
+    fn gate_of(&self, thread: u16) -> u32 {
+        let from = self.machine.next_of(thread).unwrap_or(NONE);
+        let points = self.goal.points.iter().skip(self.shown);
+        let points = points.filter(|point| point.thread == thread);
+        let points = points.map(|point| point.gate);
+        let holds = self.holds.iter().filter(|hold| hold.0 == thread);
+        let limit = self.limits.get(usize::from(thread)).copied();
+        let rows = points.chain(holds.map(|hold| hold.1)).chain(limit);
+        rows.filter(|row| *row >= from).min().unwrap_or(NONE)
+    }
+
+    fn look_again(&mut self, thread: u16) {
+        let gate = self.gate_of(thread);
+        if let Some(gates) = self.gates.get_mut(usize::from(thread)) {
+            *gates = gate;
+        }
+    }
+
+    /// Does a row and those that come without a decision; true when that may let others go on.
+    fn go(&mut self, thread: u16, row: u32) -> bool {
+        let mut matters = false;
+        let mut row = row;
+        loop {
+            self.order.push(row);
+            matters |= self.index.op(row).is_some();
+            self.machine.step(self.index, thread, row);
+            while self.goal.shape == Shape::Sequence
+                && self
+                    .goal
+                    .points
+                    .get(self.shown)
+                    .is_some_and(|point| point.row == row)
+            {
+                self.shown += 1;
+                matters = true;
+                self.look_again(thread);
+            }
+            let next = self.machine.next_of(thread);
+            match next.filter(|next| self.index.glued.get(*next as usize) == Some(&true)) {
+                Some(next) if !self.is_shown() => row = next,
+                _ => break,
+            }
+        }
+        let passed = |gate: &u32| self.machine.next_of(thread).is_none_or(|next| next > *gate);
+        if self.gates.get(usize::from(thread)).is_some_and(passed) {
+            self.look_again(thread);
+        }
+        matters && !self.behind.is_empty()
+    }
+
+    /// The thread is right before its event, which nothing but a lock keeps it from.
+    fn stands(&self, point: &Point) -> bool {
+        self.machine.next_of(point.thread) == Some(point.gate)
+            && matches!(
+                self.machine.blocked(self.index, self.run, point.gate),
+                None | Some(Blocked::Lock(_))
+            )
+    }
+
+    fn is_shown(&self) -> bool {
+        match self.goal.shape {
+            Shape::Sequence => self.shown == self.goal.points.len(),
+            _ => {
+                let mut points = self.goal.points.iter();
+                points.all(|point| self.stands(point))
+            }
+        }
+    }
+
+    /// The events of a race, one right after the other.
+    fn show(mut self) -> Result<Vec<u32>, Stuck> {
+        if self.goal.shape == Shape::Together {
+            for point in &self.goal.points {
+                while let Some(row) = self
+                    .machine
+                    .next_of(point.thread)
+                    .filter(|row| *row <= point.row)
+                {
+                    if let Some(blocked) = self.machine.blocked(self.index, self.run, row) {
+                        return Err(self.stuck(row, blocked));
+                    }
+                    self.order.push(row);
+                    self.machine.step(self.index, point.thread, row);
+                }
+            }
+        }
+        Ok(self.order)
+    }
+
+    fn stuck(&self, row: u32, blocked: Blocked) -> Stuck {
+        let thread = self
+            .run
+            .events
+            .threads()
+            .get(row as usize)
+            .copied()
+            .unwrap_or(0);
+        let responsible = self.responsible(thread, row, blocked);
+        Stuck {
+            row,
+            holder: None,
+            other: responsible.and_then(|(_, need)| need),
+        }
+    }
+}
+
+/// What holds a thread back beside what others do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Gate {
+    /// Before its outermost lock.
+    Hold,
+    /// What the run did later does not come.
+    Limit,
+    /// Its event's turn has not come.
+    Point,
+}

@@ -1,0 +1,177 @@
+//! When nothing is possible: who has to go on, and what keeps it.
+
+use super::{Gate, Stuck, Walk};
+use crate::predict::schedule::{
+    goal::Shape,
+    index::{Does, NONE},
+    machine::Blocked,
+};
+
+impl Walk<'_> {
+    /// Nothing is possible: lets somebody go on that has to.
+    pub(super) fn give_way(&mut self) -> Result<(), Stuck> {
+        let mut stuck = None;
+        for thread in self.wanted() {
+            match self.what_for(thread) {
+                Ok(()) => return Ok(()),
+                Err(found) => stuck = stuck.or(Some(found)),
+            }
+        }
+        if self.holds.is_empty() {
+            return Err(stuck.unwrap_or(Stuck {
+                row: self.goal.last_row(),
+                holder: None,
+                other: None,
+            }));
+        }
+        let (thread, _) = self.holds.remove(0);
+        self.let_go(thread);
+        Ok(())
+    }
+
+    /// The threads that have to come on.
+    fn wanted(&self) -> Vec<u16> {
+        let points = self.goal.points.iter();
+        match self.goal.shape {
+            Shape::Sequence => points
+                .skip(self.shown)
+                .take(1)
+                .map(|point| point.thread)
+                .collect(),
+            _ => points
+                .filter(|point| !self.stands(point))
+                .map(|point| point.thread)
+                .collect(),
+        }
+    }
+
+    fn let_go(&mut self, thread: u16) {
+        self.look_again(thread);
+        if !self.behind.contains(&thread) {
+            self.behind.push(thread);
+        }
+    }
+
+    /// Follows what a thread waits for to one that only its limit holds back, and lets it go on.
+    fn what_for(&mut self, wanted: u16) -> Result<(), Stuck> {
+        let first = self.machine.next_of(wanted).unwrap_or(NONE);
+        let mut seen = vec![wanted];
+        let mut thread = wanted;
+        let mut other = None;
+        while let Some(row) = self.machine.next_of(thread) {
+            match self.gated(thread, row) {
+                Some(Gate::Limit) => {
+                    self.lift(thread, row);
+                    return Ok(());
+                }
+                Some(Gate::Point) => {
+                    return Err(Stuck {
+                        row: first,
+                        holder: Some((thread, row)),
+                        other,
+                    });
+                }
+                Some(Gate::Hold) => break,
+                None => {}
+            }
+            let Some(blocked) = self.machine.blocked(self.index, self.run, row) else {
+                // It was behind all the time and can go on now.
+                self.let_go(thread);
+                return Ok(());
+            };
+            let Some((next, need)) = self.responsible(thread, row, blocked) else {
+                break;
+            };
+            other = other.or(need);
+            if seen.contains(&next) {
+                break;
+            }
+            seen.push(next);
+            thread = next;
+        }
+        Err(Stuck {
+            row: first,
+            holder: None,
+            other,
+        })
+    }
+
+    /// One row more, up to the thread's next step of synchronization.
+    fn lift(&mut self, thread: u16, row: u32) {
+        let mut upto = row;
+        while self.index.op(upto).is_none()
+            && let Some(next) = self
+                .index
+                .next
+                .get(upto as usize)
+                .filter(|next| **next != NONE)
+        {
+            upto = *next;
+        }
+        if let Some(limit) = self.limits.get_mut(usize::from(thread)) {
+            *limit = upto + 1;
+        }
+        self.let_go(thread);
+    }
+
+    /// Who has to go on, and the row that stands in the way.
+    pub(super) fn responsible(
+        &self,
+        thread: u16,
+        row: u32,
+        blocked: Blocked,
+    ) -> Option<(u16, Option<u32>)> {
+        let of = |row: u32| self.run.events.threads().get(row as usize).copied();
+        match blocked {
+            Blocked::Lock(holder) => Some((holder, self.taken(holder, row))),
+            Blocked::Row(need) => Some((of(need)?, Some(need))),
+            Blocked::Unit(object) => self.next_that(thread, |does| does == Does::Post, object),
+            Blocked::Signal(object) => self.next_that(
+                thread,
+                |does| matches!(does, Does::Signal | Does::Broadcast),
+                object,
+            ),
+            Blocked::Attempt(object) => {
+                self.next_that(thread, |does| matches!(does, Does::Take { .. }), object)
+            }
+        }
+    }
+
+    /// Where the holder took the lock that this row asks for.
+    fn taken(&self, holder: u16, row: u32) -> Option<u32> {
+        let object = self.index.op(row)?.object;
+        let upto = self.machine.next_of(holder).unwrap_or(NONE);
+        let steps = self.index.steps_of(holder).iter().rev();
+        let mut steps = steps.filter(|step| **step < upto);
+        steps
+            .find(|step| {
+                self.index
+                    .op(**step)
+                    .is_some_and(|op| op.object == object && matches!(op.does, Does::Take { .. }))
+            })
+            .copied()
+    }
+
+    /// The thread other than this one that is the next in the run to do that to the object.
+    fn next_that(
+        &self,
+        thread: u16,
+        does: impl Fn(Does) -> bool,
+        object: u32,
+    ) -> Option<(u16, Option<u32>)> {
+        let threads = (0..self.index.first.len()).map(|other| other as u16);
+        let rows = threads
+            .filter(|other| *other != thread)
+            .filter_map(|other| {
+                let from = self.machine.next_of(other)?;
+                let steps = self.index.steps_of(other);
+                let after = steps.get(steps.partition_point(|step| *step < from)..)?;
+                let mut after = after
+                    .iter()
+                    .filter_map(|row| Some((*row, self.index.op(*row)?)));
+                let (row, _) = after.find(|(_, op)| op.object == object && does(op.does))?;
+                Some((row, other))
+            });
+        rows.min().map(|(row, other)| (other, Some(row)))
+    }
+}
