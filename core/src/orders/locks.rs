@@ -88,7 +88,7 @@ impl Locks {
 
     /// The sections that `thread` is in at `event`, innermost first. A lock counts from its `Lock`
     /// event on and no longer at its `Unlock`.
-    pub(super) fn held_at(
+    pub(crate) fn held_at(
         &self,
         thread: ThreadId,
         event: EventId,

@@ -13,6 +13,7 @@ pub mod pattern;
 pub mod regions;
 pub mod schedule;
 pub mod search;
+pub mod sync_preserving;
 
 pub use graph::{Graph, GraphOptions};
 pub use pattern::{Access, Pattern, Patterns, Step};

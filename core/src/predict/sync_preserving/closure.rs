@@ -1,0 +1,165 @@
+//! The closure: what an order must have so that the sections of each lock can come in the run's order.
+
+use super::clocks::Clocks;
+use crate::orders::Locks;
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{LocationId, Run};
+
+/// How many steps of each thread an order has.
+pub(super) type Ideal = Vec<u32>;
+
+/// A section of a lock that more than one thread takes.
+struct Section {
+    /// The row where it was taken.
+    row: u32,
+    /// Thread and step that gave it back; none when that never happened.
+    released: Option<(u16, u32)>,
+}
+
+/// The sections of one lock and thread: steps at which it was taken, with the section, rising.
+#[derive(Default)]
+struct OfThread {
+    thread: u16,
+    all: Vec<(u32, u32)>,
+    exclusive: Vec<(u32, u32)>,
+}
+
+/// The sections of all locks that more than one thread takes.
+pub(super) struct Sections {
+    sections: Vec<Section>,
+    locks: Vec<Vec<OfThread>>,
+    /// For each thread the steps at which it took a lock, with the lock.
+    taken: Vec<Vec<(u32, u32)>>,
+}
+
+impl Sections {
+    pub(super) fn new(run: &Run, clocks: &Clocks) -> Sections {
+        let all = Locks::new(run, &mut Vec::new());
+        let numbers = contended(&all);
+        let mut these = Sections {
+            sections: Vec::new(),
+            locks: Vec::new(),
+            taken: Vec::new(),
+        };
+        these.locks.resize_with(numbers.len(), Vec::new);
+        these.taken.resize_with(clocks.bottom().len(), Vec::new);
+        for section in all.sections() {
+            let number = numbers.get(&section.lock);
+            let place = clocks.step_of(section.acquired);
+            if let (Some(&lock), Some((thread, step))) = (number, place) {
+                let id = these.sections.len() as u32;
+                these.sections.push(Section {
+                    row: section.acquired.0,
+                    released: section.released.and_then(|row| clocks.step_of(row)),
+                });
+                these.add(id, lock, thread, step, section.shared);
+            }
+        }
+        these
+    }
+
+    fn add(&mut self, id: u32, lock: u32, thread: u16, step: u32, shared: bool) {
+        if let Some(taken) = self.taken.get_mut(usize::from(thread)) {
+            taken.push((step, lock));
+        }
+        let Some(lock) = self.locks.get_mut(lock as usize) else {
+            return;
+        };
+        if lock.iter().all(|of| of.thread != thread) {
+            lock.push(OfThread {
+                thread,
+                ..OfThread::default()
+            });
+        }
+        if let Some(of) = lock.iter_mut().find(|of| of.thread == thread) {
+            of.all.push((step, id));
+            if !shared {
+                of.exclusive.push((step, id));
+            }
+        }
+    }
+
+    /// Grows `ideal`, which holds `from` that is closed, to its closure. False when there is none, because a
+    /// lock is taken again that was never given back.
+    ///
+    /// Looks at the locks that were taken in what is new, until nothing is.
+    pub(super) fn close(&self, clocks: &Clocks, from: &[u32], ideal: &mut Ideal) -> bool {
+        let mut done = from.to_vec();
+        let mut touched: Vec<u32> = Vec::new();
+        loop {
+            touched.clear();
+            let threads = self.taken.iter().zip(&mut done).zip(ideal.iter());
+            for ((taken, done), &upto) in threads {
+                if *done < upto {
+                    let first = taken.partition_point(|&(step, _)| step < *done);
+                    let news = taken.get(first..).unwrap_or(&[]).iter();
+                    touched.extend(
+                        news.take_while(|(step, _)| *step < upto)
+                            .map(|(_, lock)| lock),
+                    );
+                    *done = upto;
+                }
+            }
+            if touched.is_empty() {
+                return true;
+            }
+            touched.sort_unstable();
+            touched.dedup();
+            for &lock in &touched {
+                if !self.close_lock(clocks, lock, ideal) {
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Sections that come before another that they exclude must have ended.
+    fn close_lock(&self, clocks: &Clocks, lock: u32, ideal: &mut Ideal) -> bool {
+        let lock = self.locks.get(lock as usize).map_or(&[][..], Vec::as_slice);
+        let last = |steps: &[(u32, u32)], upto: u32| -> Option<&Section> {
+            let count = steps.partition_point(|&(step, _)| step < upto);
+            let &(_, id) = steps.get(count.checked_sub(1)?)?;
+            self.sections.get(id as usize)
+        };
+        let upto =
+            |ideal: &Ideal, of: &OfThread| ideal.get(usize::from(of.thread)).copied().unwrap_or(0);
+        let exclusive = lock
+            .iter()
+            .filter_map(|of| last(&of.exclusive, upto(ideal, of)));
+        let Some(newest) = exclusive.max_by_key(|section| section.row) else {
+            return true;
+        };
+        let mut must_end: Vec<&Section> = Vec::new();
+        for of in lock {
+            let Some(section) = last(&of.all, upto(ideal, of)) else {
+                continue;
+            };
+            match section.row.cmp(&newest.row) {
+                std::cmp::Ordering::Less => must_end.push(section),
+                std::cmp::Ordering::Equal => {}
+                std::cmp::Ordering::Greater => must_end.push(newest),
+            }
+        }
+        must_end.into_iter().all(|section| {
+            let end = section.released;
+            end.is_some_and(|(thread, step)| {
+                clocks.join_before(ideal, thread, step + 1);
+                true
+            })
+        })
+    }
+}
+
+/// Numbers for the locks that more than one thread takes.
+fn contended(locks: &Locks) -> FxHashMap<LocationId, u32> {
+    let mut takers = FxHashMap::default();
+    let mut numbers = FxHashMap::default();
+    for section in locks.sections() {
+        let first = *takers.entry(section.lock).or_insert(section.thread);
+        if first != section.thread {
+            let next = numbers.len() as u32;
+            numbers.entry(section.lock).or_insert(next);
+        }
+    }
+    numbers
+}

@@ -1,0 +1,130 @@
+//! Cycles of requests: each wants a lock that the next one holds, in threads of their own, and no lock is
+//! held by two of them (the abstract deadlock patterns of the PLDI paper).
+
+use crate::orders::{Locks, Section};
+use std::collections::BTreeMap;
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+
+/// A lock, and whether for reading only.
+pub(super) type Use = (LocationId, bool);
+
+/// All requests of one thread for one lock while it holds the same locks.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) thread: ThreadId,
+    pub(super) wants: Use,
+    pub(super) holds: Vec<Use>,
+    /// Where, in order.
+    pub(super) rows: Vec<EventId>,
+}
+
+/// Two uses of one lock that exclude each other.
+fn excludes(a: Use, b: Use) -> bool {
+    a.0 == b.0 && !(a.1 && b.1)
+}
+
+/// The requests of a run that were made while something was held.
+pub(super) fn requests(run: &Run) -> Vec<Request> {
+    let locks = Locks::new(run, &mut Vec::new());
+    let mut found: BTreeMap<(ThreadId, Use, Vec<Use>), Vec<EventId>> = BTreeMap::new();
+    let mut note = |thread: ThreadId, wants: Use, row: EventId| {
+        let held = locks
+            .held_at(thread, row)
+            .filter(|section| section.acquired != row);
+        let mut holds: Vec<Use> = held
+            .map(|held: &Section| (held.lock, held.shared))
+            .collect();
+        holds.sort_unstable();
+        if !holds.is_empty() && holds.iter().all(|held| held.0 != wants.0) {
+            found.entry((thread, wants, holds)).or_default().push(row);
+        }
+    };
+    for section in locks.sections() {
+        note(
+            section.thread,
+            (section.lock, section.shared),
+            section.acquired,
+        );
+    }
+    for (row, event) in last_requests(run) {
+        note(event.thread, (event.location, false), row);
+    }
+    found
+        .into_iter()
+        .map(|((thread, wants, holds), mut rows)| {
+            rows.sort_unstable();
+            Request {
+                thread,
+                wants,
+                holds,
+                rows,
+            }
+        })
+        .collect()
+}
+
+/// Requests that were never granted: the last thing that a thread did.
+fn last_requests(run: &Run) -> impl Iterator<Item = (EventId, unsnarl_trace::Event)> {
+    let mut last = BTreeMap::new();
+    let rows = run.events.iter();
+    for (row, event) in rows.filter(|(_, event)| event.kind != EventKind::Blocked) {
+        last.insert(event.thread, (row, event));
+    }
+    let waits = |(_, event): &(EventId, unsnarl_trace::Event)| event.kind == EventKind::LockWait;
+    last.into_values().filter(waits)
+}
+
+/// Calls back for each cycle, as numbers of requests from the lowest on, until that says to stop.
+pub(super) fn cycles(requests: &[Request], mut found: impl FnMut(&[usize]) -> bool) {
+    let waits_for = |from: &Request, to: &Request| {
+        from.thread != to.thread && to.holds.iter().any(|&held| excludes(from.wants, held))
+    };
+    let edges: Vec<Vec<usize>> = requests
+        .iter()
+        .map(|from| {
+            let to = requests.iter().enumerate();
+            let to = to.filter(|(_, to)| waits_for(from, to));
+            to.map(|(number, _)| number).collect()
+        })
+        .collect();
+    for first in 0..requests.len() {
+        let mut path = vec![first];
+        if !extend(requests, &edges, &mut path, &mut found) {
+            return;
+        }
+    }
+}
+
+fn extend(
+    requests: &[Request],
+    edges: &[Vec<usize>],
+    path: &mut Vec<usize>,
+    found: &mut impl FnMut(&[usize]) -> bool,
+) -> bool {
+    let (Some(&first), Some(&last)) = (path.first(), path.last()) else {
+        return true;
+    };
+    for &next in edges.get(last).into_iter().flatten() {
+        if next == first && !found(path) {
+            return false;
+        }
+        if next > first && path.iter().all(|&on| fits(requests, on, next)) {
+            path.push(next);
+            let goes_on = extend(requests, edges, path, found);
+            path.pop();
+            if !goes_on {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// In other threads, and nothing that one holds excludes what the other holds.
+fn fits(requests: &[Request], a: usize, b: usize) -> bool {
+    let (Some(a), Some(b)) = (requests.get(a), requests.get(b)) else {
+        return false;
+    };
+    let guards = |held: &Use| b.holds.iter().any(|&other| excludes(*held, other));
+    a.thread != b.thread && !a.holds.iter().any(guards)
+}

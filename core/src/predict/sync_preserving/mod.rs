@@ -1,0 +1,142 @@
+//! What must be possible in some other order: sync-preserving races and deadlocks.
+//!
+//! An order of some of a run's events is *sync-preserving* when each thread does a beginning of what it did,
+//! each read sees the write that it saw, and the sections of each lock come in the order in which they came
+//! ([races]). Nothing in such an order can make a thread do something else than it did: what is found needs no
+//! execution to be true of the program. Two accesses race when such an order ends right before both; threads
+//! deadlock when it ends right before each asks for a lock that the next one holds ([deadlocks]).
+//!
+//! The smallest such order that has given events is their closure: the events in the run's order. It is a
+//! number of steps for each thread, grown by joining clocks until nothing is missing.
+//!
+//! Of what the papers do not have the order is kept as recorded, which finds less and stays true: two
+//! sections that only read may overlap, others exclude each other; a wait goes on after all signals before
+//! it; what is done at a barrier, a semaphore, a once-only initialization comes after all that was done
+//! there; an attempt at a lock fails after the lock was taken that made it fail.
+//!
+//! [races]: Mathur, Pavlogiannis, Viswanathan, *Optimal Prediction of Synchronization-Preserving Races*,
+//! POPL 2021. [deadlocks]: Tunç, Mathur, Pavlogiannis, Viswanathan, *Sound Dynamic Deadlock Prediction in
+//! Linear Time*, PLDI 2023.
+
+mod clocks;
+mod closure;
+mod counts;
+mod cycles;
+mod deadlock;
+mod race;
+#[cfg(test)]
+mod tests;
+
+pub use counts::{Racy, hb_racy, lockset_racy, shb_racy};
+
+use super::{Candidate, Order};
+use crate::budget::{Budget, Outcome};
+use clocks::{Clocks, Edges};
+use closure::{Ideal, Sections};
+use unsnarl_trace::{EventId, Run};
+
+/// Races that a sync-preserving order shows, one for each two places in the program, in the run's order of the
+/// later access. The events of a candidate are the earlier access and the later one.
+pub fn races(run: &Run, budget: &Budget) -> Outcome<Candidate> {
+    SyncPreserving::new(run).races(budget)
+}
+
+/// Deadlocks that a sync-preserving order shows, one for each cycle of threads, locks wanted and locks held.
+pub fn deadlocks(run: &Run, budget: &Budget) -> Outcome<Candidate> {
+    SyncPreserving::new(run).deadlocks(budget)
+}
+
+/// The sync-preserving orders of a run.
+pub struct SyncPreserving<'a> {
+    run: &'a Run,
+    clocks: Clocks,
+    sections: Sections,
+}
+
+impl<'a> SyncPreserving<'a> {
+    /// Prepares a run. Linear in the events, times the threads where one learns of another.
+    pub fn new(run: &'a Run) -> SyncPreserving<'a> {
+        let clocks = Clocks::new(run, Edges::ReadsFrom);
+        let sections = Sections::new(run, &clocks);
+        SyncPreserving {
+            run,
+            clocks,
+            sections,
+        }
+    }
+
+    /// As [`races`].
+    pub fn races(&self, budget: &Budget) -> Outcome<Candidate> {
+        race::candidates(self, budget)
+    }
+
+    /// Accesses that race with an earlier one, in the run's order.
+    pub fn racy(&self, budget: &Budget) -> Outcome<EventId> {
+        race::racy(self, budget)
+    }
+
+    /// As [`deadlocks`].
+    pub fn deadlocks(&self, budget: &Budget) -> Outcome<Candidate> {
+        deadlock::candidates(self, budget)
+    }
+
+    /// The shortest sync-preserving order that ends with the events of a candidate: of a race with both
+    /// accesses, of a deadlock right before the requests. None when there is no such order.
+    pub fn order(&self, candidate: &Candidate) -> Option<Order> {
+        let mut ideal = self.before(&candidate.events)?;
+        let mut events = self.rows(&ideal);
+        if candidate.class == super::Class::Deadlock {
+            return Some(Order {
+                events,
+                not_nested: false,
+            });
+        }
+        for &event in &candidate.events {
+            let (thread, step) = self.clocks.step_of(event)?;
+            let reached = ideal.get_mut(usize::from(thread))?;
+            if *reached == step {
+                events.extend(self.clocks.rows_of(thread, step));
+                *reached += 1;
+            }
+        }
+        Some(Order {
+            events,
+            not_nested: false,
+        })
+    }
+
+    /// The closure of what comes right before each of the events; none when it has one of them.
+    fn before(&self, events: &[EventId]) -> Option<Ideal> {
+        let mut ideal = self.clocks.bottom();
+        let mut steps = Vec::new();
+        for &event in events {
+            let (thread, step) = self.clocks.step_of(event)?;
+            self.clocks.join_before(&mut ideal, thread, step);
+            steps.push((thread, step));
+        }
+        let bottom = self.clocks.bottom();
+        self.sections
+            .close(&self.clocks, &bottom, &mut ideal)
+            .then_some(())?;
+        let is_out = |(thread, step): &(u16, u32)| {
+            ideal
+                .get(usize::from(*thread))
+                .is_some_and(|reached| reached <= step)
+        };
+        steps.iter().all(is_out).then_some(ideal)
+    }
+
+    /// The rows of an ideal in the run's order.
+    fn rows(&self, ideal: &[u32]) -> Vec<EventId> {
+        let all = (0..self.run.events.len() as u32).map(EventId);
+        let is_in = |event: &EventId| {
+            let step = self.clocks.step_of(*event);
+            step.is_some_and(|(thread, step)| {
+                ideal
+                    .get(usize::from(thread))
+                    .is_some_and(|reached| step < *reached)
+            })
+        };
+        all.filter(is_in).collect()
+    }
+}
