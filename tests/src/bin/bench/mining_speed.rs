@@ -268,49 +268,100 @@ pub fn closed() -> Result<()> {
         table.row(measure_closed(&other)?);
     }
     println!("## Closed patterns of any length\n\n{table}");
+    closed_growth()
+}
+
+/// Ever more sequences, and so about the same patterns.
+fn closed_growth() -> Result<()> {
+    let mut table = Table::new(&[
+        "sequences x mean length, support 50 %",
+        "closed patterns",
+        "s",
+        "microseconds per thousand sequences and pattern",
+        "peak memory added, MB",
+    ]);
+    for count in [800, 3_200, 12_800] {
+        let alike = Alike {
+            count,
+            template: 48,
+            items: 48,
+            dropped: 31,
+            exchanged: 10,
+        };
+        let sequences = alike.sequences();
+        let cost = Cost::of(&sequences, alike.items, 50)?;
+        let places = cost.patterns as f64 * count as f64 / 1e3;
+        table.row(vec![
+            format!("{count} x {:.0}", mean(&sequences)),
+            cost.patterns.to_string(),
+            format!("{:.2}", cost.seconds),
+            format!("{:.2}", cost.seconds * 1e6 / places),
+            format!("{:.1}", cost.memory),
+        ]);
+    }
+    println!("## Closed patterns: growth with the number of sequences\n\n{table}");
     Ok(())
+}
+
+fn mean(sequences: &[Vec<u32>]) -> f64 {
+    sequences.iter().map(Vec::len).sum::<usize>() as f64 / sequences.len() as f64
+}
+
+/// What all closed patterns of some sequences cost.
+struct Cost {
+    patterns: u64,
+    seconds: f64,
+    /// Peak memory added, in MB.
+    memory: f64,
+}
+
+impl Cost {
+    fn of(sequences: &[Vec<u32>], kinds: usize, percent: u32) -> Result<Cost> {
+        let limits = Limits {
+            least: (sequences.len() as u32 * percent).div_ceil(100),
+            longest: None,
+            effort: None,
+        };
+        let mut stopped = None;
+        let mut count = || {
+            let weighted = sequences.iter().map(|items| (items.clone(), 1));
+            let data = Sequences::new(kinds, weighted);
+            let mut patterns = 0u64;
+            let budget = Budget::lasting(PATIENCE);
+            stopped = data.mine(&limits, &Everything, &budget, |_, _| {
+                patterns += 1;
+                true
+            });
+            patterns
+        };
+        let before = forget_peak()?;
+        let patterns = count();
+        let memory = peak()?.saturating_sub(before) as f64 / 1024.0;
+        let seconds = best(REPEATS, || {
+            black_box(count());
+        })?
+        .as_secs_f64();
+        ensure!(stopped.is_none(), "gave up after {patterns} patterns");
+        Ok(Cost {
+            patterns,
+            seconds,
+            memory,
+        })
+    }
 }
 
 fn measure_closed(other: &Other) -> Result<Vec<String>> {
     let sequences = other.alike.sequences();
-    let mean = sequences.iter().map(Vec::len).sum::<usize>() as f64 / sequences.len() as f64;
-    let limits = Limits {
-        least: (sequences.len() as u32 * other.percent).div_ceil(100),
-        longest: None,
-        effort: None,
-    };
-    let mut stopped = None;
-    let mut count = || {
-        let weighted = sequences.iter().map(|items| (items.clone(), 1));
-        let data = Sequences::new(other.alike.items, weighted);
-        let mut patterns = 0u64;
-        stopped = data.mine(&limits, &Everything, &Budget::lasting(PATIENCE), |_, _| {
-            patterns += 1;
-            true
-        });
-        patterns
-    };
-    let before = forget_peak()?;
-    let patterns = count();
-    let memory = peak()?.saturating_sub(before);
-    let seconds = best(REPEATS, || {
-        black_box(count());
-    })?
-    .as_secs_f64();
-    ensure!(
-        stopped.is_none(),
-        "{}: gave up after {patterns} patterns",
-        other.name
-    );
-    let rate = patterns as f64 / seconds;
+    let cost = Cost::of(&sequences, other.alike.items, other.percent)?;
+    let rate = cost.patterns as f64 / cost.seconds;
     let theirs: f64 = other.patterns.replace(',', "").parse()?;
     let (bide, clasp) = other.seconds;
     Ok(vec![
-        format!("{} (mean {mean:.0})", other.name),
-        patterns.to_string(),
-        format!("{seconds:.2}"),
+        format!("{} (mean {:.0})", other.name, mean(&sequences)),
+        cost.patterns.to_string(),
+        format!("{:.3}", cost.seconds),
         format!("{:.0}", rate / 1e3),
-        format!("{:.1}", memory as f64 / 1024.0),
+        format!("{:.1}", cost.memory),
         format!("{}, {bide}, {clasp}", other.patterns),
         format!("{:.0}, {:.0}", rate * bide / theirs, rate * clasp / theirs),
     ])
