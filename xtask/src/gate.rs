@@ -20,6 +20,8 @@ const CORE: &[&str] = &[
     "bytes half hashbrown ahash num num-bigint num-complex num-integer num-iter num-rational num-traits",
     "chrono iana-time-zone memmap2 libc libm cfg-if once_cell getrandom zerocopy zerocopy-derive",
     "foldhash equivalent allocator-api2 autocfg version_check rustc_version semver crunchy",
+    // The user's patterns: TOML, read only.
+    "toml toml_datetime toml_parser serde_spanned winnow",
     // Names of run files: SHA-256.
     "sha2 digest block-buffer crypto-common generic-array typenum cpufeatures",
 ];

@@ -16,8 +16,8 @@ pub mod search;
 pub mod sync_preserving;
 
 pub use graph::{Graph, GraphOptions};
-pub use pattern::{Access, Pattern, Patterns, Step};
-pub use regions::{RegionId, Regions};
+pub use pattern::{Access, Pattern, PatternError, Patterns, Step, UserPatterns};
+pub use regions::{Annotation, Inferred, RegionId, RegionOptions, Regions};
 pub use search::{SearchOptions, search};
 
 use unsnarl_trace::EventId;

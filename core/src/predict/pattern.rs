@@ -2,6 +2,11 @@
 //!
 //! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
 
+mod check;
+mod parse;
+
+pub use parse::{PatternError, UserPatterns};
+
 use super::Class;
 
 /// Whether an event of a pattern reads or writes.
@@ -74,6 +79,14 @@ impl Patterns {
         Patterns { all }
     }
 
+    /// The patterns and regions of a TOML file; see [`UserPatterns`].
+    ///
+    /// # Errors
+    /// What does not parse or contradicts itself, with its place and what was expected.
+    pub fn parse(text: &str) -> Result<UserPatterns, PatternError> {
+        parse::parse(text)
+    }
+
     /// Data races: `r-w`, `w-r`, `w-w`.
     pub fn races() -> Patterns {
         let race = |name: &&str| Pattern {
@@ -131,3 +144,6 @@ fn pattern(name: &str, class: Class, accesses: &str, steps: &[(u8, u8)]) -> Patt
         consecutive: false,
     }
 }
+
+#[cfg(test)]
+mod tests;

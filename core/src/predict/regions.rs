@@ -1,8 +1,49 @@
 //! Atomic regions: stretches of one thread that should look to others as if nothing came between.
+//!
+//! Where they come from is an option: critical sections, calls of functions that hold a lock, what the user
+//! says, and what correct runs never show interrupted.
 
-use super::graph::Threads;
+mod annotated;
+mod calls;
+mod functions;
+mod inferred;
+#[cfg(test)]
+mod tests;
+
+pub use annotated::Annotation;
+pub use inferred::Inferred;
+
+use super::{Graph, graph::Threads};
 use crate::orders::Locks;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
+
+/// Which regions count.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegionOptions {
+    /// Outermost critical sections.
+    pub sections: bool,
+    /// Calls of functions that hold a lock, from the first to the last locked access of the call: what
+    /// synchronized methods are in [pecan]'s Java. A call of which the first locked line comes again under a
+    /// lock that was taken anew ends there: it was a loop.
+    ///
+    /// [pecan]: crate::predict
+    pub functions: bool,
+    /// What the user says.
+    pub annotations: Vec<Annotation>,
+    /// What was learned from correct runs.
+    pub inferred: Inferred,
+}
+
+impl Default for RegionOptions {
+    fn default() -> RegionOptions {
+        RegionOptions {
+            sections: true,
+            functions: true,
+            annotations: Vec::new(),
+            inferred: Inferred::default(),
+        }
+    }
+}
 
 /// A region of one run: index into [`Regions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -32,15 +73,27 @@ pub struct Regions {
 }
 
 impl Regions {
+    /// The regions of a run that the options count. One pass over the events for each kind.
+    pub fn new(graph: &Graph<'_>, options: &RegionOptions) -> Regions {
+        let mut stretches = Vec::new();
+        if options.sections {
+            stretches.extend(sections(graph.locks()));
+        }
+        if options.functions {
+            stretches.extend(functions::stretches(graph));
+        }
+        if !options.annotations.is_empty() {
+            stretches.extend(annotated::stretches(graph.run(), &options.annotations));
+        }
+        if !options.inferred.is_empty() {
+            stretches.extend(options.inferred.stretches(graph.run()));
+        }
+        Regions::of(graph.run(), graph.threads(), stretches)
+    }
+
     /// The outermost critical sections, up to events by which threads communicate.
     pub(super) fn of_sections(run: &Run, threads: &Threads, locks: &Locks) -> Regions {
-        let sections = locks.sections().iter();
-        let stretches = sections.map(|section| Region {
-            thread: section.thread,
-            first: section.acquired,
-            last: section.released.unwrap_or(EventId(u32::MAX)),
-        });
-        Regions::of(run, threads, stretches.collect())
+        Regions::of(run, threads, sections(locks).collect())
     }
 
     /// Regions of stretches in any order, which may overlap and may contain boundaries.
@@ -98,6 +151,15 @@ impl Regions {
     pub fn all(&self) -> &[Region] {
         &self.all
     }
+}
+
+/// Critical sections, to the end of the run where they were not left.
+fn sections(locks: &Locks) -> impl Iterator<Item = Region> + '_ {
+    locks.sections().iter().map(|section| Region {
+        thread: section.thread,
+        first: section.acquired,
+        last: section.released.unwrap_or(EventId(u32::MAX)),
+    })
 }
 
 /// The events that end every region: here a thread waits for others or lets them go on.

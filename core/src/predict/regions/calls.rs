@@ -1,0 +1,108 @@
+//! Calls of functions, as far as a run shows them: there are no events for entry and return, but each event
+//! has its function and the calls that led there.
+
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{FrameRow, Run};
+
+/// The open calls of each thread while its events are walked in order.
+///
+/// Two calls in a row from the same place look the same, and so does a loop: when the first site of a call
+/// comes again, a new one is taken to begin.
+pub(super) struct Calls<'a> {
+    run: &'a Run,
+    /// Number of each site's function.
+    functions: Vec<u32>,
+    depths: Vec<u32>,
+    open: Vec<Vec<Call>>,
+    count: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Call {
+    stack: u32,
+    function: u32,
+    first_site: u32,
+    number: u32,
+}
+
+impl<'a> Calls<'a> {
+    pub fn new(run: &'a Run) -> Calls<'a> {
+        let mut numbers: FxHashMap<(&str, &str), u32> = FxHashMap::default();
+        let sites = run.meta.sites.iter();
+        let functions = sites.map(|site| {
+            let next = numbers.len() as u32;
+            *numbers.entry((&site.file, &site.function)).or_insert(next)
+        });
+        let functions = functions.collect();
+        let mut depths: Vec<u32> = Vec::with_capacity(run.meta.frames.len());
+        for (stack, frame) in run.meta.frames.iter().enumerate() {
+            let caller = depths.get(frame.0.index()).copied();
+            depths.push(if stack == 0 {
+                0
+            } else {
+                caller.unwrap_or(0) + 1
+            });
+        }
+        Calls {
+            run,
+            functions,
+            depths,
+            open: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// The call that the next event of the thread is in; numbers are never used again.
+    pub fn of(&mut self, thread: u16, site: u32, stack: u32) -> u32 {
+        let function = self
+            .functions
+            .get(site as usize)
+            .copied()
+            .unwrap_or(u32::MAX);
+        if self.open.len() <= usize::from(thread) {
+            self.open.resize_with(usize::from(thread) + 1, Vec::new);
+        }
+        let Some(mut open) = self.open.get_mut(usize::from(thread)).map(std::mem::take) else {
+            return 0;
+        };
+        while open
+            .last()
+            .is_some_and(|call| self.over(call, stack, function))
+        {
+            open.pop();
+        }
+        let same = |call: &&Call| call.stack == stack && call.first_site != site;
+        let number = match open.last().filter(same) {
+            Some(call) => call.number,
+            None => {
+                open.pop_if(|call| call.stack == stack);
+                self.count += 1;
+                open.push(Call {
+                    stack,
+                    function,
+                    first_site: site,
+                    number: self.count,
+                });
+                self.count
+            }
+        };
+        if let Some(slot) = self.open.get_mut(usize::from(thread)) {
+            *slot = open;
+        }
+        number
+    }
+
+    /// An event with this stack in this function cannot be in the call or in what it calls.
+    fn over(&self, call: &Call, stack: u32, function: u32) -> bool {
+        if call.stack == stack {
+            return call.function != function;
+        }
+        let depth = |stack: u32| self.depths.get(stack as usize).copied().unwrap_or(0);
+        let mut at = stack;
+        while depth(at) > depth(call.stack) {
+            let frame = self.run.meta.frames.get(at as usize);
+            at = frame.map_or(0, |&FrameRow(caller, _)| caller.0);
+        }
+        at != call.stack
+    }
+}

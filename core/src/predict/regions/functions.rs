@@ -1,0 +1,50 @@
+//! Calls of functions that hold a lock, from their first to their last locked access.
+
+use super::{Region, calls::Calls};
+use crate::{orders::LocksetId, predict::Graph};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, EventKind, ThreadId};
+
+/// The locked accesses of one call.
+struct Locked {
+    stretch: Region,
+    /// Site of the first one, and the section that it is in.
+    site: u32,
+    section: Option<EventId>,
+}
+
+/// The stretches, one for each call; one pass over the events.
+pub(super) fn stretches(graph: &Graph<'_>) -> Vec<Region> {
+    let events = &graph.run().events;
+    let mut calls = Calls::new(graph.run());
+    let mut open: FxHashMap<u32, Locked> = FxHashMap::default();
+    let mut done = Vec::new();
+    let columns = events.threads().iter().zip(events.kinds());
+    let columns = columns.zip(events.sites().iter().zip(events.stacks()));
+    for (row, ((&thread, &kind), (&site, &stack))) in (0..).map(EventId).zip(columns) {
+        let call = calls.of(thread, site, stack);
+        if kind > EventKind::Rmw as u8 || graph.lockset(row) == LocksetId(0) {
+            continue;
+        }
+        let section = graph.outermost(row);
+        let again = |locked: &Locked| locked.site == site && locked.section != section;
+        match open.get_mut(&call) {
+            Some(locked) if !again(locked) => locked.stretch.last = row,
+            _ => {
+                let stretch = Region {
+                    thread: ThreadId(thread),
+                    first: row,
+                    last: row,
+                };
+                let locked = Locked {
+                    stretch,
+                    site,
+                    section,
+                };
+                done.extend(open.insert(call, locked).map(|locked| locked.stretch));
+            }
+        }
+    }
+    done.extend(open.into_values().map(|locked| locked.stretch));
+    done
+}
