@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     callers,
-    explanation::{BugKind, Explanation, Region, Role},
+    explanation::{BugKind, Explanation, Place, Region, Role},
     facts,
     orders::{Dependency, Section},
     pairs::{CoupledPairs, Triple},
@@ -223,10 +223,13 @@ fn contrast(view: &View, triple: &Triple) -> String {
     let key = view.triple_key(triple);
     let (first, second) = (view.place(triple.first), view.place(triple.second));
     let remote = view.place(triple.remote);
-    let one_line = (&first.file, first.line) == (&second.file, second.line);
+    fn at(place: &Place) -> (&str, u32) {
+        (&place.file, place.line)
+    }
+    let one_line = at(&first) == at(&second);
     match (counts.triple_runs(key), counts.passing()) {
         (_, 0) => String::new(),
-        (0, of) if one_line && (&remote.file, remote.line) == (&first.file, first.line) => {
+        (0, of) if one_line && at(&remote) == at(&first) => {
             format!(
                 "{} every thread's line {} ran as one step.",
                 in_runs(of, of),
@@ -238,6 +241,13 @@ fn contrast(view: &View, triple: &Triple) -> String {
             in_runs(of, of),
             line(&remote, &first),
             first.line
+        ),
+        (0, of) if [&first, &second].map(at).contains(&at(&remote)) => format!(
+            "{} no other thread's {} came between line {} and {}.",
+            in_runs(of, of),
+            line(&remote, &first),
+            first.line,
+            line(&second, &first)
         ),
         (0, of) => format!(
             "{} {} ran before line {} or after {}.",

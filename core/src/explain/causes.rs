@@ -211,7 +211,7 @@ pub(super) fn claim(told: &mut [Told], place: &str, runs: &[&RunSummary]) {
     most.explanation.runs.extend(rest);
 }
 
-/// Best first: told most surely, by most runs, at least cost.
+/// Best first: told most surely, by most runs, by most engines, at least cost.
 pub(super) fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
     told.sort_by_key(|told| {
         let sequential = told.explanation.kind == BugKind::Sequential;
@@ -219,17 +219,16 @@ pub(super) fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
             sequential,
             told.explanation.certainty,
             std::cmp::Reverse(told.times),
+            std::cmp::Reverse(told.explanation.engines.len()),
             told.cost,
             told.explanation.id.clone(),
         )
     });
-    told.into_iter()
-        .map(|told| tidied(told.explanation))
-        .collect()
+    told.into_iter().map(|told| told.explanation).collect()
 }
 
 /// Each run and each other place of failure once.
-fn tidied(mut explanation: Explanation) -> Explanation {
+pub(super) fn tidy(explanation: &mut Explanation) {
     explanation.runs.sort();
     explanation.runs.dedup();
     let own = place_of(&explanation.failure);
@@ -239,7 +238,6 @@ fn tidied(mut explanation: Explanation) -> Explanation {
     }
     others.remove(&own);
     explanation.also_fails = others.into_values().collect();
-    explanation
 }
 
 fn place_of(failure: &FailurePlace) -> (String, String) {

@@ -9,6 +9,7 @@ mod candidates;
 mod causes;
 mod deadlock;
 mod draft;
+mod found;
 mod locking;
 mod lost_wakeup;
 mod missing;
@@ -25,11 +26,11 @@ use crate::{
     budget::{Budget, Outcome, StopReason},
     corpus::{Corpus, RunSummary},
     explanation::{Certainty, Explanation},
-    findings::{Engine, pairs_agree},
+    findings::Beside,
 };
 use candidates::{Candidate, Story, candidates};
 use causes::Told;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use view::View;
 
 /// Failing runs of one failure place that are looked at: the shortest ones.
@@ -71,19 +72,33 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
     for (place, runs) in &places {
         causes::claim(&mut told, place, runs);
     }
+    let beside = Beside::new(corpus, budget);
+    for told in &mut told {
+        causes::tidy(&mut told.explanation);
+        note_engines(&beside, &mut told.explanation);
+    }
     let mut findings = causes::ranked(told);
-    for explanation in &mut findings {
-        note_engines(corpus, explanation, budget);
+    let left = unexplained(corpus, &findings);
+    let left: BTreeSet<&String> = left.iter().collect();
+    for runs in places.values() {
+        let left = runs.iter().filter(|run| left.contains(&run.name));
+        let left: Vec<&RunSummary> = left.copied().collect();
+        if budget.stop().is_none()
+            && let Some(new) = found::found(corpus, &left, &beside)
+        {
+            findings.push(new);
+        }
     }
     Outcome { findings, stopped }
 }
 
-/// Stories are told from the orders of a run; whether access pairs name the same lines is asked.
-fn note_engines(corpus: &Corpus, explanation: &mut Explanation, budget: &Budget) {
+/// Stories are told from the orders of a run; whether the engines that compare runs name the same places is
+/// asked.
+fn note_engines(beside: &Beside, explanation: &mut Explanation) {
     explanation.engines = vec!["orders".to_owned()];
-    if pairs_agree(corpus, explanation, budget) {
-        explanation.engines.push(Engine::Pairs.name().to_owned());
-    }
+    let agreeing = beside.agreeing(explanation).into_iter();
+    let names = agreeing.map(|engine| engine.name().to_owned());
+    explanation.engines.extend(names);
 }
 
 /// Names of failing runs that no explanation covers.

@@ -1,11 +1,17 @@
-//! Which engines name the lines that an explanation blames, too.
+//! Which engines say of a failure what an explanation says.
 
-use super::pairs;
+use super::{
+    Engine, Finding, FoundSite, Seen,
+    mining::{self, Brief},
+    pairs,
+};
 use crate::{
     Budget, Corpus, RunSummary,
-    explanation::{Explanation, Place, Role},
+    explanation::{Explanation, Place, Role, SiteMark},
+    facts::family,
     pairs::{Precision, Procedure},
 };
+use std::{cell::OnceCell, collections::BTreeSet};
 
 /// Failing runs of an explanation that are asked about.
 const ASKED: usize = 3;
@@ -13,29 +19,105 @@ const ASKED: usize = 3;
 /// to wait for it.
 const FEW: usize = 2000;
 
-/// Do access pairs report, in one of the explanation's runs, something that is about blamed lines only?
-pub fn pairs_agree(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> bool {
-    let blamed = explanation.sites.iter();
-    let blamed = blamed.filter(|site| matches!(site.role, Role::Cause | Role::Interference));
-    let blamed: Vec<(&str, u32)> = blamed.map(|site| line(&site.place)).collect();
-    let runs = explanation.runs.iter().filter_map(|name| corpus.get(name));
-    runs.take(ASKED)
-        .any(|run| agrees(corpus, run, &blamed, budget))
+/// The engines that are asked about a corpus beside the stories that are told of it. Patterns are mined at
+/// most once, when the first explanation asks.
+pub(crate) struct Beside<'a> {
+    corpus: &'a Corpus,
+    budget: &'a Budget,
+    mined: OnceCell<Brief>,
 }
 
-fn agrees(corpus: &Corpus, run: &RunSummary, blamed: &[(&str, u32)], budget: &Budget) -> bool {
-    let is_dear = |procedure: &Procedure| {
-        *procedure == Procedure::Three(Precision::Loop) && run.pairs.pairs.len() > FEW
-    };
-    let procedures = Procedure::ORDER.into_iter();
-    let mut asked = procedures.filter(|procedure| !is_dear(procedure));
-    asked.any(|procedure| {
-        let reports = pairs::reports(corpus, run, procedure, budget);
-        reports.iter().any(|finding| {
-            let mut sites = finding.sites.iter();
-            sites.all(|site| blamed.contains(&line(&site.place)))
+impl<'a> Beside<'a> {
+    /// The engines for this corpus.
+    pub fn new(corpus: &'a Corpus, budget: &'a Budget) -> Beside<'a> {
+        Beside {
+            corpus,
+            budget,
+            mined: OnceCell::new(),
+        }
+    }
+
+    /// Those that name what the explanation blames.
+    pub fn agreeing(&self, explanation: &Explanation) -> Vec<Engine> {
+        let agrees = |engine: &Engine| match engine {
+            Engine::Pairs => self.pairs_agree(explanation),
+            Engine::Mining => self.mining_agrees(explanation),
+        };
+        Engine::ALL.into_iter().filter(agrees).collect()
+    }
+
+    /// What mining finds in brief.
+    pub fn mined(&self) -> &Brief {
+        self.mined
+            .get_or_init(|| mining::in_brief(self.corpus, self.budget))
+    }
+
+    /// Do access pairs report, in one of the explanation's runs, something that is about blamed lines only?
+    fn pairs_agree(&self, explanation: &Explanation) -> bool {
+        let blamed: Vec<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
+        let names = explanation.runs.iter();
+        let runs = names.filter_map(|name| self.corpus.get(name));
+        runs.take(ASKED).any(|run| self.reports(run, &blamed))
+    }
+
+    fn reports(&self, run: &RunSummary, blamed: &[(&str, u32)]) -> bool {
+        let is_dear = |procedure: &Procedure| {
+            *procedure == Procedure::Three(Precision::Loop) && run.pairs.pairs.len() > FEW
+        };
+        let procedures = Procedure::ORDER.into_iter();
+        let mut asked = procedures.filter(|procedure| !is_dear(procedure));
+        asked.any(|procedure| {
+            let reports = pairs::reports(self.corpus, run, procedure, self.budget);
+            reports.iter().any(|finding| {
+                let mut sites = finding.sites.iter();
+                sites.all(|site| blamed.contains(&line(&site.place)))
+            })
         })
-    })
+    }
+
+    /// Have at least half of the explanation's runs a pattern that no passing run has, and that is about what
+    /// it blames? Threads that do the same make several patterns of one cause.
+    fn mining_agrees(&self, explanation: &Explanation) -> bool {
+        let blamed: Vec<&SiteMark> = blamed(explanation).collect();
+        let mined = self.mined();
+        let told = explanation.runs.iter();
+        let told: BTreeSet<&String> = told.filter(|run| mined.looked_at.contains(*run)).collect();
+        let findings = mined.findings.iter();
+        let about = findings.filter(|finding| is_about(finding, &blamed));
+        let with: BTreeSet<&String> = about.flat_map(|finding| &finding.runs).collect();
+        let with = with.intersection(&told).count();
+        with > 0 && with * 2 >= told.len()
+    }
+}
+
+/// Is one of the pattern's dependencies between blamed accesses, and either all of them between blamed lines, or
+/// each place that is blamed and ran among those they are between?
+fn is_about(finding: &Finding, blamed: &[&SiteMark]) -> bool {
+    let site = |index: u32| finding.sites.get(index as usize);
+    let ends = finding.dependencies.iter().filter_map(|dependency| {
+        (dependency.seen == Seen::Failing)
+            .then_some([site(dependency.head)?, site(dependency.tail)?])
+    });
+    let ends: Vec<[&FoundSite; 2]> = ends.collect();
+    let is_blamed = |site: &&FoundSite| blamed.iter().any(|mark| is_at(site, mark));
+    let on_line = |site: &&FoundSite| {
+        let mut marks = blamed.iter();
+        marks.any(|mark| line(&mark.place) == line(&site.place))
+    };
+    let has = |mark: &SiteMark| ends.iter().flatten().any(|site| is_at(site, mark));
+    let mut ran = blamed.iter().filter(|mark| mark.step.is_some());
+    ends.iter().any(|both| both.iter().all(is_blamed))
+        && (ends.iter().flatten().all(on_line) || ran.all(|mark| has(mark)))
+}
+
+/// The same line and variable, whichever element of it.
+fn is_at(site: &FoundSite, mark: &SiteMark) -> bool {
+    line(&site.place) == line(&mark.place) && family(&site.location) == family(&mark.location)
+}
+
+fn blamed(explanation: &Explanation) -> impl Iterator<Item = &SiteMark> {
+    let marks = explanation.sites.iter();
+    marks.filter(|site| matches!(site.role, Role::Cause | Role::Interference))
 }
 
 fn line(place: &Place) -> (&str, u32) {

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     Budget, Corpus, RunSummary, StopReason,
-    facts::{place, short, thread_in_words},
-    mining::{Group, Input, Mined, Options, mine},
+    facts::{family, place, short, thread_in_words},
+    mining::{Group, Input, Mined, Options, Sample, Subset, mine},
     orders::DependencyKind,
     pairs::AccessClass,
 };
@@ -37,25 +37,14 @@ pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
         answer.stopped = lacks;
         return answer;
     }
-    let compared = |run: &&RunSummary| run.is_failure() || run.is_pass();
-    let (runs, others): (Vec<&RunSummary>, Vec<&RunSummary>) = corpus
-        .runs()
-        .filter(compared)
-        .partition(|run| run.key == *corpus.key());
-    if !others.is_empty() {
+    let (runs, others) = comparable(corpus);
+    if others > 0 {
         answer.notes.push(format!(
             "{} of another build or input: left out",
-            runs_were(others.len())
+            runs_were(others)
         ));
     }
-    let inputs: Vec<Input<'_>> = runs
-        .iter()
-        .map(|run| Input {
-            trace: &run.accesses,
-            failing: run.is_failure(),
-        })
-        .collect();
-    let (mined, stopped) = mine(&inputs, options, budget);
+    let (mined, stopped) = mine(&inputs(&runs), options, budget);
     answer.stopped = stopped;
     answer.notes.extend(mined.notes.iter().cloned());
     if !mined.groups.is_empty() {
@@ -64,13 +53,7 @@ pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
             mined.figures.min_support
         ));
     }
-    let groups = mined.groups.iter().take(MOST);
-    let told = groups.map(|group| Told::new(&runs, &mined, options, group));
-    let told = merged(told.collect());
-    answer.findings = told
-        .into_iter()
-        .map(|told| told.finding(&runs, &mined))
-        .collect();
+    answer.findings = findings(&runs, &mined, options);
     if mined.groups.len() > MOST {
         let more = mined.groups.len() - MOST;
         answer
@@ -78,6 +61,75 @@ pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
             .push(format!("{more} more groups of patterns are not shown"));
     }
     answer
+}
+
+/// What mining says with as little work as an explanation can wait for: so many runs, patterns and instances
+/// at most, counted, so that the answer does not depend on the machine.
+pub(super) fn in_brief(corpus: &Corpus, budget: &Budget) -> Brief {
+    if cannot_compare(corpus).is_some() {
+        return Brief::default();
+    }
+    let options = Options {
+        subset: Subset {
+            switches: None,
+            sample: Some(Sample {
+                seed: 1,
+                failing: 40,
+                passing: 100,
+            }),
+        },
+        most_patterns: 2_000,
+        effort: 200_000,
+        most_instances: 500,
+        ..Options::default()
+    };
+    let (runs, _) = comparable(corpus);
+    let (mined, _) = mine(&inputs(&runs), &options, budget);
+    let findings = findings(&runs, &mined, &options).into_iter();
+    let looked_at = mined.prepared.set.traces.iter();
+    let looked_at = looked_at.flat_map(|trace| &trace.failing);
+    let name = |run: &u32| Some(runs.get(*run as usize)?.name.clone());
+    Brief {
+        findings: findings.filter(|f| f.in_passing == Some(0)).collect(),
+        looked_at: looked_at.filter_map(name).collect(),
+        is_sure: mined.figures.crowded == 0,
+    }
+}
+
+/// What only failing runs have.
+#[derive(Default, Debug)]
+pub(crate) struct Brief {
+    /// Patterns that no passing run has, best first.
+    pub findings: Vec<Finding>,
+    /// Failing runs that were looked at.
+    pub looked_at: BTreeSet<String>,
+    /// Every instance of every pattern was looked at: no passing run has one that was not seen.
+    pub is_sure: bool,
+}
+
+/// Failing and passing runs of the corpus's own build and input, and how many others there are.
+fn comparable(corpus: &Corpus) -> (Vec<&RunSummary>, usize) {
+    let compared = |run: &&RunSummary| run.is_failure() || run.is_pass();
+    let (runs, others): (Vec<&RunSummary>, Vec<&RunSummary>) = corpus
+        .runs()
+        .filter(compared)
+        .partition(|run| run.key == *corpus.key());
+    (runs, others.len())
+}
+
+fn inputs<'a>(runs: &[&'a RunSummary]) -> Vec<Input<'a>> {
+    let input = |run: &&'a RunSummary| Input {
+        trace: &run.accesses,
+        failing: run.is_failure(),
+    };
+    runs.iter().map(input).collect()
+}
+
+fn findings(runs: &[&RunSummary], mined: &Mined, options: &Options) -> Vec<Finding> {
+    let groups = mined.groups.iter().take(MOST);
+    let told = groups.map(|group| Told::new(runs, mined, options, group));
+    let told = merged(told.collect()).into_iter();
+    told.map(|told| told.finding(runs, mined)).collect()
 }
 
 /// A group in lines instead of events.
@@ -153,6 +205,7 @@ impl Told {
             dependencies: self.dependencies,
             runs: names,
             passing: set.passing,
+            in_passing: Some(self.passing),
         }
     }
 }
@@ -184,15 +237,16 @@ fn merged(told: Vec<Told>) -> Vec<Told> {
     kept
 }
 
-type LineKey = (String, u32, String, String);
+type LineKey = (String, u32, String, String, String);
 
-/// What makes two accesses one site: file, line, thread, type.
+/// What makes two accesses one site: file, line, thread, type, and the variable without its indices.
 fn line_key(site: &FoundSite) -> LineKey {
     (
         site.place.file.clone(),
         site.place.line,
         site.thread.clone(),
         site.access.clone(),
+        family(&site.location),
     )
 }
 
@@ -233,7 +287,12 @@ impl Lines {
         let same = |other: &FoundSite| line_key(other) == key;
         let known = self.sites.iter().position(same);
         let index = match known {
-            Some(index) => index,
+            Some(index) => {
+                if let Some(known) = self.sites.get_mut(index) {
+                    known.location = shared_name(&known.location, &site.location);
+                }
+                index
+            }
             None if wanted => {
                 self.sites.push(site);
                 self.sites.len() - 1
@@ -256,6 +315,19 @@ impl Lines {
             number => format!(" ({number} accesses in between are not shown)"),
         }
     }
+}
+
+/// What two elements of an array have in common, with a star for each index in which they differ:
+/// `items[*].text[0]`. Both are of one [`family`], so they have as many indices.
+fn shared_name(one: &str, other: &str) -> String {
+    let parts = one.split('[').zip(other.split('['));
+    let parts = parts.map(
+        |(one, other)| match (one.split_once(']'), other.split_once(']')) {
+            (Some((index, rest)), Some((theirs, _))) if index != theirs => format!("*]{rest}"),
+            _ => one.to_owned(),
+        },
+    );
+    parts.collect::<Vec<String>>().join("[")
 }
 
 fn site(runs: &[&RunSummary], mined: &Mined, event: u32) -> FoundSite {

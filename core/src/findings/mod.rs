@@ -11,7 +11,7 @@ pub mod pairs;
 #[cfg(test)]
 mod tests;
 
-pub use agree::pairs_agree;
+pub(crate) use agree::Beside;
 
 use crate::{
     Budget, Corpora, Corpus, RunSummary, StopReason, explanation::Place, facts,
@@ -128,6 +128,9 @@ pub struct Finding {
     pub runs: Vec<String>,
     /// Number of passing runs that it was compared with.
     pub passing: u32,
+    /// Number of those that have it, too; none when that is not counted: the method suspects what it did
+    /// not see.
+    pub in_passing: Option<u32>,
 }
 
 /// What an engine says about a corpus.

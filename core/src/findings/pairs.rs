@@ -200,6 +200,10 @@ fn finding(
         dependencies,
         runs: vec![failing.name.clone()],
         passing: corpus.counts().passing(),
+        in_passing: match reported {
+            Reported::Seen(_) | Reported::Couple(_) => Some(0),
+            Reported::Missing(_) => None,
+        },
     })
 }
 

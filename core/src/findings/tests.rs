@@ -323,8 +323,8 @@ fn explanations_name_the_engines_that_agree() {
         let found = crate::explain(&corpus, &Budget::unlimited()).findings;
         found[0].engines.join(" ")
     };
-    assert_eq!(engines(&[&orders[0], &orders[1]]), "orders pairs");
-    assert_eq!(engines(&[]), "orders", "pairs have nothing to compare with");
+    assert_eq!(engines(&[&orders[0], &orders[1]]), "orders pairs mining");
+    assert_eq!(engines(&[]), "orders", "nothing to compare with");
 }
 
 #[test]
@@ -344,5 +344,38 @@ fn headlines_say_what_the_source_says() {
     assert_eq!(
         answer.findings[0].sites[0].location,
         "heap(a.c:3 by main #0).level"
+    );
+}
+
+#[test]
+fn elements_that_one_line_touches_are_one_site_and_other_variables_are_not() {
+    let line =
+        "main.1 R n @1 f\nmain.1 W a[0] @1\nmain.1 W a[1] @1\nmain.1 W a[2] @1\nmain.1 W n @1";
+    let other = line.replace("main.1", "main.2").replace(" f", " g");
+    let passing = [format!("{line}\n{other}"), format!("{other}\n{line}")];
+    let failing = "main.1 R n @1 f\nmain.2 R n @1 g\nmain.2 W a[0] @1\nmain.2 W a[1] @1\nmain.2 W n @1\n\
+                   main.1 W a[0] @1\nmain.1 W a[1] @1\nmain.1 W n @1\nmain.1 fails @4";
+    let answer = ask_mining(&corpus(&[&passing[0], &passing[1]], &[failing]));
+    let mut writes: Vec<(&str, &str)> = Vec::new();
+    for finding in &answer.findings {
+        let sites = finding.sites.iter().filter(|site| site.access == "write");
+        writes.extend(sites.map(|site| (site.thread.as_str(), site.location.as_str())));
+    }
+    writes.sort_unstable();
+    writes.dedup();
+    assert_eq!(
+        writes,
+        [
+            ("f (main.1)", "a[*]"),
+            ("f (main.1)", "n"),
+            ("g (main.2)", "a[*]"),
+            ("g (main.2)", "n")
+        ]
+    );
+    assert!(
+        answer
+            .findings
+            .iter()
+            .all(|found| found.in_passing.is_some_and(|runs| runs <= 2))
     );
 }

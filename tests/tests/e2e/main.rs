@@ -11,6 +11,7 @@ mod debugging_page;
 mod determinism;
 mod editor;
 mod ends;
+mod engine_input;
 mod engines;
 mod exactness;
 mod filter;

@@ -1,0 +1,414 @@
+//! What engines that compare runs find where no story fits: told as what it is, accesses that only failing
+//! runs have, with the numbers of runs that it rests on.
+
+use super::{
+    LOOKED_AT,
+    draft::{Draft, line},
+    order::and,
+    view::View,
+};
+use crate::{
+    corpus::{Corpus, RunSummary},
+    explanation::{BugKind, Certainty, Explanation, Role},
+    facts,
+    findings::{Beside, Finding, FoundSite},
+    orders::{Dependency, DependencyKind, dependencies},
+    pairs::{AccessClass, SeenPair, procedure_one},
+};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+use unsnarl_trace::{EventId, Outcome};
+
+/// Passing runs from which on it says something that none of them has it.
+const ENOUGH: u32 = 5;
+
+/// Explains failing runs without a story, all of which fail at one place: by the pair, or else by the mined
+/// pattern, that at least half of them have and no passing run. Threads that wait for ever have no last
+/// access that a comparison of accesses could blame, so those runs are left alone.
+pub(super) fn found(corpus: &Corpus, runs: &[&RunSummary], beside: &Beside) -> Option<Explanation> {
+    if corpus.counts().passing() < ENOUGH {
+        return None;
+    }
+    let failed = runs.iter().filter(|run| run.outcome == Outcome::Failed);
+    let mut views = failed
+        .take(LOOKED_AT)
+        .filter_map(|run| View::new(corpus, run));
+    let told =
+        views.find_map(|view| by_pair(&view, runs).or_else(|| by_pattern(&view, runs, beside)));
+    told.map(|told| weighed(told, runs.len(), beside))
+}
+
+/// Likely when engines agree on it and no run is without it.
+fn weighed(mut explanation: Explanation, runs: usize, beside: &Beside) -> Explanation {
+    let agreeing = beside.agreeing(&explanation);
+    explanation.certainty = match agreeing.len() > 1 && explanation.runs.len() == runs {
+        true => Certainty::Likely,
+        false => Certainty::Possible,
+    };
+    explanation.engines = agreeing
+        .iter()
+        .map(|engine| engine.name().to_owned())
+        .collect();
+    explanation
+}
+
+/// The pair of Test Procedure I that most of the runs have; of those one on a variable of the program's
+/// own that is nearest to the failure.
+fn by_pair(view: &View, runs: &[&RunSummary]) -> Option<Explanation> {
+    let new = procedure_one(&view.run, view.pairs(), view.corpus.counts());
+    let having = |pair: &SeenPair| {
+        let with = runs.iter().filter(|run| run.pairs.find(pair.key).is_some());
+        with.map(|run| run.name.clone()).collect::<Vec<String>>()
+    };
+    let named = |pair: &&SeenPair| {
+        [pair.head, pair.tail]
+            .iter()
+            .all(|&row| is_named(view, row))
+    };
+    let far = |pair: &SeenPair| {
+        let ends = [pair.head, pair.tail].into_iter();
+        let distances = ends.filter_map(|row| view.slice.distance(row));
+        distances.min().unwrap_or(u32::MAX)
+    };
+    let is_foreign = |pair: &SeenPair| {
+        let name = view.variable_of(&[pair.tail, pair.head]);
+        name.contains("the heap block") || facts::own_part(&name) != name
+    };
+    let candidates = new.iter().filter(named).map(|pair| (pair, having(pair)));
+    let best = candidates.min_by_key(|(pair, with)| {
+        (
+            Reverse(with.len()),
+            is_foreign(pair),
+            far(pair),
+            pair.tail,
+            pair.head,
+        )
+    });
+    let (pair, with) = best.filter(|(_, with)| with.len() * 2 >= runs.len())?;
+    let links = [Link::new(view, pair.head, pair.tail)];
+    Some(tell(view, &links, with, &Share::of(runs, view)))
+}
+
+/// The pattern of most runs of which this run has all dependencies, between accesses that have a name.
+fn by_pattern(view: &View, runs: &[&RunSummary], beside: &Beside) -> Option<Explanation> {
+    let mined = beside.mined();
+    let here: BTreeSet<&String> = runs.iter().map(|run| &run.name).collect();
+    let seen = here
+        .iter()
+        .filter(|name| mined.looked_at.contains(**name))
+        .count();
+    let among = |finding: &Finding| -> Vec<String> {
+        let names = finding.runs.iter().filter(|name| here.contains(name));
+        names.cloned().collect()
+    };
+    let fits = |finding: &&Finding| {
+        finding.runs.contains(&view.summary.name) && among(finding).len() * 2 >= seen
+    };
+    let mut fitting = mined.findings.iter().filter(|_| mined.is_sure).filter(fits);
+    fitting.find_map(|finding| {
+        let links = in_run(view, finding)?;
+        let share = Share {
+            failing: seen,
+            passing: finding.passing,
+        };
+        Some(tell(view, &links, among(finding), &share))
+    })
+}
+
+/// Runs that were compared.
+struct Share {
+    failing: usize,
+    passing: u32,
+}
+
+impl Share {
+    fn of(runs: &[&RunSummary], view: &View) -> Share {
+        Share {
+            failing: runs.len(),
+            passing: view.corpus.counts().passing(),
+        }
+    }
+}
+
+/// An access after another one of another thread.
+#[derive(Clone, Copy)]
+struct Link {
+    head: EventId,
+    tail: EventId,
+    kind: DependencyKind,
+}
+
+impl Link {
+    fn new(view: &View, head: EventId, tail: EventId) -> Link {
+        let kind = match (
+            view.event(head).kind.writes(),
+            view.event(tail).kind.reads(),
+        ) {
+            (true, true) => DependencyKind::Flow,
+            (false, _) => DependencyKind::Anti,
+            (true, false) => DependencyKind::Output,
+        };
+        Link { head, tail, kind }
+    }
+}
+
+/// The last occurrence of each of the finding's dependencies; none when one is missing or has no name.
+fn in_run(view: &View, finding: &Finding) -> Option<Vec<Link>> {
+    let mut last: BTreeMap<usize, Dependency> = BTreeMap::new();
+    dependencies(&view.run, view.orders.accesses(), |dependency| {
+        if dependency.tail > view.failure {
+            return;
+        }
+        for (number, wanted) in finding.dependencies.iter().enumerate() {
+            let is = |index: u32, row| {
+                let site = finding.sites.get(index as usize);
+                site.is_some_and(|site| is_at(view, row, site))
+            };
+            if wanted.kind == dependency.kind
+                && is(wanted.head, dependency.head)
+                && is(wanted.tail, dependency.tail)
+                && last
+                    .get(&number)
+                    .is_none_or(|known| known.tail < dependency.tail)
+            {
+                last.insert(number, dependency);
+            }
+        }
+    });
+    let is_whole = !last.is_empty() && last.len() == finding.dependencies.len();
+    let rows = || last.values().flat_map(|found| [found.head, found.tail]);
+    (is_whole && rows().all(|row| is_named(view, row))).then(|| {
+        let links = last.values();
+        links
+            .map(|found| Link {
+                head: found.head,
+                tail: found.tail,
+                kind: found.kind,
+            })
+            .collect()
+    })
+}
+
+fn is_at(view: &View, row: EventId, site: &FoundSite) -> bool {
+    let event = view.event(row);
+    let place = view.place(row);
+    let class = AccessClass::of(event.kind).map_or("", AccessClass::name);
+    (&place.file, place.line) == (&site.place.file, site.place.line)
+        && class == site.access
+        && view.words(row) == site.thread
+        && facts::block(view.run.location(event.location)) == facts::block(&site.location)
+}
+
+fn is_named(view: &View, row: EventId) -> bool {
+    facts::is_named(view.run.location(view.event(row).location))
+}
+
+fn tell(view: &View, links: &[Link], runs: Vec<String>, share: &Share) -> Explanation {
+    let mut rows: Vec<EventId> = links
+        .iter()
+        .flat_map(|link| [link.head, link.tail])
+        .collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let mut draft = Draft::new(view, kind(view, links), headline(view, links, &rows));
+    draft.detail(detail(view, links));
+    draft.set().contrast = format!(
+        "That is in {} of {} failing and in none of {} passing runs.",
+        runs.len(),
+        share.failing,
+        share.passing
+    );
+    let caveat = "Found by comparing runs: it goes with the failure, which need not mean that it is the cause.";
+    draft.set().caveats.push(caveat.to_owned());
+    let heads: BTreeSet<EventId> = links.iter().map(|link| link.head).collect();
+    for &row in &rows {
+        draft.step(row, "");
+        let role = if heads.contains(&row) {
+            Role::Interference
+        } else {
+            Role::Cause
+        };
+        draft.mark(row, role);
+    }
+    draft.fail();
+    let mut explanation = draft.finish();
+    explanation.runs = runs;
+    explanation
+}
+
+/// By its shape: one dependency is an order; two threads that depend on each other both ways interrupted each
+/// other.
+fn kind(view: &View, links: &[Link]) -> BugKind {
+    let ways: BTreeSet<_> = links
+        .iter()
+        .map(|link| (view.thread(link.head), view.thread(link.tail)))
+        .collect();
+    let is_interrupted = ways.iter().any(|(from, to)| ways.contains(&(*to, *from)));
+    let locations = links.iter().map(|link| view.event(link.head).location);
+    match (is_interrupted, locations.collect::<BTreeSet<_>>().len()) {
+        (false, _) => BugKind::OrderViolation,
+        (true, 1) => BugKind::AtomicityViolation,
+        (true, _) => BugKind::MultiVariableAtomicityViolation,
+    }
+}
+
+fn headline(view: &View, links: &[Link], rows: &[EventId]) -> String {
+    match links {
+        [link] => format!(
+            "`{}` was {} by {} after {} had {} it, which no passing run shows",
+            view.variable_of(&[link.tail, link.head]),
+            second(link),
+            view.words(link.tail),
+            view.words(link.head),
+            first(link)
+        ),
+        _ => {
+            let unique = |words: &mut dyn Iterator<Item = String>| {
+                let mut known = Vec::new();
+                words.for_each(|word| {
+                    if !known.contains(&word) {
+                        known.push(word);
+                    }
+                });
+                known
+            };
+            let names = links
+                .iter()
+                .map(|link| format!("`{}`", view.variable_of(&[link.head, link.tail])));
+            let names = unique(&mut names.into_iter());
+            let threads = unique(&mut rows.iter().map(|&row| view.words(row)));
+            let were = if names.len() == 1 { "was" } else { "were" };
+            format!(
+                "{} {were} used by {} in an order that no passing run shows",
+                and(&names),
+                and(&threads)
+            )
+        }
+    }
+}
+
+/// A line for each dependency.
+fn detail(view: &View, links: &[Link]) -> String {
+    let lines = links.iter().map(|link| {
+        let (head, tail) = (link.head, link.tail);
+        format!(
+            "{} {} {}{} at {} before {} {} it at {}",
+            view.words(head),
+            past(first(link)),
+            view.variable_of(&[head, tail]),
+            view.equals(head),
+            view.at(head),
+            view.words(tail),
+            past(second(link)),
+            line(&view.place(tail), &view.place(head))
+        )
+    });
+    lines.collect::<Vec<String>>().join(";\n") + "."
+}
+
+/// What the first access did: `read`, `written`.
+fn first(link: &Link) -> &'static str {
+    match link.kind {
+        DependencyKind::Anti => "read",
+        DependencyKind::Flow | DependencyKind::Output => "written",
+    }
+}
+
+/// What the second one did.
+fn second(link: &Link) -> &'static str {
+    match link.kind {
+        DependencyKind::Flow => "read",
+        DependencyKind::Anti | DependencyKind::Output => "written",
+    }
+}
+
+/// The same as something that a thread did.
+fn past(participle: &'static str) -> &'static str {
+    match participle {
+        "written" => "wrote",
+        same => same,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Budget, BugKind, Certainty, Explanation, explain, fixture::corpus, unexplained};
+
+    fn explanations(passing: &[&str], failing: &[&str]) -> (Vec<Explanation>, usize) {
+        let corpus = corpus(passing, failing);
+        let found = explain(&corpus, &Budget::unlimited()).findings;
+        let left = unexplained(&corpus, &found).len();
+        (found, left)
+    }
+
+    /// What passing runs never do at all cannot be the other way round in them.
+    const BOTH: &str = "main.1 R known =0 @4 open\nmain.1 R last =0 @9\nmain.1 W last =1 @9\n\
+                        main.2 R last =1 @9 open\nmain.2 W last =2 @9\nmain R id =2 @20\nmain fails @20";
+    const ONE: &str = "main.1 R last =0 @9 open\nmain.1 W last =1 @9\nmain R id =1 @20";
+
+    #[test]
+    fn a_pair_that_only_failing_runs_have_is_told_with_its_numbers() {
+        let (found, left) = explanations(&[ONE; 6], &[BOTH; 3]);
+        assert_eq!((found.len(), left), (1, 0));
+        let told = &found[0];
+        assert_eq!(told.kind, BugKind::OrderViolation);
+        assert_eq!(
+            told.headline,
+            "`last` was read by open (main.2) after open (main.1) had written it, which no passing run shows"
+        );
+        assert_eq!(
+            told.contrast,
+            "That is in 3 of 3 failing and in none of 6 passing runs."
+        );
+        assert_eq!(told.runs, ["failed-0", "failed-1", "failed-2"]);
+        assert_eq!(told.engines[0], "pairs");
+    }
+
+    #[test]
+    fn few_passing_runs_tell_nothing() {
+        let (found, left) = explanations(&[ONE; 4], &[BOTH; 3]);
+        assert_eq!((found.len(), left), (0, 3));
+    }
+
+    /// Three threads put their numbers into places of an array: every pair of two is harmless.
+    #[test]
+    fn a_pattern_that_only_failing_runs_have_is_told() {
+        let run = |order: [u32; 3], end: &str| {
+            let puts = order.iter().enumerate().map(|(at, who)| {
+                format!(
+                    "main.{who} R n ={at} @10 work\nmain.{who} W n ={} @10\nmain.{who} W a[{at}] ={who} @10\n",
+                    at + 1
+                )
+            });
+            let puts: String = puts.collect();
+            format!(
+                "main fork main.1 @1\nmain fork main.2 @1\nmain fork main.3 @1\n{puts}\
+                 main join main.1 @15\nmain join main.2 @15\nmain join main.3 @15\n\
+                 main R a[0] ={} @19\nmain R a[1] ={} @19\nmain R a[2] ={} @19\n{end}",
+                order[0], order[1], order[2]
+            )
+        };
+        let orders = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 2, 1]];
+        let passing = orders.map(|order| run(order, ""));
+        let passing: Vec<&str> = passing.iter().map(String::as_str).collect();
+        let failing = run([3, 1, 2], "main fails @19");
+        let (found, left) = explanations(&passing, &[&failing, &failing]);
+        assert_eq!((found.len(), left), (1, 0), "{found:?}");
+        let told = &found[0];
+        assert_eq!(told.engines, ["mining"]);
+        assert_eq!(told.certainty, Certainty::Possible);
+        assert_eq!(told.kind, BugKind::OrderViolation);
+        assert_eq!(
+            told.contrast,
+            "That is in 2 of 2 failing and in none of 5 passing runs."
+        );
+        assert!(
+            told.headline
+                .ends_with("in an order that no passing run shows"),
+            "{}",
+            told.headline
+        );
+    }
+}
