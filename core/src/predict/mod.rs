@@ -6,6 +6,7 @@
 //!
 //! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
 
+pub mod deadlock;
 pub mod departure;
 pub mod feasible;
 pub mod graph;

@@ -18,6 +18,9 @@ mod search;
 mod tests;
 mod walk;
 
+#[cfg(test)]
+pub(super) use tests::{brute, programs};
+
 use super::{
     Candidate, Order,
     feasible::{self, Infeasible},

@@ -1,7 +1,7 @@
 //! The paper's figures, shapes of the moves, and random programs beside all their orders.
 
-mod brute;
-mod programs;
+pub(in crate::predict) mod brute;
+pub(in crate::predict) mod programs;
 
 use super::*;
 use crate::{fixture, predict::Class};

@@ -38,6 +38,18 @@ impl<'r> Brute<'r> {
         })
     }
 
+    /// Calls back for each order, with the next row of each thread.
+    pub fn each(&self, look: impl FnMut(&[u32], &[Option<u32>])) {
+        let look = std::cell::RefCell::new(look);
+        let never = |order: &[u32]| {
+            let next = |rows: &Vec<u32>| rows.iter().copied().find(|row| !order.contains(row));
+            let next: Vec<_> = self.rows.iter().map(next).collect();
+            look.borrow_mut()(order, &next);
+            false
+        };
+        assert!(!self.reaches(&never, &|_| 0));
+    }
+
     fn reaches(&self, goal: &dyn Fn(&[u32]) -> bool, shown: &dyn Fn(&[u32]) -> usize) -> bool {
         let mut seen: BTreeSet<Key> = BTreeSet::new();
         let mut stack = vec![Vec::new()];

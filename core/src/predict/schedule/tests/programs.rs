@@ -15,6 +15,8 @@ pub(in crate::predict) enum Steps {
     Waits,
     /// Readers' locks, attempts, semaphores, barriers.
     Others,
+    /// Readers' and writers' locks in each other.
+    Readers,
 }
 
 /// A step of a program.
@@ -189,6 +191,18 @@ fn block(steps: Steps, (what, which): (u8, u8)) -> Vec<Step> {
     let (one, other) = (access(which / 2), access(which / 8));
     match (steps, what % 4) {
         (_, 0) => vec![one],
+        (Steps::Readers, 1..) => {
+            let (c, d) = (
+                READ_WRITE + u32::from(which % 2),
+                READ_WRITE + 1 - u32::from(which % 2),
+            );
+            let take = |lock, bit: u8| match which & bit {
+                0 => [Step::ReadLock(lock), Step::ReadUnlock(lock)],
+                _ => [Step::Lock(lock), Step::Unlock(lock)],
+            };
+            let ([take_c, give_c], [take_d, give_d]) = (take(c, 2), take(d, 4));
+            vec![take_c, take_d, give_d, give_c]
+        }
         (Steps::Locks, 1) => vec![Step::Lock(a), one, Step::Unlock(a), other],
         (Steps::Locks, 2) => vec![
             Step::Lock(a),

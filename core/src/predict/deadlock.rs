@@ -1,0 +1,105 @@
+//! Deadlocks that another order would show: cycles in the lock-order graph, and wakeups that would be lost.
+//!
+//! A cycle is taken for a candidate when its threads could stand at their requests at once: they are
+//! different threads, no two hold a common lock (a guard lock that keeps them apart; readers share), and no request
+//! happens before another one by forks, joins, signals and what else [`Graph::before`] knows. Cycles on the same
+//! source lines are one; of these, one is taken for which there is an order.
+//!
+//! A wakeup can be lost when the last signal on a condition variable can come before the wait that took it, and
+//! the waiter reads the same under its lock as before: then nothing tells it that it need not wait.
+//!
+//! Rows do not say whether a lock that was taken would have been waited for: one that was only tried
+//! (`pthread_mutex_trylock`) makes a candidate that running its order does not confirm.
+
+mod cycles;
+mod lost;
+mod requests;
+#[cfg(test)]
+mod tests;
+
+use super::{Candidate, Class, Graph, schedule::Scheduler};
+use crate::{Budget, Outcome, StopReason, facts};
+use cycles::Cycle;
+use requests::Request;
+use std::collections::BTreeMap;
+use unsnarl_trace::{EventId, Run};
+
+/// The pattern of wakeups that could be lost: the signal, then the wait.
+pub const LOST_WAKEUP: &str = "lost wakeup";
+
+/// Cycles on the same source lines for which an order is looked for.
+const TRIED: usize = 16;
+
+/// All candidates. Finding cycles is bounded by a number of steps, which `stopped` tells of; the rest is linear
+/// in the events for each cycle and each wait.
+pub fn predict(graph: &Graph, scheduler: &Scheduler, budget: &Budget) -> Outcome<Candidate> {
+    let run = graph.run();
+    let requests = requests::requests(run);
+    let (cycles, mut stopped) = cycles::cycles(graph, &requests, budget);
+    let mut by_lines: BTreeMap<Lines, Vec<Candidate>> = BTreeMap::new();
+    for cycle in &cycles {
+        let same = by_lines.entry(lines(run, &requests, cycle)).or_default();
+        if same.len() < TRIED {
+            same.push(candidate(&requests, cycle));
+        }
+    }
+    let mut findings = Vec::new();
+    for same in by_lines.into_values() {
+        if let Some(stop) = budget.stop() {
+            stopped = stop;
+            break;
+        }
+        findings.extend(best(scheduler, same));
+    }
+    findings.sort_by(|a, b| a.events.cmp(&b.events));
+    let (lost, stop) = lost::lost(run, scheduler, budget);
+    findings.extend(lost);
+    if stopped == StopReason::Complete {
+        stopped = stop;
+    }
+    Outcome { findings, stopped }
+}
+
+/// One that can be shown, if one can.
+fn best(scheduler: &Scheduler, same: Vec<Candidate>) -> Option<Candidate> {
+    if same.len() < 2 {
+        return same.into_iter().next();
+    }
+    let shown = same.iter().find(|one| scheduler.order(one).is_ok());
+    shown.or(same.first()).cloned()
+}
+
+fn candidate(requests: &[Request], cycle: &Cycle) -> Candidate {
+    let asked = cycle.iter().filter_map(|at| requests.get(*at));
+    Candidate {
+        class: Class::Deadlock,
+        pattern: format!("cycle of {}", cycle.len()),
+        events: asked.map(|request| EventId(request.asked)).collect(),
+    }
+}
+
+/// Where the locks of a cycle are taken and asked for.
+type Lines = Vec<(Line, Line)>;
+
+/// File and line; the number of the site where these are not known.
+type Line = (String, u32, u32);
+
+fn lines(run: &Run, requests: &[Request], cycle: &Cycle) -> Lines {
+    let asked = cycle.iter().filter_map(|at| requests.get(*at));
+    let mut lines: Lines = asked
+        .map(|request| (line(run, request.taken), line(run, request.asked)))
+        .collect();
+    lines.sort();
+    lines
+}
+
+fn line(run: &Run, row: u32) -> Line {
+    let Some(event) = run.events.get(EventId(row)) else {
+        return Line::default();
+    };
+    let place = facts::place(run, event.site);
+    match place.line {
+        0 => (String::new(), 0, event.site.0),
+        line => (place.file, line, 0),
+    }
+}
