@@ -7,10 +7,11 @@ use super::{
 use crate::{
     Budget, Corpus, RunSummary, StopReason,
     facts::{family, place, short, thread_in_words},
-    mining::{Group, Input, Mined, Options, Sample, Subset, mine},
+    mining::{Dependency, Group, Input, Mined, Options, Sample, Subset, mine},
     orders::DependencyKind,
     pairs::AccessClass,
 };
+use rustc_hash::FxHashSet;
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
@@ -20,8 +21,6 @@ use std::{
 const MOST: usize = 100;
 /// Accesses of a macro that are shown though nothing depends on them; how many more there are is said.
 const AROUND: usize = 12;
-/// A finding with an interrupted thread is as frequent as one with so many times its failing runs.
-const AS_FREQUENT: usize = 3;
 /// Dependencies that a headline names; how many more there are is said.
 const NAMED: usize = 3;
 
@@ -127,7 +126,8 @@ fn inputs<'a>(runs: &[&'a RunSummary]) -> Vec<Input<'a>> {
 
 fn findings(runs: &[&RunSummary], mined: &Mined, options: &Options) -> Vec<Finding> {
     let groups = mined.groups.iter().take(MOST);
-    let told = groups.map(|group| Told::new(runs, mined, options, group));
+    let passing = mined.dependencies_of_passing();
+    let told = groups.map(|group| Told::new(runs, mined, options, group, &passing));
     let told = merged(told.collect()).into_iter();
     told.map(|told| told.finding(runs, mined)).collect()
 }
@@ -136,14 +136,24 @@ fn findings(runs: &[&RunSummary], mined: &Mined, options: &Options) -> Vec<Findi
 struct Told {
     lines: Lines,
     dependencies: Vec<FoundDependency>,
-    /// Failing runs with it.
-    failing: BTreeSet<u32>,
+    /// Failing runs with it, and where in each it is complete for the first time.
+    failing: BTreeMap<u32, u32>,
     /// Number of passing runs with it.
     passing: u32,
+    /// In some of the runs it is between other threads.
+    of_others: bool,
+    /// A passing run has all its dependencies, if not between such macros.
+    is_known: bool,
 }
 
 impl Told {
-    fn new(runs: &[&RunSummary], mined: &Mined, options: &Options, group: &Group) -> Told {
+    fn new(
+        runs: &[&RunSummary],
+        mined: &Mined,
+        options: &Options,
+        group: &Group,
+        known: &[FxHashSet<Dependency>],
+    ) -> Told {
         let lines = Lines::new(runs, mined, group);
         let mut dependencies: Vec<FoundDependency> = group
             .dependencies
@@ -164,16 +174,35 @@ impl Told {
             dependencies,
             failing: mined.runs_with(group, options).into_iter().collect(),
             passing: group.passing,
+            of_others: false,
+            is_known: known
+                .iter()
+                .any(|known| group.dependencies.iter().all(|d| known.contains(d))),
         }
     }
 
-    /// Its dependencies between lines, whatever the locations.
-    fn key(&self) -> BTreeSet<(LineKey, LineKey, DependencyKind)> {
-        let key = |index: u32| self.lines.sites.get(index as usize).map(line_key);
-        let dependencies = self.dependencies.iter();
-        dependencies
-            .filter_map(|d| Some((key(d.head)?, key(d.tail)?, d.kind)))
-            .collect()
+    /// Its dependencies between lines, whatever the locations, and whichever threads run them: the least of all
+    /// ways to number the threads.
+    fn key(&self) -> BTreeSet<Between> {
+        let sites = &self.lines.sites;
+        let threads: BTreeSet<&str> = sites.iter().map(|site| site.thread.as_str()).collect();
+        let threads: Vec<&str> = threads.into_iter().collect();
+        let orders = orders(threads.len());
+        let keys = orders.iter().map(|order| {
+            let number = |name: &str| {
+                let at = threads.iter().position(|thread| *thread == name)?;
+                order.get(at).copied()
+            };
+            let key = |index: u32| {
+                let site = sites.get(index as usize)?;
+                Some((line_key(site), number(&site.thread)?))
+            };
+            let dependencies = self.dependencies.iter();
+            dependencies
+                .filter_map(|d| Some((key(d.head)?, key(d.tail)?, d.kind)))
+                .collect()
+        });
+        keys.min().unwrap_or_default()
     }
 
     /// Two threads depend on each other both ways: no order of them one after the other gives that.
@@ -184,17 +213,36 @@ impl Told {
         ways.iter().any(|(from, to)| ways.contains(&(*to, *from)))
     }
 
+    /// Takes in what says the same about lines.
+    fn join(&mut self, other: Told) {
+        let who = |told: &Told| {
+            let sites = told.lines.sites.iter();
+            sites
+                .map(|site| (line_key(site), site.thread.clone()))
+                .collect::<BTreeSet<_>>()
+        };
+        self.of_others |= who(self) != who(&other);
+        for (run, end) in other.failing {
+            keep_first(&mut self.failing, run, end);
+        }
+    }
+
     fn finding(self, runs: &[&RunSummary], mined: &Mined) -> Finding {
         let set = &mined.prepared.set;
         let name = |run: &u32| Some(runs.get(*run as usize)?.name.clone());
-        let mut names: Vec<String> = self.failing.iter().filter_map(name).collect();
+        let mut names: Vec<String> = self.failing.keys().filter_map(name).collect();
         names.sort();
         Finding {
             engine: Engine::Mining,
             method: "bug explanation pattern".to_owned(),
             headline: format!(
-                "{}: in {} of {} failing and {} of {} passing runs{}",
+                "{}{}: in {} of {} failing and {} of {} passing runs{}",
                 in_words(&self.lines.sites, &self.dependencies),
+                if self.of_others {
+                    ", or the same between other threads"
+                } else {
+                    ""
+                },
                 self.failing.len(),
                 set.failing,
                 self.passing,
@@ -211,40 +259,76 @@ impl Told {
 }
 
 /// Groups that no passing run has and that say the same about lines are one: a copy of other bytes, another
-/// element of an array. What is said of them stays exact, since none of them is in a passing run. Those of
-/// most failing runs come first, and before them those as frequent in which a thread is interrupted: the
-/// paper's ranking leaves open which of the groups with a relative support of 1 is first.
+/// element of an array, the same code run by other threads. What is said of them stays exact, since none of
+/// them is in a passing run. The paper leaves open which of them is first; here it is decided by, in this order:
+///
+/// 1. Dependencies that no passing run has together. Failing and passing runs differ in their dependencies
+///    (Section 2.2); where a passing run has them all, only the macros around them are others.
+/// 2. An interrupted thread: one after the other, the threads could not have had these dependencies, so this is
+///    what no order of whole pieces of work explains.
+/// 3. In how many failing runs it is the first of all groups to be complete: a cause comes before what follows
+///    from it.
+/// 4. Fewer dependencies.
 fn merged(told: Vec<Told>) -> Vec<Told> {
-    let (mut only_failing, others): (Vec<Told>, Vec<Told>) =
+    let (only_failing, others): (Vec<Told>, Vec<Told>) =
         told.into_iter().partition(|told| told.passing == 0);
     let mut kept: Vec<Told> = Vec::new();
     let mut known = BTreeMap::new();
-    for told in only_failing.drain(..) {
+    for told in only_failing {
         let at = *known.entry(told.key()).or_insert(kept.len());
         match kept.get_mut(at) {
-            Some(same) => same.failing.extend(told.failing),
+            Some(same) => same.join(told),
             None => kept.push(told),
         }
     }
-    let most = kept.iter().map(|told| told.failing.len()).max();
-    let most = most.unwrap_or(0);
-    kept.sort_by_key(|told| {
-        let runs = told.failing.len();
-        let first = told.has_interrupted() && runs * AS_FREQUENT >= most;
-        (!first, Reverse(runs), told.dependencies.len())
+    let mut first = BTreeMap::new();
+    for (run, end) in kept.iter().flat_map(|told| &told.failing) {
+        keep_first(&mut first, *run, *end);
+    }
+    kept.sort_by_cached_key(|told| {
+        let ends = told.failing.iter();
+        let is_first = |(run, end): &(&u32, &u32)| first.get(*run) == Some(*end);
+        (
+            told.is_known,
+            !told.has_interrupted(),
+            Reverse(ends.filter(is_first).count()),
+            told.dependencies.len(),
+        )
     });
     kept.extend(others);
     kept
 }
 
-type LineKey = (String, u32, String, String, String);
+fn keep_first(ends: &mut BTreeMap<u32, u32>, run: u32, end: u32) {
+    let first = ends.entry(run).or_insert(end);
+    *first = end.min(*first);
+}
 
-/// What makes two accesses one site: file, line, thread, type, and the variable without its indices.
+type LineKey = (String, u32, String, String);
+/// A dependency between lines of numbered threads.
+type Between = ((LineKey, usize), (LineKey, usize), DependencyKind);
+
+/// All orders of so many things.
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    let Some(last) = count.checked_sub(1) else {
+        return vec![Vec::new()];
+    };
+    let shorter = orders(last);
+    let longer = shorter.iter().flat_map(|order| {
+        (0..count).map(|at| {
+            let mut order = order.clone();
+            order.insert(at, last);
+            order
+        })
+    });
+    longer.collect()
+}
+
+/// What makes two accesses of a thread one site: file, line, type, and the variable without its indices.
 fn line_key(site: &FoundSite) -> LineKey {
     (
         site.place.file.clone(),
         site.place.line,
-        site.thread.clone(),
         site.access.clone(),
         family(&site.location),
     )
@@ -284,7 +368,7 @@ impl Lines {
 
     fn add(&mut self, event: u32, site: FoundSite, wanted: bool) {
         let key = line_key(&site);
-        let same = |other: &FoundSite| line_key(other) == key;
+        let same = |other: &FoundSite| line_key(other) == key && other.thread == site.thread;
         let known = self.sites.iter().position(same);
         let index = match known {
             Some(index) => {
@@ -374,4 +458,86 @@ fn in_words(sites: &[FoundSite], dependencies: &[FoundDependency]) -> String {
         words.push(format!("{more} more"));
     }
     words.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Place;
+
+    /// Dependencies between accesses, each a line and a thread; the runs with where they are complete.
+    fn told(between: &[((u32, &str), (u32, &str))], failing: &[(u32, u32)]) -> Told {
+        let mut lines = Lines::default();
+        let mut index = |(line, thread): (u32, &str)| {
+            let place = Place {
+                line,
+                ..Place::default()
+            };
+            let site = FoundSite {
+                place,
+                thread: thread.to_owned(),
+                ..FoundSite::default()
+            };
+            lines.sites.push(site);
+            lines.sites.len() as u32 - 1
+        };
+        let dependencies = between.iter().map(|(head, tail)| FoundDependency {
+            head: index(*head),
+            tail: index(*tail),
+            kind: DependencyKind::Anti,
+            seen: Seen::Failing,
+        });
+        Told {
+            dependencies: dependencies.collect(),
+            lines,
+            failing: failing.iter().copied().collect(),
+            passing: 0,
+            of_others: false,
+            is_known: false,
+        }
+    }
+
+    /// The first line of each.
+    fn order(told: Vec<Told>) -> Vec<u32> {
+        let kept = merged(told);
+        kept.iter().map(|t| t.lines.sites[0].place.line).collect()
+    }
+
+    const ALL: &[(u32, u32)] = &[(0, 5), (1, 5), (2, 5)];
+
+    #[test]
+    fn the_same_lines_in_other_threads_are_one_finding() {
+        let one = told(&[((1, "a"), (2, "b"))], &[(0, 5)]);
+        let mirrored = told(&[((1, "b"), (2, "a"))], &[(0, 3), (1, 5)]);
+        let other = told(&[((1, "a"), (2, "b")), ((1, "a"), (2, "c"))], &[(2, 5)]);
+        let kept = merged(vec![one, mirrored, other]);
+        assert_eq!(kept.len(), 2);
+        assert_eq!(kept[0].failing, BTreeMap::from([(0, 3), (1, 5)]));
+        assert!(kept[0].of_others && !kept[1].of_others);
+    }
+
+    #[test]
+    fn what_comes_first_in_more_runs_is_first() {
+        let early = told(&[((1, "a"), (2, "b"))], &[(0, 4), (1, 4)]);
+        let late = told(&[((3, "a"), (4, "b"))], ALL);
+        assert_eq!(order(vec![late, early]), [1, 3]);
+        let rare = told(&[((1, "a"), (2, "b"))], &[(0, 4)]);
+        let late = told(&[((3, "a"), (4, "b"))], ALL);
+        assert_eq!(order(vec![rare, late]), [3, 1]);
+    }
+
+    #[test]
+    fn an_interrupted_thread_is_before_a_plain_order() {
+        let plain = told(&[((1, "a"), (2, "b"))], ALL);
+        let interrupted = told(&[((3, "a"), (4, "b")), ((4, "b"), (5, "a"))], &[(0, 5)]);
+        assert_eq!(order(vec![plain, interrupted]), [3, 1]);
+    }
+
+    #[test]
+    fn what_a_passing_run_has_in_other_macros_is_last() {
+        let mut known = told(&[((1, "a"), (2, "b")), ((2, "b"), (3, "a"))], ALL);
+        known.is_known = true;
+        let new = told(&[((4, "a"), (5, "b"))], &[(0, 9)]);
+        assert_eq!(order(vec![known, new]), [4, 1]);
+    }
 }

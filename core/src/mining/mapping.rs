@@ -6,6 +6,7 @@ use super::{
     graph::{Dependency, Graph},
     groups::Group,
     instances::instances,
+    original::{Index, Originals},
     prepared::Prepared,
 };
 use crate::{Budget, StopReason};
@@ -55,8 +56,10 @@ pub struct Mapper<'a> {
     pub crowded: usize,
     /// What joined labels make together.
     unions: FxHashMap<Vec<u32>, u32>,
-    /// For the first option: dependencies of each trace.
-    of_traces: Vec<FxHashSet<u32>>,
+    /// For the first option.
+    originals: Option<Originals>,
+    /// For the second option: where the macros of each trace are.
+    places: Vec<Index>,
 }
 
 impl<'a> Mapper<'a> {
@@ -70,10 +73,17 @@ impl<'a> Mapper<'a> {
             left: 0,
             crowded: 0,
             unions: FxHashMap::default(),
-            of_traces: Vec::new(),
+            originals: None,
+            places: Vec::new(),
         };
-        if options.mapping == Mapping::OriginalTraces {
-            mapper.of_traces = mapper.dependencies_of_traces();
+        match options.mapping {
+            Mapping::Dependencies => {}
+            Mapping::MacroTraces => {
+                let kinds = mapper.prepared.macros.events.len();
+                let graphs = mapper.prepared.graphs.iter();
+                mapper.places = graphs.map(|g| Index::new(&g.macros, kinds)).collect();
+            }
+            Mapping::OriginalTraces => mapper.originals = Some(Originals::new(mapper.prepared)),
         }
         mapper
     }
@@ -95,7 +105,10 @@ impl<'a> Mapper<'a> {
         let mut found = match self.mapping {
             Mapping::Dependencies => self.with_dependencies(pattern, budget)?,
             Mapping::MacroTraces => self.on_macro_traces(pattern, budget)?,
-            Mapping::OriginalTraces => self.on_original_traces(pattern, budget)?,
+            Mapping::OriginalTraces => match &mut self.originals {
+                Some(originals) => originals.map(self.prepared, pattern, budget)?,
+                None => Vec::new(),
+            },
         };
         if self.left == 0 {
             return Err(StopReason::TooMuch("patterns"));
@@ -236,8 +249,8 @@ impl<'a> Mapper<'a> {
             sets.sort_unstable();
             sets.dedup();
             let has = |trace: usize| {
-                let graph = self.prepared.graphs.get(trace);
-                graph.is_some_and(|graph| is_part(&macros, &graph.macros))
+                let places = self.places.get(trace);
+                places.is_some_and(|places| places.behind(&macros, 0).is_some())
             };
             let (failing, passing) = self.count(has);
             found.push(Candidate {
@@ -267,132 +280,6 @@ impl<'a> Mapper<'a> {
             Side::Failing => trace.failing.len() as u32,
             Side::Passing => trace.passing,
         })
-    }
-
-    fn dependencies_of_traces(&self) -> Vec<FxHashSet<u32>> {
-        let sets = &self.prepared.labels.sets;
-        let of = |graph: &Graph| {
-            let members = graph.labels().filter_map(|label| sets.get(label));
-            members.flatten().copied().collect()
-        };
-        self.prepared.graphs.iter().map(of).collect()
-    }
-
-    fn on_original_traces(
-        &mut self,
-        pattern: &[u32],
-        budget: &Budget,
-    ) -> Result<Vec<Candidate>, StopReason> {
-        let all: Vec<(usize, usize)> = (0..self.prepared.graphs.len())
-            .filter(|trace| self.runs(*trace, Side::Failing) > 0)
-            .map(|trace| (trace, 0))
-            .collect();
-        let mut patterns = Vec::new();
-        self.concretize(pattern, &mut Vec::new(), &all, budget, &mut patterns)?;
-        let mut found = Vec::new();
-        for (macros, traces) in patterns {
-            let Some(dependencies) = self.dependencies_within(&macros, &traces) else {
-                continue;
-            };
-            let whole = concatenated(self.prepared, &macros);
-            let has = |trace: usize| {
-                let trace = self.prepared.set.traces.get(trace);
-                trace.is_some_and(|trace| is_part(&whole, &trace.events))
-            };
-            let (failing, passing) = self.count(has);
-            found.push(Candidate {
-                dependencies: self.prepared.labels.sets.id(dependencies),
-                macros,
-                failing,
-                passing,
-            });
-        }
-        Ok(found)
-    }
-
-    /// Steps 4 and 5: the sequences of macros whose concatenation some failing trace has, with those traces.
-    fn concretize(
-        &self,
-        pattern: &[u32],
-        chosen: &mut Vec<u32>,
-        traces: &[(usize, usize)],
-        budget: &Budget,
-        found: &mut Vec<(Vec<u32>, Vec<usize>)>,
-    ) -> Result<(), StopReason> {
-        if let Some(reason) = budget.stop() {
-            return Err(reason);
-        }
-        let Some(wanted) = pattern.get(chosen.len()) else {
-            let traces = traces.iter().map(|(trace, _)| *trace).collect();
-            found.push((chosen.clone(), traces));
-            return Ok(());
-        };
-        let of_macros = self.prepared.abstraction.of_macros.iter().enumerate();
-        for (id, _) in of_macros.filter(|(_, class)| *class == wanted) {
-            let id = id as u32;
-            let further: Vec<(usize, usize)> = traces
-                .iter()
-                .filter_map(|&(trace, from)| Some((trace, self.behind(trace, from, id)?)))
-                .collect();
-            if !further.is_empty() {
-                chosen.push(id);
-                self.concretize(pattern, chosen, &further, budget, found)?;
-                chosen.pop();
-            }
-        }
-        Ok(())
-    }
-
-    /// Position behind the first occurrence of a macro's events, one after the other, from a position on.
-    fn behind(&self, trace: usize, from: usize, id: u32) -> Option<usize> {
-        let events = &self.prepared.set.traces.get(trace)?.events;
-        let mut at = from;
-        for event in self.prepared.macros.events.get(id as usize)? {
-            let rest = events.get(at..)?;
-            at += rest.iter().position(|other| other == event)? + 1;
-        }
-        Some(at)
-    }
-
-    /// Step 6: dependencies of an earlier macro's event with a later one's that one of these traces has; none
-    /// when a macro is without.
-    fn dependencies_within(&self, macros: &[u32], traces: &[usize]) -> Option<Vec<u32>> {
-        let has = |place: usize, event: u32| {
-            let id = macros.get(place).copied().unwrap_or(0);
-            let events = self.prepared.macros.events.get(id as usize);
-            events.is_some_and(|events| events.contains(&event))
-        };
-        let of_traces = traces.iter().filter_map(|trace| self.of_traces.get(*trace));
-        let mut all: Vec<u32> = of_traces.flatten().copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        let mut covered = vec![false; macros.len()];
-        let mut found = Vec::new();
-        for id in all {
-            let Some(&Dependency { head, tail, .. }) = self.prepared.labels.dependencies.get(id)
-            else {
-                continue;
-            };
-            let mut within = false;
-            for later in 1..macros.len() {
-                for earlier in (0..later).filter(|earlier| has(*earlier, head)) {
-                    if has(later, tail) {
-                        within = true;
-                        for place in [earlier, later] {
-                            covered
-                                .iter_mut()
-                                .skip(place)
-                                .take(1)
-                                .for_each(|c| *c = true);
-                        }
-                    }
-                }
-            }
-            if within {
-                found.push(id);
-            }
-        }
-        covered.into_iter().all(|covered| covered).then_some(found)
     }
 }
 
@@ -431,32 +318,38 @@ fn labels_at(graph: &Graph, places: &[u32], labels: &mut Vec<u32>) {
     labels.get_mut(start..).unwrap_or(&mut []).sort_unstable();
 }
 
-/// Does a trace have this pattern of a group, in the sense of the mapping?
-pub fn has_pattern(
+/// Where a trace has the first instance of this pattern of a group, in the sense of the mapping, complete: the
+/// place of its last macro, or for the first option of its last event.
+pub fn first_end(
     prepared: &Prepared,
     trace: usize,
     group: &Group,
     pattern: &[u32],
     options: &Options,
-) -> bool {
-    let (Some(graph), Some(events)) = (prepared.graphs.get(trace), prepared.set.traces.get(trace))
-    else {
-        return false;
-    };
+) -> Option<u32> {
+    let graph = prepared.graphs.get(trace)?;
     match options.mapping {
-        Mapping::MacroTraces => is_part(pattern, &graph.macros),
-        Mapping::OriginalTraces => is_part(&concatenated(prepared, pattern), &events.events),
+        Mapping::MacroTraces => end_of(pattern, &graph.macros),
+        Mapping::OriginalTraces => {
+            let events = &prepared.set.traces.get(trace)?.events;
+            end_of(&concatenated(prepared, pattern), events)
+        }
         Mapping::Dependencies => {
             let of = |id: &u32| prepared.abstraction.of(*id);
             let abstracts: Vec<u32> = pattern.iter().map(of).collect();
-            let mut found = false;
+            let mut first: Option<u32> = None;
             instances(graph, &abstracts, options.most_instances, |places| {
-                found = found
-                    || macros_at(graph, places).eq(pattern.iter().copied())
-                        && dependencies_at(prepared, graph, places) == group.dependencies;
-                !found
+                let end = places.last().copied();
+                let is_earlier = first.is_none_or(|first| end.is_some_and(|end| end < first));
+                if is_earlier
+                    && macros_at(graph, places).eq(pattern.iter().copied())
+                    && dependencies_at(prepared, graph, places) == group.dependencies
+                {
+                    first = end;
+                }
+                true
             });
-            found
+            first
         }
     }
 }
@@ -484,8 +377,12 @@ fn dependencies_at(prepared: &Prepared, graph: &Graph, places: &[u32]) -> Vec<De
     dependencies.copied().collect()
 }
 
-/// Is `small` a subsequence?
-pub fn is_part(small: &[u32], large: &[u32]) -> bool {
-    let mut rest = large.iter();
-    small.iter().all(|item| rest.any(|other| other == item))
+/// Position of the last item of the first occurrence of a subsequence.
+fn end_of(small: &[u32], large: &[u32]) -> Option<u32> {
+    let mut rest = large.iter().zip(0..);
+    let mut end = 0;
+    for item in small {
+        end = rest.find(|(other, _)| *other == item)?.1;
+    }
+    Some(end)
 }

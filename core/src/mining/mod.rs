@@ -24,6 +24,7 @@ mod guide;
 mod instances;
 pub mod macros;
 mod mapping;
+mod original;
 mod prepared;
 mod sequences;
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use trace::{Kind, Trace};
 use crate::{Budget, StopReason};
 use groups::Grouping;
 use mapping::Mapper;
+use rustc_hash::FxHashSet;
 
 /// How to mine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,17 +125,32 @@ impl Mined {
         self.per_run(self.figures.abstract_length)
     }
 
-    /// Failing runs with a pattern of the group: indices into the input. `options` are those of the mining.
-    pub fn runs_with(&self, group: &Group, options: &Options) -> Vec<u32> {
+    /// Failing runs with a pattern of the group, and the place among the macros of the run where the first of
+    /// them is complete: indices into the input. `options` are those of the mining.
+    pub fn runs_with(&self, group: &Group, options: &Options) -> Vec<(u32, u32)> {
         let traces = self.prepared.set.traces.iter().enumerate();
-        let with = traces.filter(|(trace, _)| {
-            let mut patterns = group.patterns.iter();
-            patterns.any(|pattern| {
-                mapping::has_pattern(&self.prepared, *trace, group, pattern, options)
-            })
+        let with = traces.filter_map(|(trace, runs)| {
+            let patterns = group.patterns.iter();
+            let ends = patterns.filter_map(|pattern| {
+                mapping::first_end(&self.prepared, trace, group, pattern, options)
+            });
+            Some((ends.min()?, runs))
         });
-        with.flat_map(|(_, trace)| trace.failing.iter().copied())
+        with.flat_map(|(end, trace)| trace.failing.iter().map(move |run| (*run, end)))
             .collect()
+    }
+
+    /// For each different trace of passing runs: the dependencies between its macros.
+    pub fn dependencies_of_passing(&self) -> Vec<FxHashSet<Dependency>> {
+        let labels = &self.prepared.labels;
+        let of = |graph: &graph::Graph| {
+            let sets = graph.labels().filter_map(|label| labels.sets.get(label));
+            let ids = sets.flatten();
+            ids.filter_map(|id| labels.dependencies.get(*id).copied())
+                .collect()
+        };
+        let passing = self.prepared.passing();
+        passing.map(|(graph, _)| of(graph)).collect()
     }
 
     fn per_run(&self, sum: u64) -> f64 {

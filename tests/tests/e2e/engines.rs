@@ -95,6 +95,46 @@ fn pairs_are_told_as_text() -> Result<()> {
 }
 
 #[test]
+fn mined_patterns_name_the_lines_first() -> Result<()> {
+    let (workspace, program) = recorded("bank_account")?;
+    let finished = workspace
+        .unsnarl(&["explain", "--engine", "mining", "--format", "json"])?
+        .exits(1)?;
+    let json: serde_json::Value = serde_json::from_str(&finished.stdout)?;
+    let first = json
+        .pointer("/answers/0/findings/0")
+        .with_context(|| format!("no finding:\n{finished}"))?;
+    let sites = first["sites"].as_array().context("no sites")?;
+    for (part, lines) in &program.expectation.parts {
+        let has = |site: &serde_json::Value| {
+            let line = site["line"].as_u64();
+            lines.iter().any(|right| line == Some(u64::from(*right)))
+        };
+        ensure!(part == "also" || sites.iter().any(has), "{part}: {first}");
+    }
+    let depends = first["dependencies"].as_array().context("none")?;
+    ensure!(!depends.is_empty(), "{first}");
+    let runs = first["runs"].as_array().context("no runs")?;
+    let failed = workspace.runs_that("failed")?;
+    for run in runs {
+        let run = run.as_str().context("no name")?;
+        let is_one = failed.iter().any(|name| name.contains(run));
+        ensure!(is_one, "{run} did not fail");
+    }
+    ensure!(!runs.is_empty(), "{first}");
+    let of_failing = format!("in {} of {} failing", runs.len(), failed.len());
+    workspace
+        .unsnarl(&["explain", "--engine", "mining"])?
+        .exits(1)?
+        .says(&[&of_failing, "and 0 of", "bank_account.c:"])?;
+    workspace
+        .unsnarl(&["explain", "--engine", "mining", "--max-pattern", "none"])?
+        .exits(2)?
+        .says(&["--max-pattern"])?;
+    Ok(())
+}
+
+#[test]
 fn no_failing_run_is_said() -> Result<()> {
     let (workspace, _) = recorded("lost_counter")?;
     without(&workspace, "failed")?;
