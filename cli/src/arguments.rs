@@ -47,6 +47,14 @@ pub enum Command {
     /// Exit status: 0 nothing failed, 1 failures explained, 2 usage or broken input, 3 failed runs
     /// without an explanation.
     Explain(Explain),
+    /// Predict what other orders of a passing run would show, and execute each of them
+    ///
+    /// Races, atomicity violations, violations of atomic sets, deadlocks, and what patterns of your own
+    /// describe. An error is shown for what made the program fail when it was executed.
+    ///
+    /// Exit status: 0 nothing failed, 1 an order that was predicted and executed makes the program fail,
+    /// 2 usage or broken input.
+    Predict(Predict),
     /// Run a recorded run again with the same schedule, or try a schedule that somebody proposes
     ///
     /// Exit status: 0 when all runs repeat it (all events of the schedule were reached), 1 with the first
@@ -221,6 +229,45 @@ pub enum Format {
     Json,
 }
 
+/// `unsnarl predict`
+#[derive(Args, Debug)]
+pub struct Predict {
+    /// A run file, the name of a run in .unsnarl/runs, a folder of runs, or a project: then the newest
+    /// passing runs of each program [default: .]
+    #[arg(conflicts_with = "command")]
+    pub place: Option<PathBuf>,
+    /// File with patterns of your own, in addition to the built-in ones (docs/engines/predict.md)
+    #[arg(long, value_name = "FILE")]
+    pub patterns: Option<PathBuf>,
+    /// How to say it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Time for all of it: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub budget: Option<Duration>,
+    /// Predicted anomalies that are executed at most, the likeliest to fail first
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub max: u64,
+    /// Passing runs of each program to predict from, the newest first
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    pub runs: usize,
+    /// Show every anomaly that did no harm or did not happen
+    #[arg(long)]
+    pub all: bool,
+    /// Folder for the runs that fail
+    #[arg(long, value_name = "DIR", default_value = crate::load::RUNS)]
+    pub out: PathBuf,
+    /// File for the program's standard input, if the run had one
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
+    pub timeout: Duration,
+    /// A program and its arguments: record a passing run of it first
+    #[arg(last = true, value_name = "PROG ARGS")]
+    pub command: Vec<OsString>,
+}
+
 /// `unsnarl replay`
 #[derive(Args, Debug)]
 pub struct Replay {
@@ -300,6 +347,11 @@ pub struct Lsp {
     /// Speak over standard input and output (there is no other way)
     #[arg(long)]
     pub stdio: bool,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("`{text}` is no number from 1"))
 }
 
 fn engine(name: &str) -> Result<Engine, String> {

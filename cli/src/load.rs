@@ -20,21 +20,33 @@ pub struct Loaded {
 pub fn load(place: Option<&Path>) -> Result<Loaded> {
     let mut loaded = Loaded::default();
     match place {
-        // Where `replay` looks by itself the name is enough.
-        None => in_folder(Path::new(RUNS), &mut loaded, |file| file.name.clone())?,
         Some(file) if file.is_file() => read(file, file.display().to_string(), &mut loaded),
-        Some(place) => {
-            let runs = place.join(RUNS);
-            let folder = if runs.is_dir() { runs.as_path() } else { place };
-            in_folder(folder, &mut loaded, |file| file.path.display().to_string())?;
-        }
+        place => in_folder(place, &mut loaded, |_| {})?,
     }
     Ok(loaded)
 }
 
-fn in_folder(folder: &Path, loaded: &mut Loaded, name: impl Fn(&RunFile) -> String) -> Result<()> {
+/// The same for a folder of runs or a project, those that were written last first.
+pub fn load_newest_first(place: Option<&Path>) -> Result<Loaded> {
+    let mut loaded = Loaded::default();
+    in_folder(place, &mut loaded, |files| {
+        files.sort_by(|a, b| b.modified.cmp(&a.modified).then(a.name.cmp(&b.name)));
+    })?;
+    Ok(loaded)
+}
+
+fn in_folder(
+    place: Option<&Path>,
+    loaded: &mut Loaded,
+    arrange: impl Fn(&mut Vec<RunFile>),
+) -> Result<()> {
+    let runs = place.unwrap_or(Path::new("")).join(RUNS);
+    let folder = match place {
+        Some(place) if !runs.is_dir() => place,
+        _ => &runs,
+    };
     let shown = folder.display();
-    let files = RunFolder::new(folder)
+    let mut files = RunFolder::new(folder)
         .files()
         .with_context(|| format!("cannot read the folder {shown}"))?;
     if files.is_empty() {
@@ -42,8 +54,14 @@ fn in_folder(folder: &Path, loaded: &mut Loaded, name: impl Fn(&RunFile) -> Stri
             "there are no runs in {shown}\n  next: record some: unsnarl record --until-failing 3 -- ./prog"
         );
     }
+    arrange(&mut files);
     for file in files {
-        read(&file.path, name(&file), loaded);
+        // Where `replay` looks by itself the name is enough.
+        let name = match place {
+            None => file.name.clone(),
+            Some(_) => file.path.display().to_string(),
+        };
+        read(&file.path, name, loaded);
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ mod import;
 mod load;
 mod lsp;
 mod message;
+mod predict;
 mod propose;
 mod record;
 mod replay;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Import(arguments) => import::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Lsp(_) => lsp::run(),
+        Command::Predict(arguments) => predict::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
         Command::Doctor => Ok(doctor::run()),
         // Taken above; clap knows them for the help only.

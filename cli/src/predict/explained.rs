@@ -1,0 +1,57 @@
+//! What the explanations say about the runs that failed.
+
+use super::{Report, runs::stem, verdict::Verdict};
+use crate::{arguments::Predict, load, message};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+use unsnarl_core::{Budget, Corpora, RunSummary, explain};
+
+/// The headline of the explanation of each failing run, by the run's name. The runs are compared with those that
+/// lie in the same folder, as `unsnarl explain` does it.
+pub fn headlines(arguments: &Predict, reports: &[Report]) -> BTreeMap<String, String> {
+    let failing: BTreeSet<&str> = failing(reports).collect();
+    if failing.is_empty() {
+        return BTreeMap::new();
+    }
+    let loaded = match load::load(Some(&arguments.out)) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            message::warning(&format!("the failing runs cannot be explained: {error:#}"));
+            return BTreeMap::new();
+        }
+    };
+    let mut corpora = Corpora::default();
+    for (name, run) in &loaded.runs {
+        corpora.insert(RunSummary::new(stem(Path::new(name)), run.clone()));
+    }
+    let budget = arguments
+        .budget
+        .map_or_else(Budget::unlimited, Budget::lasting);
+    let mut headlines = BTreeMap::new();
+    let explanations = corpora
+        .iter()
+        .flat_map(|corpus| explain(corpus, &budget).findings);
+    for explanation in explanations {
+        for run in explanation
+            .runs
+            .iter()
+            .filter(|run| failing.contains(run.as_str()))
+        {
+            headlines
+                .entry(run.clone())
+                .or_insert_with(|| explanation.headline.clone());
+        }
+    }
+    headlines
+}
+
+/// Names of the failing runs.
+fn failing(reports: &[Report]) -> impl Iterator<Item = &str> {
+    let findings = reports.iter().flat_map(|report| &report.findings);
+    findings.filter_map(|finding| match &finding.verdict {
+        Verdict::Failed(failed) => Some(failed.run.as_str()),
+        _ => None,
+    })
+}

@@ -1,0 +1,298 @@
+//! `unsnarl predict`: what other orders of a passing run's steps would show, each executed.
+//!
+//! An error is what made the program fail when it was executed. What happened and did no harm is a note; what
+//! did not happen is a hint with the reason, and nobody has to take it on trust.
+
+mod engine;
+mod execute;
+mod explained;
+mod json;
+mod runs;
+mod text;
+mod verdict;
+
+use self::{
+    execute::Executor,
+    runs::{Subject, subjects},
+    verdict::{Finding, Tally, Verdict, Why},
+};
+use crate::{
+    arguments::{Format, Predict},
+    message,
+    record::stop_flag,
+};
+use anyhow::{Context, Result, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::IsTerminal,
+    path::Path,
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+use unsnarl_core::{
+    Budget, StopReason,
+    predict::{Candidate, Order, Patterns, UserPatterns, schedule::Scheduler},
+};
+use unsnarl_trace::{Mode, Run};
+
+/// What was predicted from one run, and what came of it.
+struct Report {
+    subject: Subject,
+    findings: Vec<Finding>,
+    /// Time of the search.
+    analysis: Duration,
+    /// Time of making orders.
+    ordering: Duration,
+    /// Time of the executions.
+    executing: Duration,
+    /// Why the search ended.
+    stopped: StopReason,
+    /// Anomalies that were not executed because of --max.
+    over: u64,
+    /// The user stopped the executions, or the budget did.
+    interrupted: bool,
+}
+
+/// Predicts, executes and tells.
+pub fn run(arguments: Predict) -> Result<ExitCode> {
+    let patterns = patterns(arguments.patterns.as_deref())?;
+    let stop = stop_flag()?;
+    let budget = arguments
+        .budget
+        .map_or_else(Budget::unlimited, Budget::lasting);
+    let subjects = subjects(&arguments, &stop)?;
+    let is_only = subjects.len() == 1;
+    let mut reports = Vec::new();
+    let mut known = Known::default();
+    for subject in subjects {
+        let left = arguments.max.saturating_sub(known.executed);
+        let asked = Asked {
+            arguments: &arguments,
+            patterns: &patterns,
+            budget: &budget,
+            stop: &stop,
+            left,
+        };
+        let name = subject.name.clone();
+        match look_at(subject, &asked, &mut known) {
+            Ok(report) => reports.push(report),
+            // Of several programs some may be gone, or built anew.
+            Err(error) if !is_only => message::warning(&format!("left out: {name}: {error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    if reports.is_empty() {
+        bail!("none of the programs can be executed as they were recorded");
+    }
+    let headlines = explained::headlines(&arguments, &reports);
+    match arguments.format {
+        Format::Text => text::print(&reports, &headlines, arguments.all),
+        Format::Json => json::print(&reports, &headlines)?,
+    }
+    let failed = reports.iter().flat_map(|report| &report.findings);
+    let failed = failed.filter(|finding| matches!(finding.verdict, Verdict::Failed(_)));
+    Ok(ExitCode::from(u8::from(failed.count() > 0)))
+}
+
+/// What is asked about each run.
+struct Asked<'a> {
+    arguments: &'a Predict,
+    patterns: &'a UserPatterns,
+    budget: &'a Budget,
+    stop: &'a AtomicBool,
+    /// Anomalies that may still be executed.
+    left: u64,
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Known {
+    /// Class, pattern and lines of what happened in an earlier run.
+    shown: BTreeSet<Key>,
+    /// Anomalies that were executed for earlier runs.
+    executed: u64,
+}
+
+/// What makes two anomalies the same one to a reader: class, pattern, places.
+type Key = (&'static str, String, Vec<(String, u32)>);
+
+fn key(run: &Run, candidate: &Candidate) -> Key {
+    let sites = candidate.events.iter().filter_map(|id| run.events.get(*id));
+    let sites = sites.map(|event| run.meta.site(event.site));
+    let lines = sites.map(|site| (site.file.clone(), site.line)).collect();
+    (candidate.class.name(), candidate.pattern.clone(), lines)
+}
+
+/// The built-in patterns, and the patterns and regions of a file.
+fn patterns(file: Option<&Path>) -> Result<UserPatterns> {
+    let mut patterns = UserPatterns {
+        patterns: Patterns::built_in(),
+        ..UserPatterns::default()
+    };
+    if let Some(file) = file {
+        let text = fs::read_to_string(file)
+            .with_context(|| format!("cannot read the patterns in {}", file.display()))?;
+        let own = Patterns::parse(&text).with_context(|| file.display().to_string())?;
+        patterns.patterns.all.extend(own.patterns.all);
+        patterns.regions = own.regions;
+    }
+    Ok(patterns)
+}
+
+fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Report> {
+    let executor = match subject.run.meta.mode {
+        Mode::Imported => None,
+        _ => Some(Executor::new(&subject, asked.arguments, asked.stop)?),
+    };
+    let run = subject.run.clone();
+    let predicted = cancellable(asked, || {
+        engine::predict(&subject, asked.patterns, asked.budget)
+    });
+    let begin = Instant::now();
+    let scheduler = Scheduler::new(&run);
+    let mut report = Report {
+        findings: Vec::new(),
+        analysis: predicted.time,
+        ordering: begin.elapsed(),
+        executing: Duration::ZERO,
+        stopped: predicted.stopped,
+        over: 0,
+        interrupted: false,
+        subject,
+    };
+    let bar = bar(predicted.candidates.len());
+    let mut at: BTreeMap<Key, usize> = BTreeMap::new();
+    for candidate in predicted.candidates {
+        bar.inc(1);
+        let key = key(&run, &candidate);
+        let before = at.get(&key).and_then(|index| report.findings.get(*index));
+        let is_settled = before.is_some_and(|before| !before.may_differ());
+        if is_settled || known.shown.contains(&key) {
+            continue;
+        }
+        let finding = try_one(
+            &candidate,
+            &scheduler,
+            executor.as_ref(),
+            asked,
+            &mut report,
+        )?;
+        show(&bar, &report);
+        match at
+            .get(&key)
+            .and_then(|index| report.findings.get_mut(*index))
+        {
+            Some(before) => before.improve(finding),
+            None => {
+                at.insert(key, report.findings.len());
+                report.findings.push(finding);
+            }
+        }
+    }
+    bar.finish_and_clear();
+    known.executed += report.executed();
+    let shown = report.findings.iter().filter(|finding| finding.happened());
+    known
+        .shown
+        .extend(shown.map(|finding| key(&run, &finding.candidate)));
+    Ok(report)
+}
+
+/// Makes the order of a candidate and executes it, as far as there is time and leave.
+fn try_one(
+    candidate: &Candidate,
+    scheduler: &Scheduler<'_>,
+    executor: Option<&Executor<'_>>,
+    asked: &Asked<'_>,
+    report: &mut Report,
+) -> Result<Finding> {
+    let not = |why, reason: &str| Finding {
+        candidate: candidate.clone(),
+        verdict: Verdict::Not {
+            why,
+            reason: reason.to_owned(),
+        },
+        executed: 0,
+    };
+    let Some(executor) = executor else {
+        let reason = "the run was imported, there is no program to execute";
+        return Ok(not(Why::NotExecuted, reason));
+    };
+    report.interrupted |= asked.stop.load(Ordering::Relaxed) || asked.budget.stop().is_some();
+    if report.interrupted {
+        return Ok(not(Why::NotExecuted, "there was no time left"));
+    }
+    let begin = Instant::now();
+    let order = scheduler.order(candidate);
+    report.ordering += begin.elapsed();
+    let order: Order = match order {
+        Ok(order) => order,
+        Err(none) => return Ok(not(Why::NoOrder, &none.in_words(&report.subject.run))),
+    };
+    if report.executed() >= asked.left {
+        report.over += 1;
+        return Ok(not(Why::NotExecuted, "more than --max were predicted"));
+    }
+    let begin = Instant::now();
+    let finding = executor.run(candidate, &order)?;
+    report.executing += begin.elapsed();
+    Ok(finding.unwrap_or_else(|| {
+        report.interrupted = true;
+        not(Why::NotExecuted, "it was stopped")
+    }))
+}
+
+impl Report {
+    /// Anomalies that were executed.
+    fn executed(&self) -> u64 {
+        let executed = self.findings.iter().filter(|finding| finding.executed > 0);
+        executed.count() as u64
+    }
+
+    fn tally(&self) -> Tally {
+        Tally::of(&self.findings)
+    }
+}
+
+/// Does the work; an interruption by the user cancels its budget.
+fn cancellable<T>(asked: &Asked<'_>, work: impl FnOnce() -> T) -> T {
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                if asked.stop.load(Ordering::Relaxed) {
+                    asked.budget.cancel();
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let result = work();
+        is_done.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+fn bar(candidates: usize) -> ProgressBar {
+    let target = match std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr_with_hz(10),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(Some(candidates as u64), target);
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos} of {len} predicted, {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn show(bar: &ProgressBar, report: &Report) {
+    let tally = report.tally();
+    let rate = tally.schedules as f64 / report.executing.as_secs_f64().max(0.001);
+    bar.set_message(format!(
+        "{} reproduced, {} failed ({rate:.0} schedules/s)",
+        tally.reproduced, tally.failed
+    ));
+}

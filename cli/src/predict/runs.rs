@@ -1,0 +1,157 @@
+//! The runs that are predicted from: named, the newest of each program, or recorded for the purpose.
+
+use crate::{arguments::Predict, load, message, replay::find};
+use anyhow::{Context, Result, bail};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use unsnarl_core::{CorpusKey, predict::Inferred};
+use unsnarl_recorder::{
+    launch::{Output, Starter},
+    log::Limits,
+    record::{Attempt, Job, execute},
+    target,
+};
+use unsnarl_trace::{Outcome, Run, RunFolder, raw::RawStrategy, read_run};
+
+/// Orders that are tried to find one in which the program passes.
+const TRIES: u64 = 20;
+
+/// A run to predict from.
+pub struct Subject {
+    /// Its name, as `replay` takes it.
+    pub name: String,
+    /// The run.
+    pub run: Arc<Run>,
+    /// What should be atomic, as other passing runs of the program suggest.
+    pub inferred: Inferred,
+}
+
+/// The runs that the command line asks for.
+pub fn subjects(arguments: &Predict, stop: &AtomicBool) -> Result<Vec<Subject>> {
+    if !arguments.command.is_empty() {
+        return Ok(vec![recorded(arguments, stop)?]);
+    }
+    match &arguments.place {
+        Some(place) if !place.is_dir() => Ok(vec![named(place)?]),
+        place => newest(place.as_deref(), arguments.runs),
+    }
+}
+
+/// One run by its file or name; it may have failed.
+fn named(place: &Path) -> Result<Subject> {
+    let path = find(place)?;
+    let run = read_run(&path).with_context(|| path.display().to_string())?;
+    if let Some(damage) = run.damage.first() {
+        bail!(
+            "{} is damaged: {damage}\n  next: predict from another run",
+            path.display()
+        );
+    }
+    if run.meta.outcome != Outcome::Passed {
+        message::note(&format!(
+            "this run {}; orders that fail like it are no news",
+            run.meta.outcome.name()
+        ));
+    }
+    Ok(Subject {
+        name: place.display().to_string(),
+        run: Arc::new(run),
+        inferred: Inferred::default(),
+    })
+}
+
+/// The newest passing runs of each build and input.
+fn newest(place: Option<&Path>, most: usize) -> Result<Vec<Subject>> {
+    let loaded = load::load_newest_first(place)?;
+    for (file, problem) in &loaded.broken {
+        message::warning(&format!("left out: {file}: {problem}"));
+    }
+    let mut passing: BTreeMap<CorpusKey, Vec<(String, Arc<Run>)>> = BTreeMap::new();
+    let count = loaded.runs.len();
+    let runs = loaded.runs.into_iter();
+    for (name, run) in runs.filter(|(_, run)| run.meta.outcome == Outcome::Passed) {
+        let of_program = passing.entry(CorpusKey::of(&run)).or_default();
+        of_program.push((name, run));
+    }
+    if passing.is_empty() {
+        bail!(
+            "none of the {count} runs passed, so there is nothing to predict from\n  next: unsnarl explain says why they fail"
+        );
+    }
+    Ok(passing
+        .into_values()
+        .flat_map(|runs| chosen(runs, most))
+        .collect())
+}
+
+/// The first runs of a program, with what all of them suggest.
+fn chosen(runs: Vec<(String, Arc<Run>)>, most: usize) -> Vec<Subject> {
+    let inferred = Inferred::of(runs.iter().map(|(_, run)| &**run));
+    let first = runs.into_iter().take(most);
+    first
+        .map(|(name, run)| Subject {
+            name,
+            run,
+            inferred: inferred.clone(),
+        })
+        .collect()
+}
+
+/// The first passing run of a program: each thread until it waits, then random orders.
+fn recorded(arguments: &Predict, stop: &AtomicBool) -> Result<Subject> {
+    let job = Job {
+        command: arguments.command.clone(),
+        directory: std::env::current_dir().context("the current folder cannot be found")?,
+        stdin: arguments.stdin.clone(),
+        output: Output::Kept,
+        timeout: arguments.timeout,
+        limits: Limits::default(),
+        starter: Starter::default(),
+    };
+    let name = job.command.first().cloned().unwrap_or_default();
+    let target = target::open(&name, &job.directory)?;
+    for seed in 0..TRIES {
+        let run = execute(&job, &target.program, &attempt(seed), stop)?.run;
+        if stop.load(Ordering::Relaxed) {
+            bail!("stopped before a run had passed");
+        }
+        if matches!(run.meta.outcome, Outcome::Passed) || run.meta.outcome.is_failure() {
+            let path = RunFolder::new(&arguments.out).store(&run)?;
+            if run.meta.outcome == Outcome::Passed {
+                let name = stem(&path);
+                return Ok(Subject {
+                    name,
+                    run: Arc::new(run),
+                    inferred: Inferred::default(),
+                });
+            }
+        }
+    }
+    bail!(
+        "the program passed in none of {TRIES} runs, so there is nothing to predict from\n  next: unsnarl explain says why it fails"
+    )
+}
+
+fn attempt(seed: u64) -> Attempt {
+    match seed {
+        0 => Attempt::default(),
+        seed => Attempt {
+            name: "random",
+            strategy: RawStrategy::Random,
+            seed,
+            ..Attempt::default()
+        },
+    }
+}
+
+/// The name of a run from its file.
+pub fn stem(path: &Path) -> String {
+    let name = PathBuf::from(path.file_stem().unwrap_or_default());
+    name.display().to_string()
+}

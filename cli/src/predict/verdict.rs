@@ -1,0 +1,202 @@
+//! What came of predicted anomalies, and the tally of it.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use unsnarl_core::{FailurePlace, predict::Candidate};
+
+/// What came of one predicted anomaly.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    /// The program failed in the order that was to show it.
+    Failed(Failed),
+    /// It happened, and the program passed.
+    Harmless,
+    /// It did not happen.
+    Not {
+        /// The kind of reason.
+        why: Why,
+        /// The reason in words.
+        reason: String,
+    },
+}
+
+/// A failure that an executed schedule brought about.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failed {
+    /// How and where.
+    pub failure: FailurePlace,
+    /// Name of the kept run.
+    pub run: String,
+    /// All events of the anomaly had happened; otherwise the program failed on the way to them.
+    pub reached: bool,
+}
+
+/// Kinds of reasons why an anomaly was not shown.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// A thread that saw another value took another path.
+    OtherPath,
+    /// A thread had to wait for another one, which the order holds back.
+    Waited,
+    /// The step was on other data.
+    OtherData,
+    /// The run's time was over.
+    TimedOut,
+    /// The order has steps that cannot be held back.
+    NotHeldBack,
+    /// No order of the events is feasible.
+    NoOrder,
+    /// It was not executed.
+    NotExecuted,
+}
+
+impl Why {
+    /// It in words, for the tally.
+    pub fn words(self) -> &'static str {
+        match self {
+            Why::OtherPath => "a thread took another path",
+            Why::Waited => "threads had to wait for each other",
+            Why::OtherData => "it was other data",
+            Why::TimedOut => "the time of the run was over",
+            Why::NotHeldBack => "a step could not be held back",
+            Why::NoOrder => "there is no feasible order",
+            Why::NotExecuted => "not executed",
+        }
+    }
+}
+
+/// A predicted anomaly and what came of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// What was predicted.
+    pub candidate: Candidate,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Schedules that were executed for it.
+    pub executed: u64,
+}
+
+impl Finding {
+    /// It happened, or made the program fail.
+    pub fn happened(&self) -> bool {
+        !matches!(self.verdict, Verdict::Not { .. })
+    }
+
+    /// Another anomaly of the same pattern on the same lines may come out otherwise. Where another path was taken
+    /// it hardly will.
+    pub fn may_differ(&self) -> bool {
+        use Why::{NoOrder, NotHeldBack, OtherData, Waited};
+        match &self.verdict {
+            Verdict::Not { why, .. } => matches!(why, NoOrder | NotHeldBack | OtherData | Waited),
+            Verdict::Failed(_) | Verdict::Harmless => false,
+        }
+    }
+
+    /// Takes what came of another anomaly of the same pattern on the same lines: the first that happened stays,
+    /// and of those that did not the first that was executed.
+    pub fn improve(&mut self, other: Finding) {
+        let executed = self.executed + other.executed;
+        if other.happened() || self.executed == 0 && other.executed > 0 {
+            *self = other;
+        }
+        self.executed = executed;
+    }
+}
+
+/// Counts of findings.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Tally {
+    /// Anomalies predicted, by class.
+    pub predicted: BTreeMap<&'static str, u64>,
+    /// Schedules executed: an anomaly has several ways to go on.
+    pub schedules: u64,
+    /// Anomalies that were executed.
+    pub executed: u64,
+    /// Those of them that happened.
+    pub reproduced: u64,
+    /// Anomalies whose schedules made the program fail.
+    pub failed: u64,
+    /// Those of them for which it failed before the anomaly was complete.
+    pub failed_before: u64,
+    /// Anomalies that did not happen, by the kind of reason.
+    pub not_reproduced: BTreeMap<Why, u64>,
+}
+
+impl Tally {
+    /// Counts findings.
+    pub fn of(findings: &[Finding]) -> Tally {
+        let mut tally = Tally::default();
+        for finding in findings {
+            let class = finding.candidate.class.name();
+            *tally.predicted.entry(class).or_default() += 1;
+            tally.schedules += finding.executed;
+            tally.executed += u64::from(finding.executed > 0);
+            match &finding.verdict {
+                Verdict::Failed(failed) => {
+                    tally.failed += 1;
+                    tally.reproduced += u64::from(failed.reached);
+                    tally.failed_before += u64::from(!failed.reached);
+                }
+                Verdict::Harmless => tally.reproduced += 1,
+                Verdict::Not { why, .. } => *tally.not_reproduced.entry(*why).or_default() += 1,
+            }
+        }
+        tally
+    }
+
+    /// Number of anomalies predicted.
+    pub fn predicted(&self) -> u64 {
+        self.predicted.values().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unsnarl_core::predict::Class;
+
+    fn finding(class: Class, executed: u64, verdict: Verdict) -> Finding {
+        Finding {
+            candidate: Candidate {
+                class,
+                pattern: String::new(),
+                events: Vec::new(),
+            },
+            verdict,
+            executed,
+        }
+    }
+
+    #[test]
+    fn what_failed_on_the_way_was_not_reproduced() {
+        let failed = |reached| {
+            Verdict::Failed(Failed {
+                failure: FailurePlace {
+                    site: None,
+                    message: String::new(),
+                },
+                run: String::new(),
+                reached,
+            })
+        };
+        let not = Verdict::Not {
+            why: Why::NoOrder,
+            reason: String::new(),
+        };
+        let tally = Tally::of(&[
+            finding(Class::Race, 1, failed(true)),
+            finding(Class::Race, 1, failed(false)),
+            finding(Class::Atomicity, 4, Verdict::Harmless),
+            finding(Class::Deadlock, 0, not),
+        ]);
+        assert_eq!(tally.predicted(), 4);
+        assert_eq!(tally.predicted["race"], 2);
+        assert_eq!((tally.schedules, tally.executed), (6, 3));
+        assert_eq!(
+            (tally.reproduced, tally.failed, tally.failed_before),
+            (2, 2, 1)
+        );
+        assert_eq!(tally.not_reproduced[&Why::NoOrder], 1);
+    }
+}
