@@ -8,8 +8,8 @@ use std::{
 use unsnarl_core::{
     Budget, StopReason,
     predict::{
-        Candidate, Class, Graph, RegionOptions, Regions, SearchOptions, UserPatterns, search,
-        sync_preserving,
+        Candidate, Class, Graph, RegionOptions, Regions, SearchOptions, UserPatterns, deadlock,
+        schedule::Scheduler, search,
     },
 };
 use unsnarl_trace::{EventId, Run};
@@ -29,7 +29,12 @@ pub struct Predicted {
 
 /// Predicts with all patterns, and deadlocks. Atomic are critical sections, functions that hold a lock, what the user says,
 /// and what other passing runs suggest.
-pub fn predict(subject: &Subject, patterns: &UserPatterns, budget: &Budget) -> Predicted {
+pub fn predict(
+    subject: &Subject,
+    scheduler: &Scheduler<'_>,
+    patterns: &UserPatterns,
+    budget: &Budget,
+) -> Predicted {
     let begin = Instant::now();
     let run = &*subject.run;
     let graph = Graph::new(run);
@@ -44,7 +49,7 @@ pub fn predict(subject: &Subject, patterns: &UserPatterns, budget: &Budget) -> P
         per_lines: ALTERNATIVES,
     };
     let anomalies = search(&graph, &patterns.patterns, &options, budget);
-    let deadlocks = sync_preserving::deadlocks(run, budget);
+    let deadlocks = deadlock::predict(&graph, scheduler, budget);
     let mut candidates = anomalies.findings;
     candidates.extend(deadlocks.findings);
     candidates.sort_by_key(|candidate| Reverse(likeliness(run, candidate)));

@@ -149,15 +149,16 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
         _ => Some(Executor::new(&subject, asked.arguments, asked.stop)?),
     };
     let run = subject.run.clone();
-    let predicted = cancellable(asked, || {
-        engine::predict(&subject, asked.patterns, asked.budget)
-    });
     let begin = Instant::now();
     let scheduler = Scheduler::new(&run);
+    let ordering = begin.elapsed();
+    let predicted = cancellable(asked, || {
+        engine::predict(&subject, &scheduler, asked.patterns, asked.budget)
+    });
     let mut report = Report {
         findings: Vec::new(),
         analysis: predicted.time,
-        ordering: begin.elapsed(),
+        ordering,
         executing: Duration::ZERO,
         stopped: predicted.stopped,
         over: 0,

@@ -83,24 +83,33 @@ impl Finding {
         !matches!(self.verdict, Verdict::Not { .. })
     }
 
-    /// Another anomaly of the same pattern on the same lines may come out otherwise. Where another path was taken
-    /// it hardly will.
+    /// Another anomaly of the same pattern on the same lines may fail. Where another path was taken it hardly
+    /// will.
     pub fn may_differ(&self) -> bool {
         use Why::{NoOrder, NotHeldBack, OtherData, Waited};
         match &self.verdict {
             Verdict::Not { why, .. } => matches!(why, NoOrder | NotHeldBack | OtherData | Waited),
-            Verdict::Failed(_) | Verdict::Harmless => false,
+            Verdict::Harmless => true,
+            Verdict::Failed(_) => false,
         }
     }
 
-    /// Takes what came of another anomaly of the same pattern on the same lines: the first that happened stays,
-    /// and of those that did not the first that was executed.
+    /// Takes what came of another anomaly of the same pattern on the same lines, when it shows more.
     pub fn improve(&mut self, other: Finding) {
         let executed = self.executed + other.executed;
-        if other.happened() || self.executed == 0 && other.executed > 0 {
+        if other.weight() > self.weight() {
             *self = other;
         }
         self.executed = executed;
+    }
+
+    /// How much it shows: a failure, an anomaly, an order that was executed, nothing.
+    fn weight(&self) -> u8 {
+        match &self.verdict {
+            Verdict::Failed(_) => 3,
+            Verdict::Harmless => 2,
+            Verdict::Not { .. } => u8::from(self.executed > 0),
+        }
     }
 }
 
@@ -166,6 +175,20 @@ mod tests {
             verdict,
             executed,
         }
+    }
+
+    #[test]
+    fn of_anomalies_on_the_same_lines_the_worst_is_told() {
+        let not = |why| Verdict::Not {
+            why,
+            reason: String::new(),
+        };
+        let mut told = finding(Class::Race, 0, not(Why::NoOrder));
+        assert!(told.may_differ());
+        told.improve(finding(Class::Race, 3, Verdict::Harmless));
+        told.improve(finding(Class::Race, 1, not(Why::OtherPath)));
+        assert_eq!((&told.verdict, told.executed), (&Verdict::Harmless, 4));
+        assert!(!finding(Class::Race, 1, not(Why::OtherPath)).may_differ());
     }
 
     #[test]

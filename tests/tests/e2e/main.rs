@@ -26,6 +26,7 @@ mod orders;
 mod outside;
 mod pages;
 mod path_mode;
+mod predict;
 mod primitives;
 mod programs;
 mod proposals;

@@ -7,6 +7,9 @@
 
 use anyhow::{Result, bail};
 
+/// The page with the tables.
+pub const PAGE: &str = "engines/predict.md";
+
 /// Measures what the words ask for.
 pub fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
