@@ -33,6 +33,7 @@ mod pairs_plot;
 mod pairs_speed;
 mod paths;
 mod predict;
+mod predict_schedules;
 mod predict_table;
 mod programs;
 mod rates;

@@ -3,6 +3,7 @@
 //! ```text
 //! bench predict               all of it, into docs/engines/predict.md
 //! bench predict table         the subjects of PECAN's Table 1: predicted, reproduced, failures
+//! bench predict schedules     what making schedules costs, by the size of the run
 //! ```
 
 use anyhow::{Result, bail};
@@ -15,6 +16,10 @@ pub fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] | ["table"] => crate::predict_table::run(),
-        _ => bail!("expected `table` or nothing, not `{}`", words.join(" ")),
+        ["schedules"] => crate::predict_schedules::run(),
+        _ => bail!(
+            "expected `table`, `schedules` or nothing, not `{}`",
+            words.join(" ")
+        ),
     }
 }
