@@ -27,6 +27,13 @@ pub fn print(reports: &[Report], headlines: &BTreeMap<String, String>, all: bool
             anstream::println!();
         }
         let run = &report.subject.run;
+        let is_of_same = |before: &Report| before.subject.run.meta.command == run.meta.command;
+        let before = number.checked_sub(1).and_then(|number| reports.get(number));
+        if report.findings.is_empty() && before.is_some_and(is_of_same) {
+            anstream::println!("{}: nothing else", report.subject.name);
+            limits(report);
+            continue;
+        }
         let command = run.meta.command.join(" ");
         anstream::println!("{command}: predicted from {}\n", report.subject.name);
         let printer = Printer {
