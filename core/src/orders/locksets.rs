@@ -97,6 +97,16 @@ impl Locksets {
         changes.map(|&(row, list)| (row, self.of_list(list).0))
     }
 
+    /// Walks the sets that `thread` holds, for events in order.
+    pub fn walk(&self, thread: ThreadId) -> LocksetWalk<'_> {
+        let changes = self.changes.get(thread.index());
+        LocksetWalk {
+            locksets: self,
+            later: changes.map_or(&[], Vec::as_slice),
+            list: NONE,
+        }
+    }
+
     /// A lock that is in both sets, not both times for reading.
     pub fn common(&self, a: LocksetId, b: LocksetId) -> Option<LocationId> {
         let theirs = self.locks(b);
@@ -119,5 +129,29 @@ impl Locksets {
     fn of_list(&self, list: u32) -> (LocksetId, u32) {
         let known = self.of_list.get(list as usize);
         known.copied().unwrap_or((LocksetId(0), NONE))
+    }
+}
+
+/// The sets that a thread holds, asked for its events in order: constant time each.
+#[derive(Clone, Copy, Debug)]
+pub struct LocksetWalk<'a> {
+    locksets: &'a Locksets,
+    /// Changes that are still to come.
+    later: &'a [(u32, u32)],
+    list: u32,
+}
+
+impl LocksetWalk<'_> {
+    /// The set at the event, and the section that the thread has been in for longest, as an index into
+    /// [`Locks::sections`].
+    pub fn at(&mut self, event: EventId) -> (LocksetId, Option<usize>) {
+        while let Some((&(row, list), later)) = self.later.split_first()
+            && row <= event.0
+        {
+            self.list = list;
+            self.later = later;
+        }
+        let (set, section) = self.locksets.of_list(self.list);
+        (set, (section != NONE).then_some(section as usize))
     }
 }

@@ -21,7 +21,7 @@ pub(crate) use clocks::other_thread;
 pub use clocks::{Atomics, HappensBefore};
 pub use dependencies::{Dependency, DependencyKind, dependencies};
 pub use locks::{LockOrder, Locks, Section};
-pub use locksets::{LocksetId, Locksets};
+pub use locksets::{LocksetId, LocksetWalk, Locksets};
 pub use semaphores::semaphores_as_locks;
 
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};

@@ -62,17 +62,23 @@ impl<'a> Calls<'a> {
         if self.open.len() <= usize::from(thread) {
             self.open.resize_with(usize::from(thread) + 1, Vec::new);
         }
-        let Some(mut open) = self.open.get_mut(usize::from(thread)).map(std::mem::take) else {
+        let Some(open) = self.open.get_mut(usize::from(thread)) else {
             return 0;
         };
+        let goes_on = |call: &&Call| {
+            call.stack == stack && call.function == function && call.first_site != site
+        };
+        if let Some(call) = open.last().filter(goes_on) {
+            return call.number;
+        }
+        let mut open = std::mem::take(open);
         while open
             .last()
             .is_some_and(|call| self.over(call, stack, function))
         {
             open.pop();
         }
-        let same = |call: &&Call| call.stack == stack && call.first_site != site;
-        let number = match open.last().filter(same) {
+        let number = match open.last().filter(goes_on) {
             Some(call) => call.number,
             None => {
                 open.pop_if(|call| call.stack == stack);

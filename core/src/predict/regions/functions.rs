@@ -1,7 +1,10 @@
 //! Calls of functions that hold a lock, from their first to their last locked access.
 
 use super::{Region, calls::Calls};
-use crate::{orders::LocksetId, predict::Graph};
+use crate::{
+    orders::{LocksetId, LocksetWalk},
+    predict::Graph,
+};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, EventKind, ThreadId};
 
@@ -10,23 +13,28 @@ struct Locked {
     stretch: Region,
     /// Site of the first one, and the section that it is in.
     site: u32,
-    section: Option<EventId>,
+    section: Option<usize>,
 }
 
 /// The stretches, one for each call; one pass over the events.
 pub(super) fn stretches(graph: &Graph<'_>) -> Vec<Region> {
     let events = &graph.run().events;
     let mut calls = Calls::new(graph.run());
+    let threads = (0..graph.threads().count()).map(|thread| ThreadId(thread as u16));
+    let mut held: Vec<LocksetWalk<'_>> = threads
+        .map(|thread| graph.locksets().walk(thread))
+        .collect();
     let mut open: FxHashMap<u32, Locked> = FxHashMap::default();
     let mut done = Vec::new();
     let columns = events.threads().iter().zip(events.kinds());
     let columns = columns.zip(events.sites().iter().zip(events.stacks()));
     for (row, ((&thread, &kind), (&site, &stack))) in (0..).map(EventId).zip(columns) {
         let call = calls.of(thread, site, stack);
-        if kind > EventKind::Rmw as u8 || graph.lockset(row) == LocksetId(0) {
+        let held = held.get_mut(usize::from(thread)).map(|walk| walk.at(row));
+        let (lockset, section) = held.unwrap_or_default();
+        if kind > EventKind::Rmw as u8 || lockset == LocksetId(0) {
             continue;
         }
-        let section = graph.outermost(row);
         let again = |locked: &Locked| locked.site == site && locked.section != section;
         match open.get_mut(&call) {
             Some(locked) if !again(locked) => locked.stretch.last = row,

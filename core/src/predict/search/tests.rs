@@ -59,8 +59,8 @@ fn figure_one() {
         &Patterns::races(),
         expect![[r#"
             w-r: 2 5
-            w-r: 7 3
             r-w: 6 2
+            w-r: 7 3
             r-w: 5 2
             r-w: 3 7
             w-r: 2 6

@@ -34,6 +34,7 @@ mod pairs_speed;
 mod paths;
 mod predict;
 mod predict_schedules;
+mod predict_speed;
 mod predict_table;
 mod programs;
 mod rates;

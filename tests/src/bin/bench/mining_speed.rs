@@ -166,7 +166,7 @@ fn scan(traces: &[Labelled]) -> u64 {
 }
 
 /// The shortest of some executions, in time of the processor: others may use it too.
-fn best(repeats: usize, mut what: impl FnMut()) -> Result<Duration> {
+pub fn best(repeats: usize, mut what: impl FnMut()) -> Result<Duration> {
     let mut shortest = Duration::MAX;
     for _ in 0..repeats {
         let begin = on_cpu()?;
@@ -189,12 +189,12 @@ pub fn on_cpu() -> Result<Duration> {
 }
 
 /// Kilobytes that the process has now; its peak starts again from there.
-fn forget_peak() -> Result<u64> {
+pub fn forget_peak() -> Result<u64> {
     fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of memory")?;
     status("VmRSS:")
 }
 
-fn peak() -> Result<u64> {
+pub fn peak() -> Result<u64> {
     status("VmHWM:")
 }
 

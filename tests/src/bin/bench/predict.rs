@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bench predict               all of it, into docs/engines/predict.md
+//! bench predict speed         the search beside a plain scan, memory, growth
 //! bench predict table         the subjects of PECAN's Table 1: predicted, reproduced, failures
 //! bench predict schedules     what making schedules costs, by the size of the run
 //! ```
@@ -17,8 +18,9 @@ pub fn run(words: &[String]) -> Result<()> {
     match words.as_slice() {
         [] | ["table"] => crate::predict_table::run(),
         ["schedules"] => crate::predict_schedules::run(),
+        ["speed"] => crate::predict_speed::run(),
         _ => bail!(
-            "expected `table`, `schedules` or nothing, not `{}`",
+            "expected `table`, `schedules`, `speed` or nothing, not `{}`",
             words.join(" ")
         ),
     }
