@@ -24,14 +24,13 @@ pub use locks::{LockOrder, Locks, Section};
 pub use locksets::{LocksetId, LocksetWalk, Locksets};
 pub use semaphores::semaphores_as_locks;
 
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, Events, LocationId, Run, ThreadId};
 
 /// The orders of one run.
 #[derive(Debug, Default)]
 pub struct Orders {
-    threads: Vec<u16>,
-    kinds: Vec<u8>,
-    locations: Vec<u32>,
+    /// The run's columns; sharing them costs nothing.
+    events: Events,
     happens_before: HappensBefore,
     locks: Locks,
     accesses: Accesses,
@@ -46,9 +45,7 @@ impl Orders {
         let locks = Locks::new(run, &mut anomalies);
         anomalies.sort();
         Orders {
-            threads: run.events.threads().to_vec(),
-            kinds: run.events.kinds().to_vec(),
-            locations: run.events.locations().to_vec(),
+            events: run.events.clone(),
             happens_before,
             locks,
             accesses: Accesses::new(run),
@@ -58,7 +55,8 @@ impl Orders {
 
     /// Does `a` happen before `b` in every execution with the same synchronization?
     pub fn happens_before(&self, a: EventId, b: EventId) -> bool {
-        match (self.threads.get(a.index()), self.threads.get(b.index())) {
+        let threads = self.events.threads();
+        match (threads.get(a.index()), threads.get(b.index())) {
             (Some(&of_a), Some(&of_b)) => self.happens_before.ordered(a, of_a, b, of_b),
             _ => false,
         }
@@ -71,8 +69,8 @@ impl Orders {
 
     /// The critical sections that the event is in, innermost first.
     pub fn locks_held(&self, event: EventId) -> Vec<Section> {
-        let thread = self
-            .threads
+        let threads = self.events.threads();
+        let thread = threads
             .get(event.index())
             .map_or(ThreadId(0), |&thread| ThreadId(thread));
         self.locks.held_at(thread, event).copied().collect()
@@ -137,7 +135,8 @@ impl Orders {
         let (Some(first), Some(second)) = (self.kind(a), self.kind(b)) else {
             return false;
         };
-        self.locations.get(a.index()) == self.locations.get(b.index())
+        let locations = self.events.locations();
+        locations.get(a.index()) == locations.get(b.index())
             && first.is_access()
             && second.is_access()
             && (first.writes() || second.writes())
@@ -146,7 +145,8 @@ impl Orders {
     }
 
     fn kind(&self, event: EventId) -> Option<EventKind> {
-        self.kinds
+        let kinds = self.events.kinds();
+        kinds
             .get(event.index())
             .and_then(|&kind| EventKind::from_u8(kind))
     }

@@ -87,20 +87,21 @@ pub fn import(text: &[u8], format: Format) -> Result<Imported, ImportError> {
         Format::Csv => column_names(text),
     };
     let mut import = Import::new(text.len(), &names);
-    let (mut rest, mut number) = (text, 0);
-    while !rest.is_empty() {
-        let (line, after) = line::split(rest, b'\n').unwrap_or((rest, &[]));
-        rest = after;
+    let (mut start, mut number) = (0, 0);
+    while start < text.len() {
+        let end = line::find(text, start, text.len(), b'\n').unwrap_or(text.len());
+        let next = end + 1;
+        let end = end - usize::from(end > start && text.get(end - 1) == Some(&b'\r'));
         number += 1;
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
         let done = match format {
-            _ if line.is_empty() => Ok(()),
-            Format::Std => import.std_line(line),
-            Format::Csv => import.csv_line(line),
+            _ if start == end => Ok(()),
+            Format::Std => import.std_line(text, start, end),
+            Format::Csv => import.csv_line(text.get(start..end).unwrap_or(&[])),
         };
         if let Err(problem) = done {
-            import.note(number, line, problem)?;
+            import.note(number, text.get(start..end).unwrap_or(&[]), problem)?;
         }
+        start = next;
     }
     import.finish(format)
 }
@@ -164,12 +165,10 @@ impl<'a> Import<'a> {
     }
 
     #[inline]
-    fn std_line(&mut self, line: &'a [u8]) -> Result<(), Problem> {
-        let [thread, operation, place] = line::of_std(line)?;
+    fn std_line(&mut self, text: &'a [u8], start: usize, end: usize) -> Result<(), Problem> {
+        let [thread, operation, place] = line::of_std(text, start, end)?;
         let (word, operand) = line::operation(operation, false)?;
-        let thread = self.thread(thread)?;
-        let site = self.sites.id(place);
-        self.event(thread, word, operand, site)
+        self.event(thread, word, operand, place)
     }
 
     fn csv_line(&mut self, line: &'a [u8]) -> Result<(), Problem> {
@@ -177,63 +176,92 @@ impl<'a> Import<'a> {
         let (word, operand) = line::operation(operation, true)?;
         let names = self.column_names;
         let name = names.get(column).ok_or(line::ONE_COLUMN)?;
-        let thread = self.thread(name.as_bytes())?;
-        self.event(thread, word, operand, 0)
+        self.event(name.as_bytes(), word, operand, &[])
     }
 
-    #[inline]
-    fn thread(&mut self, name: &'a [u8]) -> Result<u16, Problem> {
-        let (number, new) = self.threads.number(name);
-        if new {
-            self.rows.push(Thread::default());
-        }
-        u16::try_from(number).map_err(|_| Problem::Trace(ImportError::TooMany("threads")))
-    }
-
+    /// The place comes first and the thread last, so that a bad line leaves no thread or location behind.
     #[inline]
     fn event(
         &mut self,
-        thread: u16,
+        thread: &'a [u8],
         word: Word,
         operand: &'a [u8],
-        site: u32,
+        place: &'a [u8],
     ) -> Result<(), Problem> {
         if self.columns.len() == MOST_ROWS {
             return Err(Problem::Trace(ImportError::TooMany("events")));
         }
-        if let Some(row) = self.rows.get_mut(usize::from(thread)) {
-            row.ran = true;
-        }
+        let site = self.sites.id(place)?;
         let kind = match word {
             Word::Read => EventKind::Read,
             Word::Write => EventKind::Write,
             Word::Sync => EventKind::Rmw,
             Word::Acquire => EventKind::Lock,
             Word::Release => EventKind::Unlock,
-            Word::Fork => return self.other(thread, EventKind::Fork, operand, site),
-            Word::Join => return self.other(thread, EventKind::Join, operand, site),
-            Word::Begin => {
-                self.columns.push(thread, EventKind::Begin, 0, site);
-                return Ok(());
-            }
-            Word::End => {
-                self.columns.push(thread, EventKind::End, 0, site);
-                return Ok(());
-            }
-            Word::Nothing => {
-                self.silent += 1;
-                return Ok(());
-            }
+            _ => return self.other_event(thread, word, operand, site),
         };
-        let location = self.location(operand, kind);
+        let location = self.location(operand, kind)?;
+        let thread = self.running(thread)?;
         self.columns.push(thread, kind, location, site);
         Ok(())
     }
 
+    fn other_event(
+        &mut self,
+        thread: &'a [u8],
+        word: Word,
+        operand: &'a [u8],
+        site: u32,
+    ) -> Result<(), Problem> {
+        let kind = match word {
+            Word::Fork => EventKind::Fork,
+            Word::Join => EventKind::Join,
+            Word::Begin => EventKind::Begin,
+            Word::End => EventKind::End,
+            _ => {
+                self.silent += 1;
+                return Ok(());
+            }
+        };
+        if matches!(word, Word::Begin | Word::End) {
+            let thread = self.running(thread)?;
+            self.columns.push(thread, kind, 0, site);
+            return Ok(());
+        }
+        line::is_name(operand)?;
+        let thread = self.running(thread)?;
+        let other = self.thread(operand)?;
+        if kind == EventKind::Fork {
+            self.adopt(thread, other, site);
+        }
+        self.columns.push(thread, kind, 0, site);
+        self.columns.value(u64::from(other));
+        Ok(())
+    }
+
+    /// The number of a thread that does something.
+    #[inline]
+    fn running(&mut self, name: &'a [u8]) -> Result<u16, Problem> {
+        let thread = self.thread(name)?;
+        if let Some(row) = self.rows.get_mut(usize::from(thread)) {
+            row.ran = true;
+        }
+        Ok(thread)
+    }
+
+    #[inline]
+    fn thread(&mut self, name: &'a [u8]) -> Result<u16, Problem> {
+        let (number, new) = self.threads.number(name, |_| Ok(()))?;
+        if new {
+            self.rows.push(Thread::default());
+        }
+        u16::try_from(number).map_err(|_| Problem::Trace(ImportError::TooMany("threads")))
+    }
+
     /// Variables and locks of one name are one location, as they are in recorded runs.
     #[inline]
-    fn location(&mut self, name: &'a [u8], kind: EventKind) -> u32 {
-        let (number, new) = self.locations.number(name);
+    fn location(&mut self, name: &'a [u8], kind: EventKind) -> Result<u32, Expected> {
+        let (number, new) = self.locations.number(name, line::is_name)?;
         if new {
             self.is_lock.push(false);
         }
@@ -242,29 +270,19 @@ impl<'a> Import<'a> {
         {
             *is_lock = true;
         }
-        number + 1
+        Ok(number + 1)
     }
 
-    fn other(
-        &mut self,
-        thread: u16,
-        kind: EventKind,
-        name: &'a [u8],
-        site: u32,
-    ) -> Result<(), Problem> {
-        let other = self.thread(name)?;
-        if kind == EventKind::Fork
-            && let Some(row) = self.rows.get_mut(usize::from(other))
+    /// Parents stand before their children, and children do nothing before they are made.
+    fn adopt(&mut self, parent: u16, child: u16, site: u32) {
+        if let Some(row) = self.rows.get_mut(usize::from(child))
             && !row.ran
             && row.parent.is_none()
-            && thread < other
+            && parent < child
         {
-            row.parent = Some(ThreadId(thread));
+            row.parent = Some(ThreadId(parent));
             row.created_at = SiteId(site);
         }
-        self.columns.push(thread, kind, 0, site);
-        self.columns.value(u64::from(other));
-        Ok(())
     }
 
     #[cold]
@@ -414,28 +432,32 @@ impl<'a> Sites<'a> {
     }
 
     #[inline]
-    fn id(&mut self, place: &'a [u8]) -> u32 {
-        if let Some(number) = line::number(place, NUMBERED)
-            && let Some(&id) = self.numbered.get(number)
-        {
-            if id != 0 {
-                return id;
+    fn id(&mut self, place: &'a [u8]) -> Result<u32, Expected> {
+        let Some(number) = line::number(place, NUMBERED) else {
+            return self.named(place);
+        };
+        match self.numbered.get(number) {
+            Some(0) | None => {
+                let id = self.add(place);
+                if let Some(slot) = self.numbered.get_mut(number) {
+                    *slot = id;
+                }
+                Ok(id)
             }
-            let id = self.add(place);
-            if let Some(slot) = self.numbered.get_mut(number) {
-                *slot = id;
-            }
-            return id;
+            Some(&id) => Ok(id),
         }
+    }
+
+    fn named(&mut self, place: &'a [u8]) -> Result<u32, Expected> {
         if place.is_empty() {
-            return 0;
+            return Ok(0);
         }
-        let (number, new) = self.named.number(place);
+        let (number, new) = self.named.number(place, line::is_place)?;
         if new {
             let id = self.add(place);
             self.ids.push(id);
         }
-        self.ids.get(number as usize).copied().unwrap_or(0)
+        Ok(self.ids.get(number as usize).copied().unwrap_or(0))
     }
 
     #[cold]

@@ -1,27 +1,26 @@
 //! One line of a trace: its parts, or what was expected instead.
 
-/// Takes the text up to the next `byte`, which is passed over; all of it when there is none.
+/// Where `byte` stands first in `text` from `from` to before `end`. Looks at eight bytes at a time, also at some
+/// behind `end`: lines and fields are short, the text is long.
 #[inline]
-pub(super) fn split(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
-    let at = find(text, byte)?;
-    Some((text.get(..at)?, text.get(at + 1..)?))
-}
-
-/// Where the byte stands first. Eight bytes at a time: fields and lines are short.
-#[inline]
-fn find(text: &[u8], byte: u8) -> Option<usize> {
+pub(super) fn find(text: &[u8], from: usize, end: usize, byte: u8) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
-    let (words, rest) = text.as_chunks::<8>();
-    for (i, word) in words.iter().enumerate() {
+    let mut at = from;
+    while at < end {
+        let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk) else {
+            let rest = text.get(at..end)?.iter();
+            return rest.copied().position(|here| here == byte).map(|i| at + i);
+        };
         let differs = u64::from_le_bytes(*word) ^ (u64::from(byte) * ONES);
         // The lowest byte that is zero gets its upper bit; only bytes above it can be wrong.
         let zeros = differs.wrapping_sub(ONES) & !differs & (ONES << 7);
         if zeros != 0 {
-            return Some(i * 8 + zeros.trailing_zeros() as usize / 8);
+            let found = at + zeros.trailing_zeros() as usize / 8;
+            return (found < end).then_some(found);
         }
+        at += 8;
     }
-    let at = rest.iter().position(|&here| here == byte)?;
-    Some(words.len() * 8 + at)
+    None
 }
 
 /// What a line does.
@@ -51,18 +50,17 @@ const OPERAND: Expected = "an operand in parentheses, without white space: `r(x)
 pub(super) const THREAD: Expected = "the name of a thread in the first field";
 pub(super) const ONE_COLUMN: Expected = "one column, and only one, that is not empty";
 
-/// The parts of `thread|operation(operand)|location`.
+/// The parts of `thread|operation(operand)|location`, the line from `start` to before `end` of the text.
 #[inline]
-pub(super) fn of_std(line: &[u8]) -> Result<[&[u8]; 3], Expected> {
-    let (thread, rest) = split(line, b'|').ok_or(THREE_FIELDS)?;
-    let (operation, location) = split(rest, b'|').ok_or(THREE_FIELDS)?;
-    if find(location, b'|').is_some() {
-        return Err(THREE_FIELDS);
-    }
+pub(super) fn of_std(text: &[u8], start: usize, end: usize) -> Result<[&[u8]; 3], Expected> {
+    let first = find(text, start, end, b'|').ok_or(THREE_FIELDS)?;
+    let second = find(text, first + 1, end, b'|').ok_or(THREE_FIELDS)?;
+    let part = |from: usize, to: usize| text.get(from..to).unwrap_or(&[]);
+    let thread = part(start, first);
     if thread.is_empty() {
         return Err(THREAD);
     }
-    Ok([thread, operation, location])
+    Ok([thread, part(first + 1, second), part(second + 1, end)])
 }
 
 /// The column that is not empty, and what stands in it.
@@ -75,11 +73,23 @@ pub(super) fn of_csv(line: &[u8]) -> Result<(usize, &[u8]), Expected> {
     }
 }
 
-/// What `operation(operand)` does, and to what. Only operations that need none may lack an operand.
+/// What `operation(operand)` does, and to what. Only operations that need none may lack an operand. White space
+/// in the operand is not looked for: see [`is_name`].
 #[inline]
 pub(super) fn operation(text: &[u8], is_csv: bool) -> Result<(Word, &[u8]), Expected> {
-    let (word, operand) = match split(text, b'(') {
-        Some((word, rest)) => (word, rest.strip_suffix(b")").ok_or(OPERAND)?),
+    // By far the most.
+    if let [word @ (b'r' | b'w'), b'(', operand @ .., b')'] = text
+        && !operand.is_empty()
+    {
+        let is_read = *word == b'r';
+        return Ok((if is_read { Word::Read } else { Word::Write }, operand));
+    }
+    let (word, operand) = match find(text, 0, text.len(), b'(') {
+        Some(at) => {
+            let rest = text.get(at + 1..).unwrap_or(&[]);
+            let operand = rest.strip_suffix(b")").ok_or(OPERAND)?;
+            (text.get(..at).unwrap_or(&[]), operand)
+        }
         None => (text, &[][..]),
     };
     let word = match (word, is_csv) {
@@ -96,10 +106,26 @@ pub(super) fn operation(text: &[u8], is_csv: bool) -> Result<(Word, &[u8]), Expe
         (_, true) => return Err(OPERATION_OF_CSV),
         (_, false) => return Err(OPERATION),
     };
-    if operand.is_empty() || operand.iter().any(u8::is_ascii_whitespace) {
+    if operand.is_empty() {
         return Err(OPERAND);
     }
     Ok((word, operand))
+}
+
+/// An operand that can be one. Looked at when a name is new.
+pub(super) fn is_name(operand: &[u8]) -> Result<(), Expected> {
+    match operand.iter().any(u8::is_ascii_whitespace) {
+        true => Err(OPERAND),
+        false => Ok(()),
+    }
+}
+
+/// A place that can be one. Looked at when a place is new.
+pub(super) fn is_place(place: &[u8]) -> Result<(), Expected> {
+    match place.contains(&b'|') {
+        true => Err(THREE_FIELDS),
+        false => Ok(()),
+    }
 }
 
 /// A number below `bound` in decimal digits, without zeros before it.
@@ -122,12 +148,14 @@ mod tests {
     #[test]
     fn a_byte_is_found_where_it_stands_first() {
         let text = b"0123456789abcdef\x01|\x80|xyz";
-        for (at, &byte) in text.iter().enumerate() {
-            let first = text.iter().position(|&b| b == byte);
-            assert_eq!(find(text, byte), first, "{at}");
+        for end in 0..=text.len() {
+            for from in 0..=end {
+                for &byte in text.iter().chain(b"?") {
+                    let first = text[from..end].iter().position(|&b| b == byte);
+                    assert_eq!(find(text, from, end, byte), first.map(|at| from + at));
+                }
+            }
         }
-        assert_eq!(find(text, b'?'), None);
-        assert_eq!(find(b"", b'?'), None);
     }
 
     #[test]
@@ -136,9 +164,11 @@ mod tests {
         assert_eq!(operation(b"begin", false), Ok((Word::Begin, &b""[..])));
         assert_eq!(operation(b"start(T1)", true), Ok((Word::Fork, &b"T1"[..])));
         assert_eq!(operation(b"start(T1)", false), Err(OPERATION));
-        for bad in [&b"r"[..], b"r()", b"r(x", b"r(x y)", b"rel", b"r x"] {
+        for bad in [&b"r"[..], b"r()", b"r(x", b"rel", b"r x"] {
             assert!(operation(bad, false).is_err(), "{bad:?}");
         }
+        assert!(is_name(b"x y").is_err() && is_name(b"x|y").is_ok());
+        assert!(is_place(b"x y").is_ok() && is_place(b"x|y").is_err());
     }
 
     #[test]

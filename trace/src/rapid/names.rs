@@ -2,6 +2,8 @@
 //!
 //! An open table over hashes of whole words; the names stay where they are in the text.
 
+use super::line::Expected;
+
 /// Names and their numbers, from 0.
 pub(super) struct Names<'a> {
     slots: Vec<Slot>,
@@ -25,9 +27,13 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The number of a name, and whether it is new.
+    /// The number of a name, and whether it is new. A new one must pass the test.
     #[inline]
-    pub(super) fn number(&mut self, name: &'a [u8]) -> (u32, bool) {
+    pub(super) fn number(
+        &mut self,
+        name: &'a [u8],
+        test: fn(&[u8]) -> Result<(), Expected>,
+    ) -> Result<(u32, bool), Expected> {
         let hash = hash(name);
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
@@ -36,11 +42,12 @@ impl<'a> Names<'a> {
                 break;
             };
             if slot.hash == hash && self.name(number) == name {
-                return (number, false);
+                return Ok((number, false));
             }
             at = (at + 1) & mask;
         }
-        (self.add(at, hash, name), true)
+        test(name)?;
+        Ok((self.add(at, hash, name), true))
     }
 
     /// All names, by number.
@@ -88,15 +95,17 @@ impl<'a> Names<'a> {
 
 #[inline]
 fn hash(name: &[u8]) -> u64 {
-    let (words, rest) = name.as_chunks::<8>();
-    let start = name.len() as u64;
+    let length = (name.len() as u64).rotate_right(8);
+    let Some(last) = name.last_chunk::<8>() else {
+        let bytes = name.iter();
+        let short = bytes.fold(0u64, |short, &byte| short << 8 | u64::from(byte));
+        return mix(short ^ length);
+    };
+    let (words, _) = name.as_chunks::<8>();
     let hash = words
         .iter()
-        .fold(start, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
-    let rest = rest
-        .iter()
-        .fold(0u64, |rest, &byte| rest << 8 | u64::from(byte));
-    mix(hash ^ rest)
+        .fold(length, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
+    mix(hash ^ u64::from_le_bytes(*last))
 }
 
 /// Both halves of the product with a constant of which half the bits are set.
@@ -114,13 +123,15 @@ mod tests {
     fn names_keep_their_numbers_while_the_table_grows() {
         let texts: Vec<String> = (0..5000).map(|i| format!("name-{i}")).collect();
         let mut names = Names::new();
+        let fine = |_: &[u8]| Ok(());
         for (i, text) in texts.iter().enumerate() {
-            assert_eq!(names.number(text.as_bytes()), (i as u32, true));
+            assert_eq!(names.number(text.as_bytes(), fine), Ok((i as u32, true)));
         }
         for (i, text) in texts.iter().enumerate() {
-            assert_eq!(names.number(text.as_bytes()), (i as u32, false));
+            assert_eq!(names.number(text.as_bytes(), fine), Ok((i as u32, false)));
         }
-        assert_eq!(names.number(b""), (5000, true));
+        assert_eq!(names.number(b"", fine), Ok((5000, true)));
+        assert_eq!(names.number(b"x", |_| Err("no x")), Err("no x"));
         assert_eq!(names.all().len(), 5001);
     }
 }

@@ -3,6 +3,8 @@
 //! ```text
 //! bench predict               all of it, into docs/engines/predict.md
 //! bench predict speed         the search beside a plain scan, memory, growth
+//! bench predict traces DIR    racy accesses in the .std traces of a folder, beside the counts in its README.md
+//! bench predict orders        what import and orders cost
 //! bench predict table         the subjects of PECAN's Table 1: predicted, reproduced, failures
 //! bench predict schedules     what making schedules costs, by the size of the run
 //! ```
@@ -19,8 +21,10 @@ pub fn run(words: &[String]) -> Result<()> {
         [] | ["table"] => crate::predict_table::run(),
         ["schedules"] => crate::predict_schedules::run(),
         ["speed"] => crate::predict_speed::run(),
+        ["traces", folder] => crate::predict_traces::run(folder),
+        ["orders"] => crate::predict_orders::run(),
         _ => bail!(
-            "expected `table`, `schedules`, `speed` or nothing, not `{}`",
+            "expected `table`, `schedules`, `speed`, `orders`, `traces DIR` or nothing, not `{}`",
             words.join(" ")
         ),
     }
