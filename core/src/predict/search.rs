@@ -182,6 +182,9 @@ impl Search<'_> {
             self.that_do(accesses, does[1]),
         );
         for (a, first) in &firsts {
+            if self.over() {
+                return;
+            }
             for (b, second) in &seconds {
                 let atomic = first.does & second.does & does::ATOMIC != 0;
                 let lines = [first.place, second.place, 0, 0];
@@ -205,6 +208,9 @@ impl Search<'_> {
     ) {
         let foreign = self.that_do(accesses, does[1]);
         for &pair in pairs {
+            if self.over() {
+                return;
+            }
             let Some(key) = self.pair(pair).copied() else {
                 continue;
             };
@@ -272,6 +278,9 @@ impl Search<'_> {
         let mine = self.pairs_that_do(mine, [does[0], does[3]]);
         let theirs = self.pairs_that_do(theirs, [does[1], does[2]]);
         for (pair, key) in &mine {
+            if self.over() {
+                return;
+            }
             for (foreign, other) in &theirs {
                 let [first, last] = key.places;
                 let lines = [first, other.places[0], other.places[1], last];
