@@ -190,6 +190,25 @@ fn what_is_left_out_is_said() -> Result<()> {
         "predicted anomalies were not executed (--max)",
         " 1 executed",
     ])?;
+    workspace
+        .unsnarl(&["predict", "--budget", "0.000001"])?
+        .exits(0)?
+        .says(&["its time was over (--budget)"])?;
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_executed_stays_a_hint() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let trace = "T0|fork(T1)|1\nT0|w(x)|2\nT1|r(x)|3\nT0|join(T1)|4\n";
+    workspace.write("trace.std", trace)?;
+    let words = ["import", "trace.std", "--from", "std"];
+    workspace.unsnarl(&words)?.exits(0)?;
+    workspace.unsnarl(&["predict"])?.exits(0)?.says(&[
+        "race (w-r) on `x`",
+        "the run was imported",
+        "2 not: not executed",
+    ])?;
     Ok(())
 }
 
