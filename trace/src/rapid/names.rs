@@ -1,6 +1,7 @@
 //! Numbers for names, in the order in which they appear.
 //!
-//! An open table over hashes of whole words; the names stay where they are in the text.
+//! An open table. A name of up to eight bytes stands in its slot as one word; longer ones are compared in
+//! a copy that holds nothing else: the text is too large to stay in a cache.
 
 use super::line::Expected;
 
@@ -8,13 +9,18 @@ use super::line::Expected;
 pub(super) struct Names<'a> {
     slots: Vec<Slot>,
     names: Vec<&'a [u8]>,
+    /// The longer names, one behind the other.
+    long: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    hash: u64,
+    /// The bytes of a short name; the hash of a longer one.
+    key: u64,
     /// Number plus one; 0 is an empty slot.
     number: u32,
+    /// 0 for a short name; its start in `long`, plus one, for a longer one.
+    start: u32,
 }
 
 const FIRST_SLOTS: usize = 256;
@@ -24,6 +30,7 @@ impl<'a> Names<'a> {
         Names {
             slots: vec![Slot::default(); FIRST_SLOTS],
             names: Vec::new(),
+            long: Vec::new(),
         }
     }
 
@@ -34,20 +41,25 @@ impl<'a> Names<'a> {
         name: &'a [u8],
         test: fn(&[u8]) -> Result<(), Expected>,
     ) -> Result<(u32, bool), Expected> {
-        let hash = hash(name);
+        let short = word(name);
+        let key = short.unwrap_or_else(|| hash(name));
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = place(key) & mask;
         while let Some(slot) = self.slots.get(at) {
             let Some(number) = slot.number.checked_sub(1) else {
                 break;
             };
-            if slot.hash == hash && self.name(number) == name {
+            let is_it = || match slot.start.checked_sub(1) {
+                None => short.is_some(),
+                Some(start) => short.is_none() && self.is_long(start, name),
+            };
+            if slot.key == key && is_it() {
                 return Ok((number, false));
             }
             at = (at + 1) & mask;
         }
         test(name)?;
-        Ok((self.add(at, hash, name), true))
+        Ok((self.add(at, key, name), true))
     }
 
     /// All names, by number.
@@ -55,34 +67,43 @@ impl<'a> Names<'a> {
         &self.names
     }
 
-    fn name(&self, number: u32) -> &'a [u8] {
-        self.names.get(number as usize).copied().unwrap_or(&[])
+    /// No name is the beginning of another here: a line ends each.
+    fn is_long(&self, start: u32, name: &[u8]) -> bool {
+        let rest = self.long.get(start as usize..).unwrap_or(&[]);
+        rest.strip_prefix(name).and_then(<[u8]>::first) == Some(&END)
     }
 
     #[cold]
-    fn add(&mut self, at: usize, hash: u64, name: &'a [u8]) -> u32 {
+    fn add(&mut self, at: usize, key: u64, name: &'a [u8]) -> u32 {
         let number = self.names.len() as u32;
         self.names.push(name);
+        let mut start = 0;
+        if word(name).is_none() {
+            start = self.long.len() as u32 + 1;
+            self.long.extend_from_slice(name);
+            self.long.push(END);
+        }
         if let Some(slot) = self.slots.get_mut(at) {
             *slot = Slot {
-                hash,
+                key,
                 number: number + 1,
+                start,
             };
         }
-        if self.names.len() * 2 > self.slots.len() {
+        if self.names.len() * 4 > self.slots.len() * 3 {
             self.grow();
         }
         number
     }
 
     fn grow(&mut self) {
-        let wider = vec![Slot::default(); self.slots.len() * 4];
+        let wider = vec![Slot::default(); self.slots.len() * 2];
         let mask = wider.len() - 1;
         for slot in std::mem::replace(&mut self.slots, wider) {
             if slot.number == 0 {
                 continue;
             }
-            let mut at = slot.hash as usize & mask;
+            let mut at = place(slot.key) & mask;
             while self.slots.get(at).is_some_and(|slot| slot.number != 0) {
                 at = (at + 1) & mask;
             }
@@ -93,19 +114,49 @@ impl<'a> Names<'a> {
     }
 }
 
+/// What no name holds.
+const END: u8 = b'\n';
+
+/// A name of up to eight bytes as one number, a different one for each; none for longer names.
+///
+/// The length is that up to the last byte that is not zero; names that end in a zero count as longer.
+#[inline]
+fn word(name: &[u8]) -> Option<u64> {
+    let low = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+    match name {
+        [.., last] if *last == 0 => None,
+        [_, _, _, _, _, _, _, _, _, ..] => None,
+        [..] if name.len() >= 4 => {
+            let (first, last) = (name.first_chunk()?, name.last_chunk()?);
+            let skipped = 8 * (name.len() as u32 - 4);
+            Some(low(first) | low(last).wrapping_shl(skipped))
+        }
+        short => Some(
+            short
+                .iter()
+                .rev()
+                .fold(0, |word, &b| word << 8 | u64::from(b)),
+        ),
+    }
+}
+
 #[inline]
 fn hash(name: &[u8]) -> u64 {
-    let length = (name.len() as u64).rotate_right(8);
-    let Some(last) = name.last_chunk::<8>() else {
-        let bytes = name.iter();
-        let short = bytes.fold(0u64, |short, &byte| short << 8 | u64::from(byte));
-        return mix(short ^ length);
-    };
     let (words, _) = name.as_chunks::<8>();
+    let last = name
+        .last_chunk::<8>()
+        .map_or(0, |last| u64::from_le_bytes(*last));
+    let start = name.len() as u64;
     let hash = words
         .iter()
-        .fold(length, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
-    mix(hash ^ u64::from_le_bytes(*last))
+        .fold(start, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
+    mix(hash ^ last)
+}
+
+/// Where to look for a key first.
+#[inline]
+fn place(key: u64) -> usize {
+    mix(key) as usize
 }
 
 /// Both halves of the product with a constant of which half the bits are set.
@@ -133,5 +184,36 @@ mod tests {
         assert_eq!(names.number(b"", fine), Ok((5000, true)));
         assert_eq!(names.number(b"x", |_| Err("no x")), Err("no x"));
         assert_eq!(names.all().len(), 5001);
+    }
+
+    #[test]
+    fn names_that_are_nearly_the_same_are_told_apart() {
+        let texts: [&[u8]; 14] = [
+            b"",
+            b"\0",
+            b"\0\0",
+            b"a",
+            b"a\0",
+            b"aaa",
+            b"aaaa",
+            b"aaaaa",
+            b"aaaaaaa",
+            b"aaaaaaaa",
+            b"aaaaaaa\0",
+            b"aaaaaaaaa",
+            b"aaaaaaaaaa",
+            b"aaaaaaaa\0",
+        ];
+        let mut names = Names::new();
+        for round in [true, false] {
+            for (i, text) in texts.iter().enumerate() {
+                assert_eq!(
+                    names.number(text, |_| Ok(())),
+                    Ok((i as u32, round)),
+                    "{text:?}"
+                );
+            }
+        }
+        assert_eq!(names.all(), texts);
     }
 }
