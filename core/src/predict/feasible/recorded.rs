@@ -26,6 +26,10 @@ pub(super) struct Recorded {
     pub threads: usize,
     /// The thread's row before, by row.
     previous: Vec<u32>,
+    /// Number of a lock among the locks, by location.
+    lock_of: Vec<u32>,
+    /// Number of locks.
+    pub locks: usize,
     needs: FxHashMap<u32, Vec<(u32, Rule)>>,
     /// By the row at which the thread goes on: it takes the mutex again, or wakes where that is not recorded.
     pub returns: FxHashMap<u32, Return>,
@@ -44,6 +48,7 @@ impl Recorded {
     pub fn new(run: &Run) -> Recorded {
         let mut recorded = Recorded::default();
         recorded.program_order(run);
+        recorded.number_locks(run);
         recorded.waits(run);
         recorded.semaphores(run);
         recorded.threads_and_once(run);
@@ -60,6 +65,32 @@ impl Recorded {
     /// Rows that must have happened before this one, beyond its thread's.
     pub fn needs(&self, row: u32) -> &[(u32, Rule)] {
         self.needs.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// Number of the lock at a location.
+    pub fn lock(&self, location: u32) -> usize {
+        let number = self.lock_of.get(location as usize);
+        number.map_or(usize::MAX, |number| *number as usize)
+    }
+
+    fn number_locks(&mut self, run: &Run) {
+        for (row, _, kind) in steps(run) {
+            if !(EventKind::Lock..=EventKind::TryLockFailed).contains(&kind) {
+                continue;
+            }
+            let location = location(run, row) as usize;
+            if self.lock_of.len() <= location {
+                self.lock_of.resize(location + 1, NONE);
+            }
+            if let Some(number) = self
+                .lock_of
+                .get_mut(location)
+                .filter(|number| **number == NONE)
+            {
+                *number = self.locks as u32;
+                self.locks += 1;
+            }
+        }
     }
 
     fn need(&mut self, row: u32, need: u32, rule: Rule) {

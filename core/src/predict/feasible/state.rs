@@ -25,7 +25,8 @@ pub(super) struct State<'a> {
     recorded: &'a Recorded,
     /// Places in the order of the rows at which waits end.
     ends: FxHashMap<u32, usize>,
-    locks: FxHashMap<u32, Vec<Holder>>,
+    /// By number of the lock.
+    locks: Vec<Vec<Holder>>,
     /// Units of semaphores and who took the last.
     units: FxHashMap<u32, (u64, Option<u32>)>,
     /// Rows at which those that wait for a signal began to.
@@ -50,7 +51,7 @@ impl<'a> State<'a> {
         State {
             recorded,
             ends,
-            locks: FxHashMap::default(),
+            locks: vec![Vec::new(); recorded.locks],
             units: units.map(|(&object, &n)| (object, (n, None))).collect(),
             waiting: FxHashMap::default(),
             woken: FxHashMap::default(),
@@ -91,7 +92,7 @@ impl<'a> State<'a> {
 
     /// Another thread that holds the lock.
     pub fn other_holder(&self, lock: u32, thread: u16) -> Option<Holder> {
-        let holders = self.locks.get(&lock)?.iter();
+        let holders = self.locks.get(self.recorded.lock(lock))?.iter();
         let mut others = holders.filter(|holder| holder.thread != thread);
         others.next().copied()
     }
@@ -103,7 +104,9 @@ impl<'a> State<'a> {
         row: u32,
         shared: bool,
     ) -> Result<(), (Option<u32>, Rule)> {
-        let holders = self.locks.entry(lock).or_default();
+        let Some(holders) = self.locks.get_mut(self.recorded.lock(lock)) else {
+            return Ok(());
+        };
         let others = |holder: &&Holder| holder.thread != thread && !(holder.shared && shared);
         let conflict = holders.iter().find(others).map(|holder| holder.row);
         match holders.iter_mut().find(|holder| holder.thread == thread) {
@@ -119,7 +122,9 @@ impl<'a> State<'a> {
     }
 
     fn give(&mut self, lock: u32, thread: u16) -> Result<(), (Option<u32>, Rule)> {
-        let holders = self.locks.entry(lock).or_default();
+        let Some(holders) = self.locks.get_mut(self.recorded.lock(lock)) else {
+            return Ok(());
+        };
         let mine = holders.iter().position(|holder| holder.thread == thread);
         let Some(at) = mine.or_else(|| holders.len().checked_sub(1)) else {
             return Err((None, Rule::AsRecorded));
