@@ -45,6 +45,9 @@ pub struct Limits {
 pub trait Guide {
     /// Takes items out of `next`, with which `pattern` would be extended; `left` more items can come.
     fn restrict(&self, pattern: &[u32], left: usize, next: &mut [u64]);
+
+    /// Whether the caller wants to be told of this pattern, if it is closed.
+    fn wants(&self, pattern: &[u32]) -> bool;
 }
 
 /// Leaves out nothing.
@@ -53,6 +56,10 @@ pub struct Everything;
 
 impl Guide for Everything {
     fn restrict(&self, _: &[u32], _: usize, _: &mut [u64]) {}
+
+    fn wants(&self, _: &[u32]) -> bool {
+        true
+    }
 }
 
 /// The sequences to mine.
@@ -209,30 +216,49 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         self.pattern.push(item);
         let to = self.entries.len();
         if let Some(rest) = self.grow(item, support) {
-            let is_closed = self.is_closed_leaf(item, to, rest);
-            let go_on = !is_closed || (self.found)(&self.pattern, support);
+            let is_told = self.guide.wants(&self.pattern) && self.is_closed_leaf(item, to, rest);
+            let go_on = !is_told || (self.found)(&self.pattern, support);
             self.entries.truncate(to);
             self.pattern.pop();
             return go_on;
         }
-        let entries = self.entries.get(to..).unwrap_or(&[]);
+        let is_told = match self.bounded {
+            true => {
+                let is_extended = self.expand(to, support);
+                !is_extended && self.guide.wants(&self.pattern) && self.is_complete(to)
+            }
+            false => {
+                let is_complete = self.is_complete(to);
+                if !is_complete && self.is_pruned(to) {
+                    self.entries.truncate(to);
+                    self.pattern.pop();
+                    return true;
+                }
+                !self.expand(to, support) && is_complete && self.guide.wants(&self.pattern)
+            }
+        };
+        let go_on = !is_told || (self.found)(&self.pattern, support);
+        let is_last = self.pattern.len() + 1 == self.longest;
+        go_on && (!is_last || self.report_longest())
+    }
+
+    /// Nothing can be put into the pattern, whose projection begins there, in all its sequences.
+    fn is_complete(&mut self, entries: usize) -> bool {
+        let entries = self.entries.get(entries..).unwrap_or(&[]);
         let sequences = entries.iter().map(|entry| entry.sequence);
         let is_complete = self
             .insertions
             .complete(self.data, &self.pattern, sequences);
-        if !(is_complete || self.bounded)
-            && self
-                .insertions
-                .before_first(self.data, entries, &self.pattern)
-        {
-            self.entries.truncate(to);
-            self.pattern.pop();
-            return true;
-        }
-        let is_closed = !self.expand(to, support) && is_complete;
-        let go_on = !is_closed || (self.found)(&self.pattern, support);
-        let is_last = self.pattern.len() + 1 == self.longest;
-        go_on && (!is_last || self.report_longest())
+        self.spend(self.insertions.looked());
+        is_complete
+    }
+
+    /// BackScan: what was just found to fit into the pattern fits into its first occurrence, too, so nothing
+    /// that begins with it is closed.
+    fn is_pruned(&mut self, entries: usize) -> bool {
+        let entries = self.entries.get(entries..).unwrap_or(&[]);
+        self.insertions
+            .before_first(self.data, entries, &self.pattern)
     }
 
     /// Projects the pattern, which ends with this item, and counts what could extend it. Stops as soon as it is

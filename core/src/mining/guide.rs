@@ -79,6 +79,10 @@ impl Guide for Related {
             _ => {}
         }
     }
+
+    fn wants(&self, pattern: &[u32]) -> bool {
+        self.is_covered(pattern)
+    }
 }
 
 impl Related {

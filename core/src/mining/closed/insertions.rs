@@ -11,7 +11,7 @@ const FEW: usize = 32;
 struct Shared {
     own: Vec<u64>,
     items: Vec<u64>,
-    /// Sequences that were looked at.
+    /// Sequences and places that were looked at.
     looked: u64,
 }
 
@@ -94,6 +94,7 @@ impl Insertions {
             if n == 0 {
                 self.gather(data, sequence);
             } else {
+                self.shared.looked += 1 + self.list.len() as u64;
                 self.filter(data, sequence);
             }
             if self.list.is_empty() {
@@ -103,7 +104,7 @@ impl Insertions {
         false
     }
 
-    /// Sequences that the last pattern was looked for in.
+    /// Sequences and places that were looked at for the last pattern.
     pub fn looked(&self) -> u64 {
         self.shared.looked
     }
