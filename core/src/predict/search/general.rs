@@ -1,7 +1,8 @@
 //! Patterns of any number of events, threads, variables and regions: assignments are gone through event by
 //! event, and given up as soon as an order or a region contradicts.
 //!
-//! Of the accesses of a region by one line to one location with the same locks the first and the last are tried.
+//! Of the accesses of a region by one line to one location with the same locks the first and the last of each
+//! epoch are tried.
 
 use super::{
     classes::{Classes, does},
@@ -82,6 +83,7 @@ impl Domain {
             let Some(id) = graph.regions().at(region.thread, region.first) else {
                 continue;
             };
+            let stretches = classes.stretches.get(region.thread.index());
             let from = together.len();
             let mut choices: Vec<Choice> = Vec::new();
             let mut ends: FxHashMap<_, (usize, usize)> = FxHashMap::default();
@@ -90,7 +92,14 @@ impl Domain {
                     continue;
                 };
                 let site = graph.run().events.sites().get(event.index()).copied();
-                let key = (choice.location, site, choice.does, graph.lockset(event));
+                let epoch = stretches.map_or(0, |stretches| stretches.epoch(event));
+                let key = (
+                    choice.location,
+                    site,
+                    choice.does,
+                    graph.lockset(event),
+                    epoch,
+                );
                 let at = choices.len();
                 ends.entry(key).or_insert((at, at)).1 = at;
                 choices.push(choice);

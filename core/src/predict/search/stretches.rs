@@ -73,6 +73,11 @@ impl Stretches {
         self.all.get(first as usize..=last as usize).unwrap_or(&[])
     }
 
+    /// The epoch of an event of the thread.
+    pub fn epoch(&self, event: EventId) -> usize {
+        self.epochs.partition_point(|&from| from <= event.0)
+    }
+
     /// Walks the events of the thread in order.
     pub fn walk(&self) -> Walk<'_> {
         Walk {

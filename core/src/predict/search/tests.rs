@@ -152,6 +152,81 @@ fn sets_of_two_locations() {
     check(&one_lock, &Patterns::built_in(), expect![""]);
 }
 
+/// A place must be free of common locks and of order at once: the one before the flag has no lock in common
+/// with line 6 and is ordered before it, those after it are unordered and under the lock.
+#[test]
+fn a_place_is_free_and_unordered_at_once() {
+    let text = "
+        main.1 lock a    @1
+        main.1 R x       @2
+        main.1 lock l    @3
+        main.1 atomic-write ready =1 release @4
+        main.1 R x       @5
+        main.1 unlock l  @8
+        main.1 unlock a  @9
+        main.2 atomic-read ready =1 acquire @20
+        main.2 lock l    @21
+        main.2 W x       @6
+        main.2 unlock l  @22
+    ";
+    check(text, &Patterns::atomicity(), expect![""]);
+    let unordered = text.replace("release", "relaxed");
+    check(
+        &unordered,
+        &Patterns::atomicity(),
+        expect![[r#"
+            r-w-r: 2 6 5
+        "#]],
+    );
+}
+
+/// Two foreign events need places in their order: here the first fits behind the change of locks only, and
+/// the second before it only; with the locks the other way round both fit.
+#[test]
+fn two_places_come_in_order() {
+    let text = "
+        main.1 lock a    @1
+        main.1 lock m    @2
+        main.1 W x       @3
+        main.1 lock l    @4
+        main.1 unlock m  @5
+        main.1 W y       @6
+        main.1 unlock l  @7
+        main.1 unlock a  @8
+        main.2 lock r    @20
+        main.2 lock m    @21
+        main.2 R x       @22
+        main.2 unlock m  @23
+        main.2 lock l    @24
+        main.2 R y       @25
+        main.2 unlock l  @26
+        main.2 unlock r  @27
+    ";
+    let sets = Patterns::atomic_sets();
+    let only = |name: &str| Patterns {
+        all: sets
+            .all
+            .iter()
+            .filter(|p| p.name == name)
+            .cloned()
+            .collect(),
+    };
+    check(text, &only("set-8"), expect![""]);
+    let swapped = text
+        .replace("main.1 lock m ", "main.1 lock k ")
+        .replace("main.1 lock l ", "main.1 lock m ")
+        .replace("main.1 lock k ", "main.1 lock l ")
+        .replace("main.1 unlock m  @5", "main.1 unlock l  @5")
+        .replace("main.1 unlock l  @7", "main.1 unlock m  @7");
+    check(
+        &swapped,
+        &only("set-8"),
+        expect![[r#"
+            set-8: 3 22 25 6
+        "#]],
+    );
+}
+
 /// Orders: what a fork, a join, a signal or a flag orders is no anomaly.
 #[test]
 fn what_is_ordered_is_not_told() {
