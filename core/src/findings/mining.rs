@@ -465,10 +465,13 @@ mod tests {
     use super::*;
     use crate::Place;
 
-    /// Dependencies between accesses, each a line and a thread; the runs with where they are complete.
-    fn told(between: &[((u32, &str), (u32, &str))], failing: &[(u32, u32)]) -> Told {
+    /// A line and a thread.
+    type Access<'a> = (u32, &'a str);
+
+    /// Dependencies between accesses; the runs with where they are complete.
+    fn told(between: &[(Access<'_>, Access<'_>)], failing: &[(u32, u32)]) -> Told {
         let mut lines = Lines::default();
-        let mut index = |(line, thread): (u32, &str)| {
+        let mut index = |(line, thread): Access<'_>| {
             let place = Place {
                 line,
                 ..Place::default()
