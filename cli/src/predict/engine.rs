@@ -1,6 +1,6 @@
 //! What the analysis predicts from one run, the likeliest to fail first.
 
-use super::runs::Subject;
+use super::{runs::Subject, sound::Sound};
 use std::{
     cmp::Reverse,
     time::{Duration, Instant},
@@ -27,11 +27,12 @@ pub struct Predicted {
     pub time: Duration,
 }
 
-/// Predicts with all patterns, and deadlocks. Atomic are critical sections, functions that hold a lock, what the user says,
+/// Predicts with all patterns, and deadlocks, and what only the second predictor finds. Atomic are critical sections, functions that hold a lock, what the user says,
 /// and what other passing runs suggest.
 pub fn predict(
     subject: &Subject,
     scheduler: &Scheduler<'_>,
+    sound: &Sound<'_>,
     patterns: &UserPatterns,
     budget: &Budget,
 ) -> Predicted {
@@ -52,13 +53,14 @@ pub fn predict(
     let deadlocks = deadlock::predict(&graph, scheduler, budget);
     let mut candidates = anomalies.findings;
     candidates.extend(deadlocks.findings);
+    let of_sound = sound.complete(&mut candidates, budget);
     candidates.sort_by_key(|candidate| Reverse(likeliness(run, candidate)));
     Predicted {
         candidates,
-        stopped: match anomalies.stopped {
-            StopReason::Complete => deadlocks.stopped,
-            stopped => stopped,
-        },
+        stopped: [anomalies.stopped, deadlocks.stopped, of_sound]
+            .into_iter()
+            .find(|stopped| *stopped != StopReason::Complete)
+            .unwrap_or(StopReason::Complete),
         time: begin.elapsed(),
     }
 }

@@ -114,6 +114,7 @@ impl<'a> Executor<'a> {
             candidate: candidate.clone(),
             verdict,
             executed: count,
+            certain: false,
         }))
     }
 

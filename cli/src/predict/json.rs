@@ -52,6 +52,7 @@ struct Anomaly<'a> {
     events: Vec<Step>,
     verdict: &'static str,
     executed: u64,
+    certain: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<Why>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,6 +123,7 @@ fn anomaly<'a>(
         events: steps(run, finding),
         verdict: "",
         executed: finding.executed,
+        certain: finding.certain,
         why: None,
         reason: None,
         failure: None,

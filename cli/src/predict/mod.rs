@@ -8,12 +8,14 @@ mod execute;
 mod explained;
 mod json;
 mod runs;
+mod sound;
 mod text;
 mod verdict;
 
 use self::{
     execute::Executor,
     runs::{Subject, subjects},
+    sound::Sound,
     verdict::{Finding, Tally, Verdict, Why},
 };
 use crate::{
@@ -152,12 +154,15 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
     let begin = Instant::now();
     let scheduler = Scheduler::new(&run);
     let ordering = begin.elapsed();
+    let begin = Instant::now();
+    let sound = Sound::new(&run);
+    let preparing = begin.elapsed();
     let predicted = cancellable(asked, || {
-        engine::predict(&subject, &scheduler, asked.patterns, asked.budget)
+        engine::predict(&subject, &scheduler, &sound, asked.patterns, asked.budget)
     });
     let mut report = Report {
         findings: Vec::new(),
-        analysis: predicted.time,
+        analysis: preparing + predicted.time,
         ordering,
         executing: Duration::ZERO,
         stopped: predicted.stopped,
@@ -175,13 +180,26 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
         if is_settled || known.shown.contains(&key) {
             continue;
         }
-        let finding = try_one(
+        let mut finding = try_one(
             &candidate,
-            &scheduler,
+            || {
+                scheduler
+                    .order(&candidate)
+                    .map_err(|none| none.in_words(&run))
+            },
             executor.as_ref(),
             asked,
             &mut report,
         )?;
+        if let Some(order) = sound.order(&candidate) {
+            finding.certain = true;
+            // It is possible for sure, so the order that proves it is tried where the first one went elsewhere.
+            if !finding.happened() && finding.executed > 0 {
+                let order = || Ok(order);
+                let again = try_one(&candidate, order, executor.as_ref(), asked, &mut report)?;
+                finding.improve(again);
+            }
+        }
         show(&bar, &report);
         match at
             .get(&key)
@@ -206,7 +224,7 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
 /// Makes the order of a candidate and executes it, as far as there is time and leave.
 fn try_one(
     candidate: &Candidate,
-    scheduler: &Scheduler<'_>,
+    order: impl FnOnce() -> Result<Order, String>,
     executor: Option<&Executor<'_>>,
     asked: &Asked<'_>,
     report: &mut Report,
@@ -218,6 +236,7 @@ fn try_one(
             reason: reason.to_owned(),
         },
         executed: 0,
+        certain: false,
     };
     let Some(executor) = executor else {
         let reason = "the run was imported, there is no program to execute";
@@ -228,11 +247,11 @@ fn try_one(
         return Ok(not(Why::NotExecuted, "there was no time left"));
     }
     let begin = Instant::now();
-    let order = scheduler.order(candidate);
+    let order = order();
     report.ordering += begin.elapsed();
-    let order: Order = match order {
+    let order = match order {
         Ok(order) => order,
-        Err(none) => return Ok(not(Why::NoOrder, &none.in_words(&report.subject.run))),
+        Err(why) => return Ok(not(Why::NoOrder, &why)),
     };
     if report.executed() >= asked.left {
         report.over += 1;

@@ -42,7 +42,7 @@ pub fn print(reports: &[Report], headlines: &BTreeMap<String, String>, all: bool
         };
         printer.failures(&report.findings, headlines);
         printer.harmless(&report.findings);
-        printer.hints(&report.findings);
+        printer.unreproduced(&report.findings);
         tally(report);
         limits(report);
     }
@@ -98,20 +98,36 @@ impl Printer<'_> {
         anstream::println!();
     }
 
-    fn hints(&self, findings: &[Finding]) {
-        let mut hints: Vec<String> = Vec::new();
+    /// What did not happen, or was not tried: first what is possible for sure.
+    fn unreproduced(&self, findings: &[Finding]) {
+        let (mut certain, mut hints): (Vec<String>, Vec<String>) = Default::default();
         for finding in findings {
             if let Verdict::Not { reason, .. } = &finding.verdict {
-                hints.push(format!("{}\n      {reason}", self.words(finding)));
+                let list = if finding.certain {
+                    &mut certain
+                } else {
+                    &mut hints
+                };
+                list.push(format!("{}\n      {reason}", self.words(finding)));
             }
         }
-        if hints.is_empty() {
-            return;
+        for (lines, style, word, what) in [
+            (
+                certain,
+                NOTE,
+                "certain:",
+                "can happen: an order of the recorded steps shows it",
+            ),
+            (hints, HINT, "hint:", "did not happen"),
+        ] {
+            if lines.is_empty() {
+                continue;
+            }
+            let count = anomalies(lines.len());
+            anstream::println!("{style}{word}{style:#} {count} {what}");
+            self.list(lines.into_iter());
+            anstream::println!();
         }
-        let count = anomalies(hints.len());
-        anstream::println!("{HINT}hint:{HINT:#} {count} did not happen");
-        self.list(hints.into_iter());
-        anstream::println!();
     }
 
     fn list(&self, lines: impl ExactSizeIterator<Item = String>) {
@@ -176,7 +192,7 @@ fn anomalies(count: usize) -> String {
     }
 }
 
-/// `15 predicted (7 race, 8 atomicity-violation): 14 executed, 12 reproduced, 8 made the program fail; 3 not: ...`
+/// `15 predicted (7 race, 8 atomicity-violation), 5 of them certain, 14 executed, 12 reproduced, 8 made the program fail; 3 not: ...`
 fn tally(report: &Report) {
     let tally: Tally = report.tally();
     let classes = tally.predicted.iter();
@@ -188,8 +204,9 @@ fn tally(report: &Report) {
         false => format!(" ({})", classes.join(", ")),
     };
     anstream::println!(
-        "{} predicted{classes}, {} executed in {} runs, {} reproduced, {} made the program fail",
+        "{} predicted{classes}, {} of them certain, {} executed in {} runs, {} reproduced, {} made the program fail",
         tally.predicted(),
+        tally.certain,
         tally.executed,
         tally.schedules,
         tally.reproduced,

@@ -75,6 +75,9 @@ pub struct Finding {
     pub verdict: Verdict,
     /// Schedules that were executed for it.
     pub executed: u64,
+    /// An order of the recorded steps shows it in which every read sees what it saw: it is possible, executed
+    /// or not.
+    pub certain: bool,
 }
 
 impl Finding {
@@ -97,10 +100,12 @@ impl Finding {
     /// Takes what came of another anomaly of the same pattern on the same lines, when it shows more.
     pub fn improve(&mut self, other: Finding) {
         let executed = self.executed + other.executed;
+        let certain = self.certain || other.certain;
         if other.weight() > self.weight() {
             *self = other;
         }
         self.executed = executed;
+        self.certain = certain;
     }
 
     /// How much it shows: a failure, an anomaly, an order that was executed, nothing.
@@ -122,6 +127,8 @@ pub struct Tally {
     pub schedules: u64,
     /// Anomalies that were executed.
     pub executed: u64,
+    /// Anomalies that are possible for sure.
+    pub certain: u64,
     /// Those of them that happened.
     pub reproduced: u64,
     /// Anomalies whose schedules made the program fail.
@@ -141,6 +148,7 @@ impl Tally {
             *tally.predicted.entry(class).or_default() += 1;
             tally.schedules += finding.executed;
             tally.executed += u64::from(finding.executed > 0);
+            tally.certain += u64::from(finding.certain);
             match &finding.verdict {
                 Verdict::Failed(failed) => {
                     tally.failed += 1;
@@ -174,6 +182,7 @@ mod tests {
             },
             verdict,
             executed,
+            certain: false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 use unsnarl_e2e::{Compiler, Finished, Program, Workspace, program::compile};
 
 fn compiled(name: &str) -> Result<(Workspace, String)> {
@@ -208,6 +208,38 @@ fn what_cannot_be_executed_stays_a_hint() -> Result<()> {
         "race (w-r) on `x`",
         "the run was imported",
         "2 not: not executed",
+    ])?;
+    Ok(())
+}
+
+/// The read of `y` saw the write under the lock: with both as they were, the accesses of `x` cannot meet.
+#[test]
+fn what_the_recorded_steps_show_is_certain() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let trace = "T0|fork(T1)|1\nT0|w(x)|2\nT0|w(z)|3\nT0|acq(l)|4\nT0|w(y)|5\nT0|rel(l)|6\n\
+                 T1|r(z)|7\nT1|acq(l)|8\nT1|r(y)|9\nT1|rel(l)|10\nT1|r(x)|11\nT0|join(T1)|12\n";
+    workspace.write("trace.std", trace)?;
+    let words = ["import", "trace.std", "--from", "std"];
+    workspace.unsnarl(&words)?.exits(0)?;
+    let finished = workspace
+        .unsnarl(&["predict", "--format", "json"])?
+        .exits(0)?;
+    let prediction = prediction(&finished)?;
+    let certain = |location: &str| -> Result<BTreeSet<bool>> {
+        let of = |anomaly: &&Value| anomaly.pointer("/events/0/location") == Some(&location.into());
+        let found = anomalies(&prediction)?.iter().filter(of);
+        Ok(found.map(|one| one["certain"] == true).collect())
+    };
+    assert_eq!(certain("z")?, BTreeSet::from([true]), "{prediction:#}");
+    assert_eq!(certain("x")?, BTreeSet::from([false]), "{prediction:#}");
+    assert_eq!(
+        certain("y")?,
+        BTreeSet::new(),
+        "under one lock: {prediction:#}"
+    );
+    workspace.unsnarl(&["predict"])?.exits(0)?.says(&[
+        "can happen: an order of the recorded steps shows it",
+        "on `z`",
     ])?;
     Ok(())
 }
