@@ -195,6 +195,12 @@ fn anomalies(count: usize) -> String {
 /// `15 predicted (7 race, 8 atomicity-violation), 5 of them certain, 14 executed, 12 reproduced, 8 made the program fail; 3 not: ...`
 fn tally(report: &Report) {
     let tally: Tally = report.tally();
+    if tally.predicted() == 0 {
+        anstream::println!(
+            "nothing predicted: in no other order of this run's steps do threads race, interrupt what belongs together or deadlock\n  steps that this run did not take are not looked at: --runs N takes more runs, unsnarl record makes them"
+        );
+        return;
+    }
     let classes = tally.predicted.iter();
     let classes: Vec<String> = classes
         .map(|(class, count)| format!("{class} {count}"))
@@ -203,10 +209,13 @@ fn tally(report: &Report) {
         true => String::new(),
         false => format!(" ({})", classes.join(", ")),
     };
+    let certain = match tally.certain {
+        0 => String::new(),
+        count => format!(" {count} of them certain,"),
+    };
     anstream::println!(
-        "{} predicted{classes}, {} of them certain, {} executed in {} runs, {} reproduced, {} made the program fail",
+        "{} predicted{classes},{certain} {} executed in {} runs, {} reproduced, {} made the program fail",
         tally.predicted(),
-        tally.certain,
         tally.executed,
         tally.schedules,
         tally.reproduced,
