@@ -5,6 +5,7 @@
 //! * [`model`], [`meta`] and [`run`] are a run in memory: columns of small integers and tables.
 //! * [`write`](mod@write) and [`read`](mod@read) are the run file, an Arrow IPC file
 //!   (`docs/run-file.md` is its specification).
+//! * [`program`] is the program model that the compiler wrapper keeps.
 //! * [`proposal`] is a schedule that somebody proposes, as JSON.
 //! * [`rapid`] are traces of other tools as text.
 //! * [`folder`] is where run files are kept.
@@ -25,6 +26,8 @@ pub mod meta;
 pub mod model;
 #[cfg(feature = "file")]
 pub mod path;
+#[cfg(feature = "file")]
+pub mod program;
 #[cfg(feature = "file")]
 pub mod proposal;
 #[cfg(feature = "file")]

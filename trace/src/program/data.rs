@@ -1,0 +1,110 @@
+//! Constants and global variables.
+
+use super::{
+    code::{BinaryOp, CastOp, FunctionId, id},
+    debug::DebugTypeId,
+    types::TypeId,
+};
+use serde::{Deserialize, Serialize};
+
+id! {
+    /// A row of [`Unit::constants`](super::Unit::constants).
+    ConstantId
+}
+id! {
+    /// A row of [`Unit::globals`](super::Unit::globals).
+    GlobalId
+}
+
+/// A constant. Those that others are made of stand before them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Constant {
+    /// An integer, zero-extended from its type's width; wider ones than 128 bits are [`Constant::Unknown`].
+    Integer {
+        /// Its type.
+        ty: TypeId,
+        /// Its bits.
+        bits: u128,
+    },
+    /// A floating-point number by its representation.
+    Float {
+        /// Its type.
+        ty: TypeId,
+        /// Its bits.
+        bits: u128,
+    },
+    /// Zero of any type; also the null pointer.
+    Zero(TypeId),
+    /// `undef` and `poison`.
+    Undefined(TypeId),
+    /// The address of a global variable.
+    Global(GlobalId),
+    /// The address of a function.
+    Function(FunctionId),
+    /// Bytes behind another address; constant address arithmetic is folded into it.
+    Offset {
+        /// The address.
+        base: ConstantId,
+        /// Bytes, also negative.
+        bytes: i64,
+    },
+    /// Array, vector or structure.
+    Aggregate {
+        /// Its type.
+        ty: TypeId,
+        /// Its elements.
+        elements: Vec<ConstantId>,
+    },
+    /// An array of bytes.
+    Bytes {
+        /// Its type.
+        ty: TypeId,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// Conversion of another constant, such as an address to an integer.
+    Cast {
+        /// Which.
+        op: CastOp,
+        /// To what.
+        ty: TypeId,
+        /// Of what.
+        of: ConstantId,
+    },
+    /// Arithmetic on constants that the compiler leaves to the linker.
+    Binary {
+        /// Which.
+        op: BinaryOp,
+        /// Type of the result.
+        ty: TypeId,
+        /// The first operand.
+        a: ConstantId,
+        /// The second operand.
+        b: ConstantId,
+    },
+    /// Something else of this type.
+    Unknown(TypeId),
+}
+
+/// A global variable.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Global {
+    /// The linker's name.
+    pub name: String,
+    /// The source's name, `function::name` for statics of functions; empty when the debug info has none.
+    pub display: String,
+    /// Its type.
+    pub ty: TypeId,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its first value; `None` when it is only declared here.
+    pub initial: Option<ConstantId>,
+    /// It is never written.
+    pub is_constant: bool,
+    /// Each thread has its own.
+    pub is_thread_local: bool,
+    /// Other units do not see it: the same name elsewhere is another variable.
+    pub is_local: bool,
+    /// Its type as the source has it.
+    pub debug_type: DebugTypeId,
+}

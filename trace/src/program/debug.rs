@@ -1,0 +1,119 @@
+//! Places in the source, and variables and types as the source has them.
+
+use super::code::{ValueId, id};
+use serde::{Deserialize, Serialize};
+
+id! {
+    /// A row of [`Unit::places`](super::Unit::places); 0 is "not known".
+    PlaceId
+}
+id! {
+    /// A row of [`Unit::debug_types`](super::Unit::debug_types); 0 is "not known".
+    DebugTypeId
+}
+
+/// A place in the source.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// Row of [`Unit::files`](super::Unit::files).
+    pub file: u32,
+    /// Line from 1, 0 when not known.
+    pub line: u32,
+    /// Column in bytes from 1, 0 when not known.
+    pub column: u32,
+    /// The function whose text it is in, demangled: another one than the instruction's where that was inlined.
+    pub function: String,
+    /// Where that function was called, if it was inlined; 0 otherwise.
+    pub inlined_at: PlaceId,
+}
+
+impl Place {
+    /// The place of which nothing is known.
+    pub const NOWHERE: Place = Place {
+        file: 0,
+        line: 0,
+        column: 0,
+        function: String::new(),
+        inlined_at: PlaceId(0),
+    };
+}
+
+/// A variable or parameter of a function.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: DebugTypeId,
+    /// The value that holds its address (`is_address`) or itself.
+    pub value: ValueId,
+    /// `value` is its address.
+    pub is_address: bool,
+    /// The line that declares it.
+    pub line: u32,
+    /// It is a parameter.
+    pub is_parameter: bool,
+}
+
+/// A type as the source has it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct DebugType {
+    /// Its name; empty for those without one.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// What it is.
+    pub kind: DebugKind,
+}
+
+/// What a type of the source is.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum DebugKind {
+    /// Something else.
+    #[default]
+    Other,
+    /// A truth value.
+    Boolean,
+    /// A signed integer.
+    Signed,
+    /// An unsigned integer.
+    Unsigned,
+    /// A character.
+    Character,
+    /// A floating-point number.
+    Float,
+    /// A pointer or reference to this type.
+    Pointer(DebugTypeId),
+    /// Another name, or the same type with a qualifier.
+    Alias(DebugTypeId),
+    /// A structure, class or union with its members; base classes are members without a name.
+    Struct(Vec<Member>),
+    /// An array: element type and the counts of its dimensions, 0 for one that is not known.
+    Array(DebugTypeId, Vec<u64>),
+    /// An enumeration.
+    Enum(Vec<Enumerator>),
+    /// A function.
+    Function,
+}
+
+/// A member of a structure.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Member {
+    /// Its name; empty for a base class or an anonymous structure.
+    pub name: String,
+    /// Bits from the structure's beginning.
+    pub offset_bits: u64,
+    /// Its size in bits: less than its type's for a bit-field.
+    pub size_bits: u64,
+    /// Its type.
+    pub ty: DebugTypeId,
+}
+
+/// A name for a value of an enumeration.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Enumerator {
+    /// The name.
+    pub name: String,
+    /// The value.
+    pub value: i128,
+}
