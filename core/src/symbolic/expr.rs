@@ -1,0 +1,283 @@
+//! Expressions over integers of fixed width, each distinct one once.
+//!
+//! Addresses are 64-bit integers as well: the base of an object ([`Object`](super::Object)) plus an offset, so
+//! that comparing, subtracting and testing for null need nothing of their own. Truth values have one bit.
+
+use super::fold;
+use rustc_hash::FxHashMap;
+
+/// An expression: index into [`Exprs`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ExprId(pub u32);
+
+/// An unknown value: index into [`SymbolicTrace::symbols`](super::SymbolicTrace::symbols).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SymbolId(pub u32);
+
+impl SymbolId {
+    /// The id as an index into its table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Operations on two operands of one width, with a result of that width; they wrap around.
+///
+/// Division by zero gives all ones (unsigned), as in SMT-LIB; a path that divides holds that the divisor is not zero.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are those of the intermediate code")]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    UDiv,
+    SDiv,
+    URem,
+    SRem,
+    Shl,
+    LShr,
+    AShr,
+    And,
+    Or,
+    Xor,
+}
+
+/// Comparisons: operands of one width, a result of one bit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are those of the intermediate code")]
+pub enum Compare {
+    Eq,
+    Ult,
+    Ule,
+    Slt,
+    Sle,
+}
+
+/// Operations on one operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Unary {
+    /// All bits the other way; of one bit: "not".
+    Not,
+    /// Wider, filled with zeros.
+    ZExt,
+    /// Wider, filled with the sign.
+    SExt,
+    /// The bits from this one on, as many as the result's width.
+    Extract(u8),
+}
+
+/// What an expression is made of. Its width stands in [`Exprs::width`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Node {
+    /// A number, zero-extended.
+    Constant(u128),
+    /// An unknown value.
+    Symbol(SymbolId),
+    /// See [`Unary`].
+    Unary(Unary, ExprId),
+    /// See [`Binary`].
+    Binary(Binary, ExprId, ExprId),
+    /// See [`Compare`].
+    Compare(Compare, ExprId, ExprId),
+    /// The first operand's bits above the second's.
+    Concat(ExprId, ExprId),
+    /// Condition of one bit, value when it is 1, value when it is 0.
+    If(ExprId, ExprId, ExprId),
+}
+
+/// The table of expressions. Operands stand before what is made of them.
+#[derive(Clone, Debug, Default)]
+pub struct Exprs {
+    nodes: Vec<(Node, u8)>,
+    known: FxHashMap<(Node, u8), ExprId>,
+}
+
+impl Exprs {
+    /// What the expression is made of; zero of one bit for an id that is not in the table.
+    pub fn node(&self, id: ExprId) -> Node {
+        self.nodes
+            .get(id.0 as usize)
+            .map_or(Node::Constant(0), |(node, _)| *node)
+    }
+
+    /// Its width in bits, 1 to 128.
+    pub fn width(&self, id: ExprId) -> u8 {
+        self.nodes.get(id.0 as usize).map_or(1, |(_, width)| *width)
+    }
+
+    /// Number of expressions.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// No expressions.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The number, if the expression is one.
+    pub fn constant(&self, id: ExprId) -> Option<u128> {
+        match self.node(id) {
+            Node::Constant(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// A number; bits beyond the width are cut off.
+    pub fn number(&mut self, bits: u128, width: u8) -> ExprId {
+        self.intern(Node::Constant(bits & fold::mask(width)), width)
+    }
+
+    /// An unknown value.
+    pub fn symbol(&mut self, symbol: SymbolId, width: u8) -> ExprId {
+        self.intern(Node::Symbol(symbol), width)
+    }
+
+    /// See [`Unary`]; `width` is the result's.
+    pub fn unary(&mut self, op: Unary, of: ExprId, width: u8) -> ExprId {
+        fold::unary(self, op, of, width)
+    }
+
+    /// See [`Binary`]. Both operands have one width.
+    pub fn binary(&mut self, op: Binary, a: ExprId, b: ExprId) -> ExprId {
+        fold::binary(self, op, a, b)
+    }
+
+    /// See [`Compare`]. Both operands have one width.
+    pub fn compare(&mut self, op: Compare, a: ExprId, b: ExprId) -> ExprId {
+        fold::compare(self, op, a, b)
+    }
+
+    /// `high`'s bits above `low`'s.
+    pub fn concat(&mut self, high: ExprId, low: ExprId) -> ExprId {
+        fold::concat(self, high, low)
+    }
+
+    /// `yes` where `condition` is 1, `no` elsewhere.
+    pub fn choose(&mut self, condition: ExprId, yes: ExprId, no: ExprId) -> ExprId {
+        fold::choose(self, condition, yes, no)
+    }
+
+    /// The condition the other way.
+    pub fn not(&mut self, condition: ExprId) -> ExprId {
+        self.unary(Unary::Not, condition, 1)
+    }
+
+    /// The node's id, with a new row if there is none. Nothing is simplified.
+    pub(super) fn intern(&mut self, node: Node, width: u8) -> ExprId {
+        if let Some(&id) = self.known.get(&(node, width)) {
+            return id;
+        }
+        let id = ExprId(self.nodes.len() as u32);
+        self.nodes.push((node, width));
+        self.known.insert((node, width), id);
+        id
+    }
+
+    /// The operands of an expression.
+    pub fn operands(&self, id: ExprId) -> impl Iterator<Item = ExprId> {
+        let operands = match self.node(id) {
+            Node::Constant(_) | Node::Symbol(_) => [None; 3],
+            Node::Unary(_, a) => [Some(a), None, None],
+            Node::Binary(_, a, b) | Node::Compare(_, a, b) | Node::Concat(a, b) => {
+                [Some(a), Some(b), None]
+            }
+            Node::If(c, a, b) => [Some(c), Some(a), Some(b)],
+        };
+        operands.into_iter().flatten()
+    }
+
+    /// The symbols in an expression, each once, in ascending order. Linear in the expression's distinct parts.
+    pub fn symbols(&self, id: ExprId) -> Vec<SymbolId> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let (mut open, mut symbols) = (vec![id], Vec::new());
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.node(id) {
+                Node::Symbol(symbol) => symbols.push(symbol),
+                _ => open.extend(self.operands(id)),
+            }
+        }
+        symbols.sort_unstable();
+        symbols
+    }
+
+    /// The value under an assignment of all symbols, which gives `None` for one that has no value: then the
+    /// expression has none. `values` keeps what was worked out; [`Values::new`] for each assignment.
+    pub fn value(
+        &self,
+        id: ExprId,
+        values: &mut Values,
+        symbol: &impl Fn(SymbolId) -> Option<u128>,
+    ) -> Option<u128> {
+        let mut open = vec![id];
+        while let Some(&next) = open.last() {
+            if values.known(next) {
+                open.pop();
+                continue;
+            }
+            let before = open.len();
+            open.extend(
+                self.operands(next)
+                    .filter(|&operand| !values.known(operand)),
+            );
+            if open.len() == before {
+                let value = self.step(next, values, symbol);
+                values.set(next, value);
+                open.pop();
+            }
+        }
+        values.get(id)
+    }
+
+    fn step(
+        &self,
+        id: ExprId,
+        values: &Values,
+        symbol: &impl Fn(SymbolId) -> Option<u128>,
+    ) -> Option<u128> {
+        let width = self.width(id);
+        let bits = match self.node(id) {
+            Node::Constant(bits) => bits,
+            Node::Symbol(name) => symbol(name)?,
+            Node::Unary(op, a) => fold::unary_bits(op, values.get(a)?, self.width(a), width),
+            Node::Binary(op, a, b) => fold::binary_bits(op, values.get(a)?, values.get(b)?, width),
+            Node::Compare(op, a, b) => u128::from(fold::compare_bits(
+                op,
+                values.get(a)?,
+                values.get(b)?,
+                self.width(a),
+            )),
+            Node::Concat(a, b) => values.get(a)? << self.width(b) | values.get(b)?,
+            Node::If(c, a, b) => values.get(if values.get(c)? == 1 { a } else { b })?,
+        };
+        Some(bits & fold::mask(width))
+    }
+}
+
+/// Values of expressions under one assignment.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    known: FxHashMap<ExprId, Option<u128>>,
+}
+
+impl Values {
+    /// Nothing is known yet.
+    pub fn new() -> Values {
+        Values::default()
+    }
+
+    fn known(&self, id: ExprId) -> bool {
+        self.known.contains_key(&id)
+    }
+
+    fn get(&self, id: ExprId) -> Option<u128> {
+        self.known.get(&id).copied().flatten()
+    }
+
+    fn set(&mut self, id: ExprId, value: Option<u128>) {
+        self.known.insert(id, value);
+    }
+}

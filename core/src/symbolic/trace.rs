@@ -1,0 +1,259 @@
+//! The symbolic trace: per thread the steps that it took, with what it read as unknowns.
+
+use super::expr::{ExprId, Exprs, SymbolId};
+use unsnarl_trace::{EventId, EventKind, LocationId, SiteId, ThreadId};
+
+/// A run as expressions. Everything in it is a function of the symbols; the recorded run is one assignment.
+#[derive(Clone, Debug, Default)]
+pub struct SymbolicTrace {
+    /// The expressions.
+    pub exprs: Exprs,
+    /// The symbols, by [`SymbolId`].
+    pub symbols: Vec<Symbol>,
+    /// Memory objects in ascending order of their bases: how numbers that are addresses are named.
+    pub objects: Vec<Object>,
+    /// Shared memory in pieces that no access cuts, by [`CellId`].
+    pub cells: Vec<Cell>,
+    /// The threads, by [`ThreadId`] of the run.
+    pub threads: Vec<ThreadTrace>,
+    /// The recorded order: all steps, threads mixed as they ran. Empty when no order was recorded.
+    pub order: Vec<StepId>,
+    /// What went wrong.
+    pub bug: Bug,
+    /// Where a value was taken as recorded although it depends on what was read, each place once.
+    pub concretized: Vec<Concretized>,
+    /// What could not be followed, in words, with what that costs.
+    pub gaps: Vec<String>,
+}
+
+/// A step: thread and index into its [`ThreadTrace::steps`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct StepId {
+    /// Who.
+    pub thread: ThreadId,
+    /// Which of its steps.
+    pub index: u32,
+}
+
+/// A piece of shared memory: index into [`SymbolicTrace::cells`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CellId(pub u32);
+
+impl CellId {
+    /// The id as an index into its table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An unknown value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// Width in bits.
+    pub width: u8,
+    /// What it was in the recorded run; `None` when no values were recorded.
+    pub recorded: Option<u128>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The source's name for it (`balance`, `a[4]`, `result of rand`).
+    pub name: String,
+}
+
+/// Where an unknown value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// This step read it.
+    Read(StepId),
+    /// It comes from outside (input, a library's result): the same in every order.
+    Outside {
+        /// Who got it.
+        thread: ThreadId,
+        /// Where.
+        site: SiteId,
+    },
+}
+
+/// A memory object; an address is its base plus an offset.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// Its name as in run files, without a path into it.
+    pub name: String,
+    /// Its base. Bases are far apart; no object begins at 0.
+    pub base: u64,
+    /// Its size in bytes, 0 when not known.
+    pub size: u64,
+}
+
+/// A piece of shared memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cell {
+    /// Its name as in run files.
+    pub name: String,
+    /// The run's location that begins here, if one does.
+    pub location: LocationId,
+    /// Its address.
+    pub address: u64,
+    /// Its size in bytes, 1 to 16.
+    pub size: u8,
+    /// What it holds before any step writes it; `None` when nobody knows.
+    pub initial: Option<u128>,
+}
+
+/// What one thread did.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ThreadTrace {
+    /// Its steps in program order.
+    pub steps: Vec<Step>,
+}
+
+/// One step of a thread.
+///
+/// Steps of one event (an access of several cells, a read-modify-write) are neighbours, share `event`, and
+/// happen without anything in between.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    /// The recorded event; `None` for path conditions and for what was added.
+    pub event: Option<EventId>,
+    /// Where in the program.
+    pub site: SiteId,
+    /// What it does.
+    pub action: Action,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Reads a cell into a symbol of the cell's width.
+    Read {
+        /// From where.
+        cell: CellId,
+        /// What it is called from now on.
+        symbol: SymbolId,
+    },
+    /// Writes a cell.
+    Write {
+        /// Where.
+        cell: CellId,
+        /// What, of the cell's width.
+        value: ExprId,
+    },
+    /// A branch, a switch, an index or an address that was taken as recorded: this must be 1 for the thread to
+    /// go on as it did.
+    Assume(ExprId),
+    /// Synchronization: any kind of event that is no access and no failure, with object and value as in the run.
+    Sync {
+        /// Which.
+        kind: EventKind,
+        /// On what.
+        object: LocationId,
+        /// As in [`unsnarl_trace::EventKind`]: the thread of a fork or join, whom a signal woke.
+        value: u64,
+    },
+    /// A lock is given back here that the thread still held when the run ended ([symbiosis], section 4.2).
+    Release {
+        /// The lock.
+        object: LocationId,
+        /// It was held shared.
+        is_shared: bool,
+    },
+}
+
+/// What went wrong: what Phi_bug says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Bug {
+    /// Nothing, or nobody knows what; the reason in words.
+    Unknown(String),
+    /// At this step (the last of its thread) the condition was 1, and the run failed for it: an assertion's
+    /// condition the other way, an address that is null.
+    Condition {
+        /// The step, an [`Action::Assume`] of the condition.
+        step: StepId,
+        /// 1 in runs that fail like this.
+        condition: ExprId,
+    },
+    /// An access of a block that had been freed.
+    AfterFree {
+        /// The access.
+        step: StepId,
+        /// What freed the block.
+        freed: StepId,
+    },
+    /// Threads wait for each other: nothing can go on after the recorded steps.
+    Deadlock,
+}
+
+impl Default for Bug {
+    fn default() -> Bug {
+        Bug::Unknown("the run did not fail".into())
+    }
+}
+
+/// A value that was taken as recorded.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Concretized {
+    /// Where.
+    pub site: SiteId,
+    /// What, in words: `index of flags`, `result of sqrt`.
+    pub what: String,
+}
+
+impl SymbolicTrace {
+    /// The step.
+    pub fn step(&self, id: StepId) -> Option<&Step> {
+        let thread = self.threads.get(id.thread.index())?;
+        thread.steps.get(id.index as usize)
+    }
+
+    /// All steps, thread by thread.
+    pub fn steps(&self) -> impl Iterator<Item = (StepId, &Step)> {
+        self.threads.iter().enumerate().flat_map(|(thread, trace)| {
+            let thread = ThreadId(thread as u16);
+            let steps = trace.steps.iter().enumerate();
+            steps.map(move |(index, step)| {
+                (
+                    StepId {
+                        thread,
+                        index: index as u32,
+                    },
+                    step,
+                )
+            })
+        })
+    }
+
+    /// The cell.
+    pub fn cell(&self, id: CellId) -> Option<&Cell> {
+        self.cells.get(id.index())
+    }
+
+    /// The symbol.
+    pub fn symbol(&self, id: SymbolId) -> Option<&Symbol> {
+        self.symbols.get(id.index())
+    }
+
+    /// The object that an address lies in, and the offset. Logarithmic.
+    pub fn object(&self, address: u64) -> Option<(&Object, u64)> {
+        let behind = self
+            .objects
+            .partition_point(|object| object.base <= address);
+        let object = self.objects.get(behind.checked_sub(1)?)?;
+        let offset = address - object.base;
+        (offset <= object.size.max(1 << 16)).then_some((object, offset))
+    }
+
+    /// The expression in the source's words.
+    pub fn show(&self, id: ExprId) -> String {
+        let name = |symbol| {
+            self.symbol(symbol)
+                .map_or_else(|| "?".into(), |symbol| symbol.name.clone())
+        };
+        let address = |bits: u128| {
+            let (object, offset) = self.object(u64::try_from(bits).ok()?)?;
+            Some(match offset {
+                0 => format!("&{}", object.name),
+                _ => format!("&{} + {offset}", object.name),
+            })
+        };
+        self.exprs.show(id, &name, &address)
+    }
+}
