@@ -221,8 +221,12 @@ pub enum Op {
         text: String,
         arguments: Vec<Operand>,
     },
-    LandingPad,
-    /// Part of an aggregate; `offset` is its place in memory layout, in bytes.
+    /// Where unwinding ends for now; `catches` are the addresses of the types of exceptions, null for all.
+    LandingPad {
+        is_cleanup: bool,
+        catches: Vec<Operand>,
+    },
+    /// Part of an aggregate: which element of which element.
     Extract {
         of: Operand,
         path: Vec<u32>,

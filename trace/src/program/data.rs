@@ -1,8 +1,8 @@
 //! Constants and global variables.
 
 use super::{
-    code::{BinaryOp, CastOp, FunctionId, id},
-    debug::DebugTypeId,
+    code::{BinaryOp, BlockId, CastOp, FunctionId, id},
+    debug::{DebugTypeId, PlaceId},
     types::TypeId,
 };
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,13 @@ pub enum Constant {
     Global(GlobalId),
     /// The address of a function.
     Function(FunctionId),
+    /// The address of a label, for jumps to computed places.
+    Block {
+        /// In which function.
+        function: FunctionId,
+        /// Which block it is before.
+        block: BlockId,
+    },
     /// Bytes behind another address; constant address arithmetic is folded into it.
     Offset {
         /// The address.
@@ -107,4 +114,15 @@ pub struct Global {
     pub is_local: bool,
     /// Its type as the source has it.
     pub debug_type: DebugTypeId,
+    /// Where it is declared.
+    pub place: PlaceId,
+}
+
+/// Another name for something.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Alias {
+    /// The linker's name.
+    pub name: String,
+    /// The address that it stands for.
+    pub of: ConstantId,
 }

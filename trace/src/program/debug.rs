@@ -21,8 +21,9 @@ pub struct Place {
     pub line: u32,
     /// Column in bytes from 1, 0 when not known.
     pub column: u32,
-    /// The function whose text it is in, demangled: another one than the instruction's where that was inlined.
-    pub function: String,
+    /// The function whose text it is in, another one than the instruction's where that was inlined: row of
+    /// [`Unit::subprograms`](super::Unit::subprograms).
+    pub function: u32,
     /// Where that function was called, if it was inlined; 0 otherwise.
     pub inlined_at: PlaceId,
 }
@@ -33,7 +34,7 @@ impl Place {
         file: 0,
         line: 0,
         column: 0,
-        function: String::new(),
+        function: 0,
         inlined_at: PlaceId(0),
     };
 }
@@ -53,6 +54,9 @@ pub struct Variable {
     pub line: u32,
     /// It is a parameter.
     pub is_parameter: bool,
+    /// Which of its bits these are, by offset and count; `None` for all of them. Optimized code keeps the
+    /// members of a structure apart.
+    pub fragment: Option<(u64, u64)>,
 }
 
 /// A type as the source has it.

@@ -19,7 +19,7 @@ pub use code::{
     BinaryOp, Block, BlockId, Case, CastOp, CompareOp, Function, FunctionId, Instruction, Op,
     Operand, PointNumber, Scaled, ValueId,
 };
-pub use data::{Constant, ConstantId, Global, GlobalId};
+pub use data::{Alias, Constant, ConstantId, Global, GlobalId};
 pub use debug::{DebugKind, DebugType, DebugTypeId, Enumerator, Member, Place, PlaceId, Variable};
 pub use encode::{DecodeError, Hash, decode, decode_all, encode, hash};
 pub use types::{FieldRow, Type, TypeId, TypeKind};
@@ -41,7 +41,11 @@ pub struct Unit {
     pub globals: Vec<Global>,
     /// Functions, also those that are only declared (without blocks).
     pub functions: Vec<Function>,
-    /// Files that places name.
+    /// Other names for globals and functions of this unit.
+    pub aliases: Vec<Alias>,
+    /// Functions that places name, demangled and without parameters; row 0 is "not known" and empty.
+    pub subprograms: Vec<String>,
+    /// Files that places name; row 0 is "not known" and empty.
     pub files: Vec<String>,
     /// Places in the source; row 0 is "not known".
     pub places: Vec<Place>,
@@ -76,6 +80,18 @@ impl Unit {
     pub fn place(&self, id: PlaceId) -> &Place {
         const NOWHERE: &Place = &Place::NOWHERE;
         self.places.get(id.index()).unwrap_or(NOWHERE)
+    }
+
+    /// The function whose text the place is in; empty when not known.
+    pub fn function_name(&self, place: &Place) -> &str {
+        let name = self.subprograms.get(place.function as usize);
+        name.map_or("", String::as_str)
+    }
+
+    /// The file that the place is in; empty when not known.
+    pub fn file(&self, place: &Place) -> &str {
+        let file = self.files.get(place.file as usize);
+        file.map_or("", String::as_str)
     }
 
     /// The type as the source has it.
