@@ -10,9 +10,9 @@ use crate::{
     explanation::{BugKind, Explanation, Place, Region, Role},
     facts,
     orders::{Dependency, Section},
-    pairs::{CoupledPairs, Triple},
+    pairs::{CoupleKey, CoupledPairs, PairKey, Triple},
 };
-use unsnarl_trace::{EventId, SiteId};
+use unsnarl_trace::{EventId, EventKind, SiteId};
 
 /// Explains a triple on one location.
 pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
@@ -28,7 +28,9 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
         None => remark(view, triple, &name),
     };
     draft.set().contrast = contrast(view, triple);
-    draft.set().region = region(view, triple.first, triple.second);
+    if wait_between(view, triple).is_none() {
+        draft.set().region = region(view, triple.first, triple.second);
+    }
     draft.step(triple.first, "");
     draft.step(triple.remote, "in between");
     draft.step(triple.second, lost(view, triple));
@@ -50,6 +52,9 @@ fn headline(view: &View, triple: &Triple, name: &str) -> String {
         view.event(triple.second).kind,
     );
     let who = view.words(triple.first);
+    if first.reads() && wait_between(view, triple).is_some() {
+        return format!("{who} did not look at `{name}` again after it had waited");
+    }
     match (first.reads(), second.reads()) {
         (true, false) => format!("another thread's update of `{name}` was lost"),
         (true, true) => {
@@ -139,6 +144,9 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
         && !same_section(view, triple.first, triple.second, section.lock)
     {
         let lock = lock_name(view, section);
+        if let Some(wait) = wait_between(view, triple) {
+            return waited(view, triple, wait, &lock, name);
+        }
         let whose = enclosing(view, triple.first, triple.second);
         return format!(
             "Each access holds `{lock}`, but the two critical sections of {whose} are one step in meaning."
@@ -174,6 +182,28 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// The last wait on a condition variable between the two accesses of one thread.
+fn wait_between(view: &View, triple: &Triple) -> Option<EventId> {
+    let before = view.rows.before(view.thread(triple.second), triple.second);
+    let mut between = before.iter().rev().copied();
+    let mut between = between.by_ref().take_while(|row| *row > triple.first);
+    between.find(|row| view.event(*row).kind == EventKind::Wait)
+}
+
+/// A wait gives the lock back: what was looked at before it can be another thing after it, and no lock helps.
+fn waited(view: &View, triple: &Triple, wait: EventId, lock: &str, name: &str) -> String {
+    let (first, at) = (view.place(triple.first), view.place(wait));
+    let again = match view.event(triple.first).kind.reads() {
+        true => "look again after the wait (`while` instead of `if`)".to_owned(),
+        false => format!("`{name}` can change there"),
+    };
+    format!(
+        "{} waits at {} in between, and that gives `{lock}` back: {again}.",
+        view.words(triple.first),
+        line(&at, &first)
+    )
 }
 
 /// The function that both rows are in, or that called what they are in; else the thread.
@@ -300,7 +330,7 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
         do_x(second.tail),
         line(&d, &a)
     ));
-    draft.set().contrast = multi_contrast(view);
+    draft.set().contrast = multi_contrast(view, couple);
     draft.set().region = region(view, first.head, second.tail);
     draft.set().remark = multi_remark(view, couple);
     draft.step(first.head, "");
@@ -359,12 +389,26 @@ fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> Strin
     format!("`{x}` and `{y}` changed between two steps of {who} that belong together")
 }
 
-fn multi_contrast(view: &View) -> String {
-    match view.corpus.counts().passing() {
-        0 => String::new(),
-        of => format!(
+fn multi_contrast(view: &View, couple: &CoupledPairs) -> String {
+    let counts = view.corpus.counts();
+    let [first, second] = [&couple.first, &couple.second].map(|pair| PairKey {
+        head: view.key(pair.head),
+        tail: view.key(pair.tail),
+    });
+    match (
+        counts.couple_runs(CoupleKey::new(first, second)),
+        counts.passing(),
+    ) {
+        (_, 0) => String::new(),
+        (0, of) if counts.knows_all_couples() => format!(
             "{} the two threads have one order for both.",
             in_runs(of, of)
+        ),
+        // It may have happened where nobody looked.
+        (0, _) => String::new(),
+        (runs, of) => format!(
+            "{} that happens too, without harm there.",
+            in_runs(runs, of)
         ),
     }
 }

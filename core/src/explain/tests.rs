@@ -342,6 +342,50 @@ fn locks_of_which_one_is_forgotten() {
     );
 }
 
+/// `if` around a wait: another thread takes the item between the signal and the return from the wait.
+#[test]
+fn a_condition_that_is_not_looked_at_again_after_the_wait() {
+    let text = r#"
+        start main.1 consume
+        start main.2 produce
+        start main.3 thief
+        main.1 lock m @10 consume
+        main.1 R items =0 @11 consume "if (items == 0)"
+        main.1 wait filled @12 consume
+        main.1 unlock m @12 consume
+        main.2 lock m @20 produce
+        main.2 W items =1 @21 produce "items = 1;"
+        main.2 signal filled =1 @22 produce
+        main.2 unlock m @23 produce
+        main.3 lock m @30 thief
+        main.3 R items =1 @31 thief "if (items > 0)"
+        main.3 W items =0 @31 thief "items--;"
+        main.3 unlock m @32 thief
+        main.1 lock m @12 consume
+        main.1 wake filled =0 @12 consume
+        main.1 R items =0 @14 consume "assert(items > 0);"
+        main.1 fails @14 assertion `items > 0` failed
+    "#;
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+            error: consume (main.1) did not look at `items` again after it had waited
+              consume (main.1) read items = 0 at test.c:11 and read 0 at line 14;
+              in between thief (main.3) wrote 0 at test.c:31.
+
+               main.1  test.c:11  if (items == 0)     reads 0
+               main.3  test.c:31  items--;            writes 0        <- in between
+               main.1  test.c:14  assert(items > 0);  reads 0, fails
+
+              consume (main.1) waits at line 12 in between, and that gives `m` back: look again after the wait
+              (`while` instead of `if`).
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
+    );
+}
+
 #[test]
 fn wakeup_that_came_before_the_wait() {
     let text = r#"
