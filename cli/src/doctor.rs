@@ -37,6 +37,7 @@ pub fn run() -> ExitCode {
         ("log memory", memory()),
         ("program start", spawn()),
         ("runs folder", runs_folder()),
+        ("solver", solver()),
         ("gdb", gdb()),
         ("Neovim", neovim()),
     ];
@@ -175,6 +176,18 @@ fn runs_folder() -> Finding {
         Err(error) => Weak(
             format!("{} cannot be written: {error}", nearest.display()),
             "change to the project's folder, or name another one with --out".to_owned(),
+        ),
+    }
+}
+
+/// Without its library this binary would not have started; another one may lie in its way.
+fn solver() -> Finding {
+    let found = unsnarl_core::schedules::solver_version();
+    match unsnarl_core::schedules::solver_is_recent() {
+        true => Good(found),
+        false => Weak(
+            format!("{found} is too old"),
+            "take another libz3 out of LD_LIBRARY_PATH, or put the one of PyPI's z3-solver beside unsnarl".to_owned(),
         ),
     }
 }

@@ -21,6 +21,7 @@ pub mod orders;
 pub mod pairs;
 pub mod predict;
 pub mod render;
+pub mod schedules;
 pub mod symbolic;
 
 pub use budget::{Budget, Outcome, StopReason};

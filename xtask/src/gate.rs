@@ -22,6 +22,8 @@ const CORE: &[&str] = &[
     "foldhash equivalent allocator-api2 autocfg version_check rustc_version semver crunchy",
     // The user's patterns: TOML, read only.
     "toml toml_datetime toml_parser serde_spanned winnow",
+    // The solver's bindings: the library itself is linked when the program starts.
+    "z3 z3-sys log",
     // Names of run files: SHA-256.
     "sha2 digest block-buffer crypto-common generic-array typenum cpufeatures",
 ];

