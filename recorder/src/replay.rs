@@ -346,7 +346,7 @@ impl fmt::Display for Step<'_> {
 mod tests {
     use super::*;
     use unsnarl_trace::{
-        EventKind, Events, LocationId, RunMeta, SiteId, StackId, ThreadId, ThreadRow,
+        EventKind, Events, LocationId, PointId, RunMeta, SiteId, StackId, ThreadId, ThreadRow,
     };
 
     /// A run of one thread that reads these values of `x`.
@@ -362,6 +362,7 @@ mod tests {
             value: Some(Value::Bits(value)),
             old: None,
             stack: StackId(0),
+            point: PointId(0),
         };
         let rows: Vec<Event> = values.iter().copied().map(event).collect();
         Run {

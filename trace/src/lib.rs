@@ -49,11 +49,12 @@ pub mod write;
 pub use crate::{
     folder::{RunFile, RunFolder, StoreError},
     meta::{
-        BlockRow, Chances, Failure, FailureKind, FrameRow, Minimized, Mode, Outcome, Preemption,
-        RunMeta, SiteRow, SourceRow, ThreadRow,
+        BlockRow, Chances, Failure, FailureKind, FrameRow, Minimized, Mode, Outcome, PointRow,
+        Preemption, RunMeta, SiteRow, SourceRow, ThreadRow,
     },
     model::{
-        Event, EventId, EventKind, LocationId, MemoryOrder, SiteId, StackId, ThreadId, Value, flags,
+        Event, EventId, EventKind, LocationId, MemoryOrder, PointId, SiteId, StackId, ThreadId,
+        Value, flags,
     },
     path::{PathRow, PathStep},
     proposal::{Policy, Proposal, ProposalError, Wanted},

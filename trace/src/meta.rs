@@ -2,8 +2,9 @@
 
 use crate::{
     input::RunInput,
-    model::{EventId, LocationId, SiteId, StackId, ThreadId},
+    model::{EventId, LocationId, PointId, SiteId, StackId, ThreadId},
     path::PathRow,
+    program::PointNumber,
     schedule::Schedule,
 };
 use serde::{Deserialize, Serialize};
@@ -179,6 +180,17 @@ pub struct BlockRow {
     pub is_entry: bool,
 }
 
+/// An instruction of the program model ([`crate::program`]).
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+pub struct PointRow(
+    /// Its unit: index into [`RunMeta::units`].
+    pub u32,
+    /// Its number in the unit, from 1.
+    pub PointNumber,
+);
+
 /// A source file as it was when the program was recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SourceRow {
@@ -261,6 +273,12 @@ pub struct RunMeta {
     /// The threads' paths; empty unless they were recorded in path mode.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathRow>,
+    /// Names of the program model's units that points are in: [`Hash`](crate::program::Hash)es in hexadecimal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<String>,
+    /// Instructions that events are of; row 0 is "not known". Empty when none is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<PointRow>,
     /// Locations that were used as locks.
     pub locks: Vec<LocationId>,
     /// Places in the program where threads were not chosen, because no run before had seen them meet
@@ -302,6 +320,14 @@ impl RunMeta {
             created_at: SiteId(0),
         };
         self.threads.get(id.index()).unwrap_or(&NONE)
+    }
+
+    /// The unit's name and the number in it of an instruction; `None` for "not known" and for ids that are
+    /// not in the table.
+    pub fn point(&self, id: PointId) -> Option<(&str, PointNumber)> {
+        let PointRow(unit, number) = self.points.get(id.index()).filter(|_| id != PointId(0))?;
+        let unit = self.units.get(usize::try_from(*unit).ok()?)?;
+        Some((unit, *number))
     }
 
     /// The site's row; an empty one for an id that is not in the table.

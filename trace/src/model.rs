@@ -40,6 +40,10 @@ id! {
     /// A call stack: index into [`RunMeta::frames`](crate::RunMeta::frames). 0 is the thread's first function.
     StackId(u32)
 }
+id! {
+    /// An instruction of the program model: index into [`RunMeta::points`](crate::RunMeta::points). 0 is "not known".
+    PointId(u32)
+}
 
 /// What kind of step an event is. The numbers are part of the run file's format.
 ///
@@ -300,6 +304,8 @@ pub struct Event {
     pub old: Option<u64>,
     /// How the program got there.
     pub stack: StackId,
+    /// The instruction in the program model.
+    pub point: PointId,
 }
 
 impl Event {

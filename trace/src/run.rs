@@ -2,7 +2,7 @@
 
 use crate::{
     meta::RunMeta,
-    model::{Event, EventId, EventKind, LocationId, SiteId, StackId, ThreadId, Value},
+    model::{Event, EventId, EventKind, LocationId, PointId, SiteId, StackId, ThreadId, Value},
 };
 use arrow_buffer::ScalarBuffer;
 
@@ -43,6 +43,7 @@ pub struct Events {
     pub(crate) old: ScalarBuffer<u64>,
     pub(crate) pointee: ScalarBuffer<u32>,
     pub(crate) stack: ScalarBuffer<u32>,
+    pub(crate) point: ScalarBuffer<u32>,
     /// Bit 0: `value` holds bits; bit 1: `old` does.
     pub(crate) known: ScalarBuffer<u8>,
 }
@@ -88,6 +89,7 @@ impl Events {
             old: rows.iter().map(|row| row.old.unwrap_or(0)).collect(),
             pointee: rows.iter().map(|row| pointee(row.value)).collect(),
             stack: rows.iter().map(|row| row.stack.0).collect(),
+            point: rows.iter().map(|row| row.point.0).collect(),
             known: rows.iter().map(known).collect(),
         }
     }
@@ -129,6 +131,7 @@ impl Events {
                 None
             },
             stack: StackId(*self.stack.get(i)?),
+            point: PointId(*self.point.get(i)?),
         })
     }
 
@@ -185,5 +188,10 @@ impl Events {
     /// The `stack` column: [`StackId`]s.
     pub fn stacks(&self) -> &[u32] {
         &self.stack
+    }
+
+    /// The `point` column: [`PointId`]s.
+    pub fn points(&self) -> &[u32] {
+        &self.point
     }
 }

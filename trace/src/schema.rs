@@ -3,6 +3,7 @@
 use crate::{
     meta::{RunMeta, SiteRow},
     model::EventKind,
+    run::Events,
 };
 use arrow_schema::{DataType, Field, Schema};
 use std::collections::{HashMap, HashSet};
@@ -34,13 +35,14 @@ pub(crate) enum Column {
     Old,
     Pointee,
     Stack,
+    Point,
 }
 
 impl Column {
-    pub(crate) const ALL: [Column; 11] = {
+    pub(crate) const ALL: [Column; 12] = {
         use Column::*;
         [
-            Seq, Thread, Kind, Site, Location, Size, Flags, Value, Old, Pointee, Stack,
+            Seq, Thread, Kind, Site, Location, Size, Flags, Value, Old, Pointee, Stack, Point,
         ]
     };
 
@@ -58,6 +60,7 @@ impl Column {
             Self::Old => "old",
             Self::Pointee => "pointee",
             Self::Stack => "stack",
+            Self::Point => "point",
         }
     }
 
@@ -77,7 +80,7 @@ impl Column {
             Self::Kind => names_by(DataType::UInt8),
             Self::Site | Self::Location => names_by(DataType::UInt32),
             Self::Flags => DataType::UInt16,
-            Self::Size | Self::Pointee | Self::Stack => DataType::UInt32,
+            Self::Size | Self::Pointee | Self::Stack | Self::Point => DataType::UInt32,
         }
     }
 
@@ -86,10 +89,18 @@ impl Column {
     }
 }
 
-/// The schema that this version writes, with the run's metadata.
-pub(crate) fn schema(format: u32, meta_json: String) -> Schema {
-    let fields: Vec<Field> = Column::ALL
-        .into_iter()
+/// The columns of these events, in the order in which they are written. One that would say nothing is
+/// left out: the runs of a build without a program model are the same files as ever.
+pub(crate) fn columns(events: &Events) -> Vec<Column> {
+    let has_points = events.points().iter().any(|point| *point != 0);
+    let says_something = |column: &Column| *column != Column::Point || has_points;
+    Column::ALL.into_iter().filter(says_something).collect()
+}
+
+/// The schema of these columns, with the run's metadata.
+pub(crate) fn schema(columns: &[Column], format: u32, meta_json: String) -> Schema {
+    let fields: Vec<Field> = columns
+        .iter()
         .map(|column| Field::new(column.name(), column.data_type(), column.nullable()))
         .collect();
     let metadata = [

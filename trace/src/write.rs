@@ -39,20 +39,21 @@ pub fn write_run(run: &Run, out: &mut impl Write) -> Result<(), WriteError> {
     };
     let json = serde_json::to_string(&meta)
         .map_err(|error| WriteError::Inconsistent(format!("its metadata is no JSON: {error}")))?;
-    let schema: SchemaRef = Arc::new(schema::schema(FORMAT, json));
+    let columns = schema::columns(&run.events);
+    let schema: SchemaRef = Arc::new(schema::schema(&columns, FORMAT, json));
     let tables = Tables::of(run);
     let mut writer = FileWriter::try_new(BufWriter::new(out), &schema).map_err(from_arrow)?;
     // A run without events has one empty batch: the tables come with the batches.
     for start in (0..run.events.len().max(1)).step_by(BATCH_ROWS) {
         let length = BATCH_ROWS.min(run.events.len() - start);
-        let columns = Rows {
+        let batch = Rows {
             events: &run.events,
             tables: &tables,
             start,
             length,
         }
-        .columns()?;
-        let batch = RecordBatch::try_new(schema.clone(), columns).map_err(from_arrow)?;
+        .columns(&columns)?;
+        let batch = RecordBatch::try_new(schema.clone(), batch).map_err(from_arrow)?;
         writer.write(&batch).map_err(from_arrow)?;
     }
     writer.finish().map_err(from_arrow)?;
@@ -69,7 +70,8 @@ fn check_ids(run: &Run) -> Result<(), WriteError> {
         _ => Ok(()),
     };
     check(Column::Pointee, &run.events.pointee, run.locations.len())?;
-    check(Column::Stack, &run.events.stack, run.meta.frames.len())
+    check(Column::Stack, &run.events.stack, run.meta.frames.len())?;
+    check(Column::Point, &run.events.point, run.meta.points.len())
 }
 
 /// The dictionaries, made once so that every batch shares them.
@@ -109,11 +111,8 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn columns(&self) -> Result<Vec<ArrayRef>, WriteError> {
-        Column::ALL
-            .into_iter()
-            .map(|column| self.column(column))
-            .collect()
+    fn columns(&self, wanted: &[Column]) -> Result<Vec<ArrayRef>, WriteError> {
+        wanted.iter().map(|column| self.column(*column)).collect()
     }
 
     fn column(&self, column: Column) -> Result<ArrayRef, WriteError> {
@@ -134,6 +133,7 @@ impl Rows<'_> {
             Column::Old => self.numbers::<UInt64Type>(&events.old, Some(self.known(OLD_KNOWN)))?,
             Column::Pointee => self.numbers::<UInt32Type>(&events.pointee, None)?,
             Column::Stack => self.numbers::<UInt32Type>(&events.stack, None)?,
+            Column::Point => self.numbers::<UInt32Type>(&events.point, None)?,
         })
     }
 

@@ -7,7 +7,9 @@ mod common;
 
 use common::bytes_of;
 use std::{fs, path::Path};
-use unsnarl_trace::{meta::FORMAT, read_run, script};
+use unsnarl_trace::{
+    Event, Events, PointId, PointRow, meta::FORMAT, program::PointNumber, read_run, script,
+};
 
 #[test]
 fn every_version() {
@@ -21,6 +23,38 @@ fn every_version() {
         }
         assert_eq!(read_run(&file).unwrap(), run, "{}", file.display());
     }
+}
+
+/// A run of a program whose model was kept has a column more; readers that do not know it pass it over.
+#[test]
+fn with_points() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let script = fs::read_to_string(folder.join("format-1.script")).unwrap();
+    let mut run = script::parse(&script).unwrap();
+    let rows: Vec<Event> = run.events.iter().map(|(_, event)| event).collect();
+    let numbered = rows.into_iter().zip(0u32..);
+    let rows: Vec<Event> = numbered
+        .map(|(event, at)| Event {
+            point: PointId(at % 3),
+            ..event
+        })
+        .collect();
+    run.events = Events::from_rows(&rows);
+    run.meta.units = vec!["00".to_owned(), "01".to_owned()];
+    run.meta.points = vec![
+        PointRow::default(),
+        PointRow(0, PointNumber(7)),
+        PointRow(1, PointNumber(7)),
+    ];
+    let file = folder.join("format-1-points.arrow");
+    if !file.exists() && std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&file, bytes_of(&run)).unwrap();
+    }
+    assert_eq!(read_run(&file).unwrap(), run);
+    assert!(
+        bytes_of(&run) == fs::read(&file).unwrap(),
+        "another layout needs another version"
+    );
 }
 
 /// As long as the format is the same, so are the bytes: the same run is the same file.

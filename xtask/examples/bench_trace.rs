@@ -13,8 +13,8 @@ use unsnarl_core::{
     orders::{HappensBefore, Locks},
 };
 use unsnarl_trace::{
-    Event, EventKind, Events, LocationId, Run, RunMeta, SiteId, SiteRow, StackId, ThreadId,
-    ThreadRow, Value, read_run, write_run,
+    Event, EventKind, Events, LocationId, PointId, Run, RunMeta, SiteId, SiteRow, StackId,
+    ThreadId, ThreadRow, Value, read_run, write_run,
 };
 
 const EVENTS: usize = 1_000_000;
@@ -184,6 +184,7 @@ fn event(rows: &[Event], kind: EventKind, location: u32, site: u32) -> Event {
         value: None,
         old: None,
         stack: StackId(0),
+        point: PointId(0),
     }
 }
 

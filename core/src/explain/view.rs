@@ -82,6 +82,7 @@ impl<'a> View<'a> {
             value: None,
             old: None,
             stack: unsnarl_trace::StackId(0),
+            point: unsnarl_trace::PointId(0),
         })
     }
 

@@ -178,7 +178,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
     use unsnarl_trace::{
-        EventId, Events, LocationId, RunMeta, SiteId, SiteRow, StackId, ThreadId, ThreadRow,
+        EventId, Events, LocationId, PointId, RunMeta, SiteId, SiteRow, StackId, ThreadId,
+        ThreadRow,
     };
 
     /// Kinds of the small traces: reads, writes, a lock, and what is passed over.
@@ -212,6 +213,7 @@ mod tests {
             value: None,
             old: None,
             stack: StackId(0),
+            point: PointId(0),
         };
         let rows: Vec<Event> = steps.iter().map(row).collect();
         let site = |line| SiteRow {

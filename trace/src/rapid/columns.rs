@@ -108,6 +108,7 @@ impl Columns {
             old: vec![0; rows].into(),
             pointee: vec![0; rows].into(),
             stack: vec![0; rows].into(),
+            point: vec![0; rows].into(),
             known: known.into(),
         }
     }

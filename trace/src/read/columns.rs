@@ -96,6 +96,7 @@ impl Chunks {
             old: self.joined(|chunk| &chunk.old),
             pointee: self.joined(|chunk| &chunk.pointee),
             stack: self.joined(|chunk| &chunk.stack),
+            point: self.joined(|chunk| &chunk.point),
             known: self.joined(|chunk| &chunk.known),
         }
     }
@@ -149,6 +150,7 @@ impl Batch<'_> {
             old: old.slice(0, rows),
             pointee: pointee.slice(0, rows),
             stack: self.numbers::<UInt32Type>(Column::Stack)?.slice(0, rows),
+            point: self.numbers::<UInt32Type>(Column::Point)?.slice(0, rows),
             known: known(value_nulls.as_ref(), old_nulls.as_ref(), rows),
         };
         Ok((events, problem.into_iter().flatten().next()))

@@ -1,7 +1,7 @@
 //! References that lead nowhere, in a run that was read: cut, so that no user of a run has to check them.
 
 use crate::{
-    meta::{FrameRow, RunMeta},
+    meta::{FrameRow, PointRow, RunMeta},
     model::{SiteId, StackId, ThreadId},
     run::{Events, Run},
 };
@@ -16,7 +16,8 @@ pub(super) fn repair(run: &mut Run) {
         events,
         ..
     } = run;
-    columns(&mut cut, events, meta.frames.len(), locations.len());
+    columns(&mut cut, events, meta, locations.len());
+    points(&mut cut, meta);
     threads(&mut cut, meta);
     frames(&mut cut, meta);
     failure(&mut cut, meta, events.len());
@@ -67,12 +68,26 @@ impl Cut {
     }
 }
 
-fn columns(cut: &mut Cut, events: &mut Events, frames: usize, locations: usize) {
-    if let Some(stack) = cut.column(&events.stack, frames) {
+fn columns(cut: &mut Cut, events: &mut Events, meta: &RunMeta, locations: usize) {
+    if let Some(stack) = cut.column(&events.stack, meta.frames.len()) {
         events.stack = stack;
+    }
+    if let Some(point) = cut.column(&events.point, meta.points.len()) {
+        events.point = point;
     }
     if let Some(pointee) = cut.column(&events.pointee, locations) {
         events.pointee = pointee;
+    }
+}
+
+/// A point in no unit is not known.
+fn points(cut: &mut Cut, meta: &mut RunMeta) {
+    let units = meta.units.len();
+    for row in meta.points.iter_mut().skip(1) {
+        let unit = usize::try_from(row.0).unwrap_or(usize::MAX);
+        if !cut.within(unit, units) {
+            *row = PointRow::default();
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::words::{self, Place, Words};
 use crate::{
     meta::{FORMAT, Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, ThreadRow},
-    model::{Event, EventId, EventKind, LocationId, SiteId, StackId, ThreadId},
+    model::{Event, EventId, EventKind, LocationId, PointId, SiteId, StackId, ThreadId},
     run::{Events, Run},
 };
 use std::collections::HashMap;
@@ -301,6 +301,7 @@ pub(super) fn blank(thread: ThreadId, kind: EventKind) -> Event {
         value: None,
         old: None,
         stack: StackId(0),
+        point: PointId(0),
     }
 }
 

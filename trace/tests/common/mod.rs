@@ -6,9 +6,11 @@
 )]
 
 use proptest::{collection::vec, option, prelude::*};
+use unsnarl_trace::program::PointNumber;
 use unsnarl_trace::{
     Event, EventId, EventKind, Events, Failure, FailureKind, FrameRow, LocationId, Mode, Outcome,
-    Run, RunMeta, Schedule, SiteId, SiteRow, SourceRow, StackId, ThreadId, ThreadRow, Value,
+    PointId, PointRow, Run, RunMeta, Schedule, SiteId, SiteRow, SourceRow, StackId, ThreadId,
+    ThreadRow, Value,
 };
 
 /// The run as the bytes of its file.
@@ -22,6 +24,7 @@ const THREADS: u16 = 4;
 const SITES: u32 = 5;
 const LOCATIONS: u32 = 6;
 const FRAMES: u32 = 4;
+const POINTS: u32 = 3;
 
 /// Runs whose ids are all in their tables.
 pub fn runs() -> impl Strategy<Value = Run> {
@@ -42,7 +45,7 @@ pub fn runs() -> impl Strategy<Value = Run> {
 }
 
 fn events() -> impl Strategy<Value = Event> {
-    let ids = (0..THREADS, 0..SITES, 0..LOCATIONS, 0..FRAMES);
+    let ids = (0..THREADS, 0..SITES, 0..LOCATIONS, 0..FRAMES, 0..POINTS);
     let rest = (
         any::<u64>(),
         any::<u32>(),
@@ -61,6 +64,7 @@ fn events() -> impl Strategy<Value = Event> {
         value,
         old,
         stack: StackId(ids.3),
+        point: PointId(ids.4),
     })
 }
 
@@ -100,6 +104,8 @@ fn metas() -> impl Strategy<Value = RunMeta> {
             frames: (0..FRAMES)
                 .map(|n| FrameRow(StackId(n / 2), SiteId(n)))
                 .collect(),
+            units: vec!["aa".to_owned(), "bb".to_owned()],
+            points: (0..POINTS).map(point).collect(),
             locks: vec![LocationId(2)],
             schedule: Schedule { choices },
             sources: vec![SourceRow {
@@ -110,6 +116,10 @@ fn metas() -> impl Strategy<Value = RunMeta> {
             ..RunMeta::default()
         },
     )
+}
+
+fn point(n: u32) -> PointRow {
+    PointRow(n / 2, PointNumber(n * 7))
 }
 
 fn thread(n: u16) -> ThreadRow {

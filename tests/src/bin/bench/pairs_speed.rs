@@ -12,7 +12,7 @@ use unsnarl_core::{
     pairs::{PairCounts, Precision, RunPairs, procedure_one, procedure_three, procedure_two},
 };
 use unsnarl_trace::{
-    Event, EventKind, Events, LocationId, Run, SiteId, SiteRow, StackId, ThreadId,
+    Event, EventKind, Events, LocationId, PointId, Run, SiteId, SiteRow, StackId, ThreadId,
 };
 
 /// Passing runs.
@@ -97,6 +97,7 @@ fn run_of(accesses: impl Iterator<Item = (u16, u32, u32, bool)>) -> Run {
             value: None,
             old: None,
             stack: StackId(0),
+            point: PointId(0),
         });
     }
     let mut run = Run {

@@ -13,7 +13,8 @@ use unsnarl_core::{
     },
 };
 use unsnarl_trace::{
-    Event, EventKind, Events, LocationId, Run, SiteId, SiteRow, StackId, ThreadId, ThreadRow, Value,
+    Event, EventKind, Events, LocationId, PointId, Run, SiteId, SiteRow, StackId, ThreadId,
+    ThreadRow, Value,
 };
 
 /// Candidates of a run for which a schedule is made.
@@ -199,6 +200,7 @@ fn synthetic(events: usize) -> Run {
             value: Some(Value::Bits(value)),
             old: None,
             stack: StackId(0),
+            point: PointId(0),
         });
         rows.len()
     };

@@ -15,7 +15,7 @@ use unsnarl_core::{
     predict::{Class, Graph, Patterns, RegionOptions, Regions, SearchOptions, search},
 };
 use unsnarl_trace::{
-    Event, EventKind, Events, LocationId, Run, SiteId, SiteRow, StackId, ThreadId, Value,
+    Event, EventKind, Events, LocationId, PointId, Run, SiteId, SiteRow, StackId, ThreadId, Value,
 };
 
 /// Events of the paper's largest subject, rounded; the others show the growth.
@@ -215,6 +215,7 @@ impl Machine {
             value: Some(Value::Bits(value)),
             old: None,
             stack: StackId(0),
+            point: PointId(0),
         });
     }
 
