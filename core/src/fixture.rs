@@ -69,6 +69,7 @@ impl Machine {
             value: Some(Value::Bits(value)),
             old: None,
             stack: StackId(0),
+            point: unsnarl_trace::PointId(0),
         });
     }
 

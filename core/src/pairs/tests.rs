@@ -601,6 +601,7 @@ fn varied() -> impl Strategy<Value = Run> {
                 value: None,
                 old: None,
                 stack: StackId(stack),
+                point: unsnarl_trace::PointId(0),
             };
         let rows: Vec<Event> = (0..).zip(steps).map(event).collect();
         let mut run = Run {

@@ -383,6 +383,7 @@ fn busy(threads: u8, steps: usize) -> impl Strategy<Value = Run> {
                 value: Some(Value::Bits(0)),
                 old: None,
                 stack: StackId(0),
+                point: unsnarl_trace::PointId(0),
             });
         }
         let mut run = Run {

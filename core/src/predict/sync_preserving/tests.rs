@@ -167,6 +167,7 @@ fn small() -> impl Strategy<Value = Run> {
                 value: value.map(Value::Bits),
                 old: None,
                 stack: unsnarl_trace::StackId(0),
+                point: unsnarl_trace::PointId(0),
             });
         };
         push(0, EventKind::Fork, 0, Some(1));

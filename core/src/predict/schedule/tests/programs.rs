@@ -74,6 +74,7 @@ impl Running {
             value: Some(Value::Bits(value)),
             old: None,
             stack: StackId(0),
+            point: unsnarl_trace::PointId(0),
         });
     }
 
