@@ -14,6 +14,7 @@ pub mod data;
 pub mod debug;
 mod encode;
 pub mod types;
+mod whole;
 
 pub use code::{
     BinaryOp, Block, BlockId, Case, CastOp, CompareOp, Function, FunctionId, Instruction, Op,
@@ -23,6 +24,7 @@ pub use data::{Alias, Constant, ConstantId, Global, GlobalId};
 pub use debug::{DebugKind, DebugType, DebugTypeId, Enumerator, Member, Place, PlaceId, Variable};
 pub use encode::{DecodeError, Hash, decode, decode_all, encode, hash};
 pub use types::{FieldRow, Type, TypeId, TypeKind};
+pub use whole::{Definition, Program, UnitId};
 
 use serde::{Deserialize, Serialize};
 
