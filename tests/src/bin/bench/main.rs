@@ -13,7 +13,7 @@
 //! bench pairs-bugs           the first half of it
 //! bench pairs-speed          the second half: access pairs beside plain scans, growth
 //! bench mining [WHAT]        bug explanation patterns: what they cost, the case studies of their paper, into the docs
-//! bench predict [WHAT]        predicted anomalies: the subjects of their paper, speed, into the docs
+//! bench predict [WHAT]       predicted anomalies: the subjects of their paper, speed, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -23,6 +23,7 @@ mod exactness;
 mod hits;
 mod latency;
 mod levels;
+mod measure;
 mod mining;
 mod mining_cases;
 mod mining_inputs;
@@ -40,6 +41,7 @@ mod predict_table;
 mod predict_traces;
 mod programs;
 mod rates;
+mod synthetic;
 mod table;
 
 use anyhow::{Result, bail};

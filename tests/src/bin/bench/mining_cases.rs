@@ -1,7 +1,7 @@
 //! The case studies of the paper on mining, as programs: lengths, reduction, times, groups, and at which
 //! rank the group stands that names the lines to blame; then with bounded and with random subsets.
 
-use crate::{mining_speed::on_cpu, table::Table};
+use crate::{measure::on_cpu, table::Table};
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path, sync::Arc};
 use unsnarl_core::{

@@ -1,24 +1,11 @@
 //! Synthetic inputs for mining: traces as threads with critical sections make them, and plain sequences.
 
+use crate::synthetic::Random;
 use unsnarl_core::{
     mining::{Input, Kind, Trace},
     pairs::AccessClass,
 };
 use unsnarl_trace::EventId;
-
-/// A random generator that is the same everywhere (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    /// The next number below `bound`.
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ x >> 31) % bound.max(1) as u64) as usize
-    }
-}
 
 /// Where threads are interrupted.
 #[derive(Clone, Copy, PartialEq, Eq)]

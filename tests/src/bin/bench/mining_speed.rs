@@ -1,11 +1,12 @@
 //! What mining costs: whole answers on long traces, growth, and closed patterns beside other miners.
 
 use crate::{
+    measure::{best, forget_peak, on_cpu, peak},
     mining_inputs::{Alike, Interrupted, Labelled, Shape, inputs},
     table::Table,
 };
-use anyhow::{Context, Result, ensure};
-use std::{fs, hint::black_box, time::Duration};
+use anyhow::{Result, ensure};
+use std::{hint::black_box, time::Duration};
 use unsnarl_core::{
     Budget, StopReason,
     mining::{
@@ -163,46 +164,6 @@ fn scan(traces: &[Labelled]) -> u64 {
         trace.events.iter().map(location)
     });
     events.fold(0, u64::wrapping_add)
-}
-
-/// The shortest of some executions, in time of the processor: others may use it too.
-pub fn best(repeats: usize, mut what: impl FnMut()) -> Result<Duration> {
-    let mut shortest = Duration::MAX;
-    for _ in 0..repeats {
-        let begin = on_cpu()?;
-        what();
-        shortest = shortest.min(on_cpu()?.saturating_sub(begin));
-    }
-    Ok(shortest)
-}
-
-/// Time of the processor that this process has had.
-pub fn on_cpu() -> Result<Duration> {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the call writes one `timespec`, which lives here.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    ensure!(failed == 0, "no clock for the time of this process");
-    Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
-}
-
-/// Kilobytes that the process has now; its peak starts again from there.
-pub fn forget_peak() -> Result<u64> {
-    fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of memory")?;
-    status("VmRSS:")
-}
-
-pub fn peak() -> Result<u64> {
-    status("VmHWM:")
-}
-
-fn status(line: &str) -> Result<u64> {
-    let text = fs::read_to_string("/proc/self/status")?;
-    let found = text.lines().find_map(|text| text.strip_prefix(line));
-    let number = found.and_then(|rest| rest.split_whitespace().next());
-    Ok(number.context("no memory in /proc/self/status")?.parse()?)
 }
 
 /// A measurement of other miners that an input is like.

@@ -1,19 +1,20 @@
 //! How fast access pairs are looked at, beside a plain scan of the same data, and how that grows.
 
-use crate::{docs, pairs::PAGE, table::Table};
-use anyhow::{Context, Result, ensure};
-use std::{
-    hint::black_box,
-    time::{Duration, Instant},
+use crate::{
+    docs,
+    measure::{scan, timed},
+    pairs::PAGE,
+    synthetic::{Random, event, from_rows},
+    table::Table,
 };
+use anyhow::{Context, Result, ensure};
+use std::time::Duration;
 use unsnarl_core::{
     Budget, StopReason,
     orders::Accesses,
     pairs::{PairCounts, Precision, RunPairs, procedure_one, procedure_three, procedure_two},
 };
-use unsnarl_trace::{
-    Event, EventKind, Events, LocationId, PointId, Run, SiteId, SiteRow, StackId, ThreadId,
-};
+use unsnarl_trace::{EventKind, Run};
 
 /// Passing runs.
 const PASSING: u64 = 100;
@@ -62,56 +63,16 @@ fn measure() -> Result<String> {
     ))
 }
 
-/// Numbers that look random and are always the same.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
-}
-
 /// A run of accesses: thread, site, location, writes or reads.
 fn run_of(accesses: impl Iterator<Item = (u16, u32, u32, bool)>) -> Run {
-    let mut rows = Vec::new();
-    let (mut sites, mut locations) = (0, 0);
-    for (thread, site, location, writes) in accesses {
-        sites = sites.max(site);
-        locations = locations.max(location);
-        rows.push(Event {
-            seq: rows.len() as u64,
-            thread: ThreadId(thread),
-            kind: if writes {
-                EventKind::Write
-            } else {
-                EventKind::Read
-            },
-            site: SiteId(site),
-            location: LocationId(location),
-            size: 4,
-            flags: 0,
-            value: None,
-            old: None,
-            stack: StackId(0),
-            point: PointId(0),
-        });
-    }
-    let mut run = Run {
-        locations: (0..=locations).map(|i| format!("v{i}")).collect(),
-        events: Events::from_rows(&rows),
-        ..Run::default()
-    };
-    let site = |line| SiteRow {
-        file: "bench.c".to_owned(),
-        line,
-        ..SiteRow::default()
-    };
-    run.meta.sites = (0..=sites).map(site).collect();
-    run
+    let rows = accesses.map(|(thread, site, location, writes)| {
+        let kind = match writes {
+            true => EventKind::Write,
+            false => EventKind::Read,
+        };
+        event(thread, kind, location, site)
+    });
+    from_rows(rows.collect(), |_| String::new())
 }
 
 /// One thread writes, the other reads, so that each two of their sites make two pairs.
@@ -122,31 +83,25 @@ fn meeting(sites: u32) -> Run {
     }))
 }
 
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let begin = Instant::now();
-    let result = black_box(work());
-    (result, begin.elapsed())
-}
-
 fn procedures_one_and_two(sites: u32) -> Result<Vec<String>> {
     let run = meeting(sites);
-    let (scan, scanned) = timed(|| scan_events(&run));
-    let (base, collected) = timed(|| RunPairs::with_accesses(&run, &Accesses::new(&run)));
-    ensure!(scan > 0 && base.pairs.len() + 1 == (2 * sites * sites) as usize);
+    let (sum, scanned) = timed(|| scan(&run))?;
+    let (base, collected) = timed(|| RunPairs::with_accesses(&run, &Accesses::new(&run)))?;
+    ensure!(sum > 0 && base.pairs.len() + 1 == (2 * sites * sites) as usize);
     let mut random = Random(1);
     let mut counts = PairCounts::default();
     let (mut inserting, mut scanning, mut last) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     for number in 0..PASSING {
         let passing = without_some(&base, &mut random);
-        let (sum, scan) = timed(|| scan_pairs(&passing));
+        let (sum, scan) = timed(|| scan_pairs(&passing))?;
         ensure!(sum > 0);
         scanning += scan;
-        last = timed(|| counts.insert(&format!("passed-{number}"), &passing)).1;
+        last = timed(|| counts.insert(&format!("passed-{number}"), &passing))?.1;
         inserting += last;
     }
     let failing = without_some(&base, &mut random);
-    let (one, first) = timed(|| procedure_one(&run, &failing, &counts));
-    let (two, second) = timed(|| procedure_two(&failing, &counts));
+    let (one, first) = timed(|| procedure_one(&run, &failing, &counts))?;
+    let (two, second) = timed(|| procedure_two(&failing, &counts))?;
     Ok(vec![
         counts.pairs().count().to_string(),
         run.events.len().to_string(),
@@ -174,16 +129,6 @@ fn without_some(base: &RunPairs, random: &mut Random) -> RunPairs {
         locations: base.locations.clone(),
         ..RunPairs::default()
     }
-}
-
-fn scan_events(run: &Run) -> u64 {
-    let events = &run.events;
-    let columns = events.threads().iter().zip(events.kinds());
-    let columns = columns.zip(events.sites()).zip(events.locations());
-    let sum = |(((&thread, &kind), &site), &location): (((&u16, &u8), &u32), &u32)| {
-        u64::from(thread) + u64::from(kind) + u64::from(site) + u64::from(location)
-    };
-    columns.map(sum).fold(0, u64::wrapping_add)
 }
 
 fn scan_pairs(run: &RunPairs) -> u64 {
@@ -234,7 +179,7 @@ fn procedure_three_at(sites: u32) -> Result<Vec<String>> {
             .iter()
             .map(|run| scan_groups(run))
             .fold(0, u64::wrapping_add)
-    });
+    })?;
     ensure!(sum > 0);
     let budget = Budget::unlimited();
     let mut cells = Vec::new();
@@ -242,7 +187,7 @@ fn procedure_three_at(sites: u32) -> Result<Vec<String>> {
     let mut time = Duration::ZERO;
     for precision in [Precision::Pc, Precision::Tid, Precision::Loop] {
         let search = || procedure_three(&run, &failing, &passing, &counts, precision, &budget);
-        let (found, took) = timed(search);
+        let (found, took) = timed(search)?;
         ensure!(found.stopped == StopReason::Complete);
         (time, reports) = (took, found.couples.len());
         cells.push(seconds(took));

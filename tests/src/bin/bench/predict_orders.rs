@@ -1,13 +1,15 @@
 //! What orders and the import of traces cost, on generated traces of four sizes.
 
-use crate::{docs, mining_speed::on_cpu, table::Table};
-use anyhow::{Result, ensure};
-use std::{fmt::Write, hint::black_box, time::Duration};
-use unsnarl_core::orders::{HappensBefore, Locks, Orders};
-use unsnarl_trace::{
-    Run,
-    rapid::{self, Format},
+use crate::{
+    docs,
+    measure::{best, scan},
+    synthetic::Random,
+    table::Table,
 };
+use anyhow::{Result, ensure};
+use std::{fmt::Write, time::Duration};
+use unsnarl_core::orders::{HappensBefore, Locks, Orders};
+use unsnarl_trace::rapid::{self, Format};
 
 /// Each figure is the best of so many.
 const REPEATS: usize = 3;
@@ -40,29 +42,14 @@ pub fn run() -> Result<()> {
 
 fn measure(size: usize) -> Result<Vec<String>> {
     let text = trace(size);
-    let import = best(|| {
-        black_box(rapid::import(text.as_bytes(), Format::Std)).map(drop)?;
-        Ok(())
-    })?;
+    let import = best(REPEATS, || rapid::import(text.as_bytes(), Format::Std))?;
     let run = rapid::import(text.as_bytes(), Format::Std)?.run;
     ensure!(run.events.len() == size, "{} events", run.events.len());
     ensure!(Orders::new(&run).anomalies().is_empty(), "oddities");
-    let clocks = best(|| {
-        black_box(HappensBefore::new(&run, &mut Vec::new()));
-        Ok(())
-    })?;
-    let locks = best(|| {
-        black_box(Locks::new(&run, &mut Vec::new()));
-        Ok(())
-    })?;
-    let all = best(|| {
-        black_box(Orders::new(&run));
-        Ok(())
-    })?;
-    let plain = best(|| {
-        black_box(scan(&run));
-        Ok(())
-    })?;
+    let clocks = best(REPEATS, || HappensBefore::new(&run, &mut Vec::new()))?;
+    let locks = best(REPEATS, || Locks::new(&run, &mut Vec::new()))?;
+    let all = best(REPEATS, || Orders::new(&run))?;
+    let plain = best(REPEATS, || scan(&run))?;
     let rate = |time: Duration| format!("{:.0}", size as f64 / time.as_secs_f64() / 1e6);
     let both = clocks + locks;
     Ok(vec![
@@ -77,40 +64,12 @@ fn measure(size: usize) -> Result<Vec<String>> {
     ])
 }
 
-/// What reading the three columns once costs.
-fn scan(run: &Run) -> u64 {
-    let events = &run.events;
-    let columns = events
-        .threads()
-        .iter()
-        .zip(events.kinds())
-        .zip(events.locations());
-    columns.fold(0, |sum, ((&thread, &kind), &location)| {
-        sum.wrapping_mul(31) + u64::from(thread) + u64::from(kind) + u64::from(location)
-    })
-}
-
-fn best(mut what: impl FnMut() -> Result<()>) -> Result<Duration> {
-    let mut shortest = Duration::MAX;
-    for _ in 0..REPEATS {
-        let begin = on_cpu()?;
-        what()?;
-        shortest = shortest.min(on_cpu()?.saturating_sub(begin));
-    }
-    Ok(shortest)
-}
-
 /// A trace of eight threads that take turns: mostly accesses to variables of their own, one turn in five a
 /// section with three accesses to shared ones.
 fn trace(size: usize) -> String {
     let mut text = String::with_capacity(size * 20);
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut draw = |bound: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % bound
-    };
+    let mut random = Random(3);
+    let mut draw = |bound: u64| random.below(bound);
     let mut events = 0;
     let mut line = |text: &mut String, thread: u64, what: &str, number: u64, site: u64| {
         // Writing to a string cannot fail.

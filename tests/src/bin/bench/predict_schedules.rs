@@ -1,8 +1,13 @@
 //! What making schedules costs, by the size of the run, beside a scan of its columns.
 
-use crate::{docs, mining_speed::on_cpu, table::Table};
+use crate::{
+    docs,
+    measure::{scan, timed},
+    synthetic::{Random, event, from_rows},
+    table::Table,
+};
 use anyhow::{Context, Result, ensure};
-use std::{collections::BTreeMap, hint::black_box, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 use unsnarl_core::{
     Budget,
     predict::{
@@ -12,10 +17,7 @@ use unsnarl_core::{
         search,
     },
 };
-use unsnarl_trace::{
-    Event, EventKind, Events, LocationId, PointId, Run, SiteId, SiteRow, StackId, ThreadId,
-    ThreadRow, Value,
-};
+use unsnarl_trace::{Event, EventKind, Run, ThreadRow, Value};
 
 /// Candidates of a run for which a schedule is made.
 const CANDIDATES: usize = 100;
@@ -89,7 +91,7 @@ fn measure(events: usize) -> Result<Vec<String>> {
         checked.is_ok(),
         "the recorded order is not feasible: {checked:?}"
     );
-    let (_, scan) = timed(|| scanned(&run))?;
+    let (_, plain) = timed(|| scan(&run))?;
     let count = |word: &str| ended.get(word).copied().unwrap_or(0).to_string();
     Ok(vec![
         run.events.len().to_string(),
@@ -103,8 +105,11 @@ fn measure(events: usize) -> Result<Vec<String>> {
         milliseconds(longest),
         milliseconds(once),
         milliseconds(check),
-        milliseconds(scan),
-        format!("{:.1}", median.as_secs_f64() / scan.as_secs_f64().max(1e-9)),
+        milliseconds(plain),
+        format!(
+            "{:.1}",
+            median.as_secs_f64() / plain.as_secs_f64().max(1e-9)
+        ),
     ])
 }
 
@@ -121,55 +126,25 @@ fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
-/// The processor's time for it.
-fn timed<T>(work: impl FnOnce() -> T) -> Result<(T, Duration)> {
-    let begin = on_cpu()?;
-    let result = black_box(work());
-    Ok((result, on_cpu()?.saturating_sub(begin)))
-}
-
-fn scanned(run: &Run) -> u64 {
-    let events = &run.events;
-    let narrow = events.threads().iter().zip(events.kinds());
-    let narrow: u64 = narrow
-        .map(|(thread, kind)| u64::from(*thread) + u64::from(*kind))
-        .sum();
-    let wide = events.locations().iter().zip(events.sites());
-    narrow
-        + wide
-            .map(|(location, site)| u64::from(*location) + u64::from(*site))
-            .sum::<u64>()
-}
-
 /// A thread's way through a few accesses under a lock, perhaps with a second lock inside.
 struct Plan(Vec<(EventKind, u32, u32)>);
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, most: u32) -> u32 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % u64::from(most)) as u32
-    }
-
+impl Plan {
     /// A stretch of a thread; its rows are taken from the end.
-    fn plan(&mut self) -> Plan {
-        let (lock, length) = (self.below(LOCKS), 4 + self.below(12));
-        let forgets = self.below(10) == 0;
-        let inner = (self.below(8) == 0 && lock + 1 < LOCKS)
-            .then(|| lock + 1 + self.below(LOCKS - lock - 1));
+    fn draw(random: &mut Random) -> Plan {
+        let (lock, length) = (random.below(LOCKS), 4 + random.below(12));
+        let forgets = random.below(10) == 0;
+        let inner = (random.below(8) == 0 && lock + 1 < LOCKS)
+            .then(|| lock + 1 + random.below(LOCKS - lock - 1));
         let mut rows = Vec::new();
         for _ in 0..length {
-            let location = 1 + lock + LOCKS * self.below(LOCATIONS / LOCKS);
-            let kind = if self.below(3) == 0 {
+            let location = 1 + lock + LOCKS * random.below(LOCATIONS / LOCKS);
+            let kind = if random.below(3) == 0 {
                 EventKind::Write
             } else {
                 EventKind::Read
             };
-            rows.push((kind, location, location * 4 + self.below(4)));
+            rows.push((kind, location, location * 4 + random.below(4)));
         }
         let object = |lock: u32| LOCATIONS + 1 + lock;
         if let Some(inner) = inner {
@@ -190,24 +165,15 @@ fn synthetic(events: usize) -> Run {
     let mut rows: Vec<Event> = Vec::with_capacity(events);
     let mut push = |thread: u16, kind, location, site, value| {
         rows.push(Event {
-            seq: rows.len() as u64,
-            thread: ThreadId(thread),
-            kind,
-            site: SiteId(site),
-            location: LocationId(location),
-            size: 4,
-            flags: 0,
             value: Some(Value::Bits(value)),
-            old: None,
-            stack: StackId(0),
-            point: PointId(0),
+            ..event(thread, kind, location, site)
         });
         rows.len()
     };
     for child in 1..THREADS {
         push(0, EventKind::Fork, 0, 0, u64::from(child));
     }
-    let mut plans: Vec<Plan> = (0..THREADS).map(|_| random.plan()).collect();
+    let mut plans: Vec<Plan> = (0..THREADS).map(|_| Plan::draw(&mut random)).collect();
     let mut held: BTreeMap<u32, u16> = BTreeMap::new();
     loop {
         let thread = random.below(u32::from(THREADS)) as u16;
@@ -216,7 +182,7 @@ fn synthetic(events: usize) -> Run {
                 break;
             };
             let Some(&(kind, object, site)) = plan.0.last() else {
-                *plan = random.plan();
+                *plan = Plan::draw(&mut random);
                 continue;
             };
             if kind == EventKind::Lock && held.contains_key(&object) {
@@ -229,28 +195,18 @@ fn synthetic(events: usize) -> Run {
             }
             plan.0.pop();
             if push(thread, kind, object, site, 0) >= events {
-                return of_rows(&rows);
+                return of_rows(rows);
             }
         }
     }
 }
 
-fn of_rows(rows: &[Event]) -> Run {
-    let site = |line| SiteRow {
-        file: "bench.c".to_owned(),
-        line,
-        ..SiteRow::default()
-    };
+fn of_rows(rows: Vec<Event>) -> Run {
+    let mut run = from_rows(rows, |_| String::new());
     let thread = |i| ThreadRow {
         name: format!("t{i}"),
         ..ThreadRow::default()
     };
-    let mut run = Run {
-        locations: (0..=LOCATIONS + LOCKS).map(|i| format!("v{i}")).collect(),
-        events: Events::from_rows(rows),
-        ..Run::default()
-    };
-    run.meta.sites = (0..=4 * LOCATIONS + 4).map(site).collect();
     run.meta.threads = (0..THREADS).map(thread).collect();
     run
 }

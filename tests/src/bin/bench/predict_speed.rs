@@ -3,8 +3,9 @@
 
 use crate::{
     docs,
-    mining_speed::{best, forget_peak, peak},
+    measure::{best, forget_peak, peak, scan},
     predict::PAGE,
+    synthetic::{Random, event, from_rows},
     table::Table,
 };
 use anyhow::{Result, ensure};
@@ -14,9 +15,7 @@ use unsnarl_core::{
     orders::{HappensBefore, Locks},
     predict::{Class, Graph, Patterns, RegionOptions, Regions, SearchOptions, search},
 };
-use unsnarl_trace::{
-    Event, EventKind, Events, LocationId, PointId, Run, SiteId, SiteRow, StackId, ThreadId, Value,
-};
+use unsnarl_trace::{Event, EventKind, Run, Value};
 
 /// Events of the paper's largest subject, rounded; the others show the growth.
 const SIZES: [usize; 4] = [450_000, 1_400_000, 4_000_000, 10_000_000];
@@ -93,9 +92,7 @@ fn row(meets: Meets, events: usize) -> Result<Vec<String>> {
     let run = synthetic(meets, events);
     let count = run.events.len() as f64;
     let repeats = if events < 2_000_000 { 3 } else { 1 };
-    let scan = best(5, || {
-        black_box(plain_scan(&run));
-    })?;
+    let plain = best(5, || scan(&run))?;
     // SAFETY: the call gives free memory back and touches nothing else.
     unsafe { libc::malloc_trim(0) };
     let before = forget_peak()?;
@@ -136,7 +133,7 @@ fn row(meets: Meets, events: usize) -> Result<Vec<String>> {
         seconds(divided),
         seconds(searched),
         format!("{:.1}", count / 1e6 / total),
-        format!("{:.0}", total / scan.as_secs_f64()),
+        format!("{:.0}", total / plain.as_secs_f64()),
         format!("{:.0}", memory / count),
         counts.map(|count| count.to_string()).join(", "),
         format!("{:.1}", count / 1e6 / ordered.as_secs_f64()),
@@ -153,36 +150,10 @@ fn built_in(graph: &Graph<'_>) -> unsnarl_core::Outcome<unsnarl_core::predict::C
     )
 }
 
-fn plain_scan(run: &Run) -> u64 {
-    let events = &run.events;
-    let columns = events
-        .kinds()
-        .iter()
-        .zip(events.threads())
-        .zip(events.locations());
-    columns.fold(0u64, |sum, ((&kind, &thread), &location)| {
-        sum.wrapping_add(u64::from(kind) ^ u64::from(thread) ^ u64::from(location))
-    })
-}
-
-/// Numbers that look random and are always the same.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
-}
-
 /// Locations: the fields from 1, then the locks, then the barrier and the flags.
 const FIRST_LOCK: u32 = 1 + OBJECTS * FIELDS;
 const BARRIER: u32 = FIRST_LOCK + OBJECTS;
 const FIRST_FLAG: u32 = BARRIER + 1;
-const LOCATIONS: u32 = FIRST_FLAG + THREADS as u32;
 
 /// Kinds of operations on an object; each has lines of its own.
 const OPERATIONS: u64 = 8;
@@ -205,17 +176,9 @@ struct Machine {
 impl Machine {
     fn push(&mut self, thread: u16, (kind, location, line, order): Step, value: u64) {
         self.rows.push(Event {
-            seq: self.rows.len() as u64,
-            thread: ThreadId(thread),
-            kind,
-            site: SiteId(line),
-            location: LocationId(location),
-            size: 4,
             flags: order << unsnarl_trace::model::flags::ORDER_SHIFT,
             value: Some(Value::Bits(value)),
-            old: None,
-            stack: StackId(0),
-            point: PointId(0),
+            ..event(thread, kind, location, line)
         });
     }
 
@@ -326,17 +289,7 @@ fn synthetic(meets: Meets, events: usize) -> Run {
             met = machine.rows.len();
         }
     }
-    let site = |line| SiteRow {
-        file: "bench.c".to_owned(),
-        line,
-        function: format!("operation_{}", line.saturating_sub(1) / LINES),
-        ..SiteRow::default()
-    };
-    let mut run = Run {
-        locations: (0..LOCATIONS).map(|i| format!("v{i}")).collect(),
-        events: Events::from_rows(&machine.rows),
-        ..Run::default()
-    };
-    run.meta.sites = (0..100).map(site).collect();
-    run
+    from_rows(machine.rows, |line| {
+        format!("operation_{}", line.saturating_sub(1) / LINES)
+    })
 }

@@ -1,6 +1,6 @@
 //! Racy accesses in traces of other tools, beside the counts of the tool they are for.
 
-use crate::{docs, mining_speed::on_cpu, table::Table};
+use crate::{docs, measure::on_cpu, table::Table};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,0 +1,62 @@
+//! What things cost: time of the processor, memory, and a plain scan to compare with.
+
+use anyhow::{Context, Result, ensure};
+use std::{fs, hint::black_box, time::Duration};
+use unsnarl_trace::Run;
+
+/// Time of the processor that this process has had.
+pub fn on_cpu() -> Result<Duration> {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes one `timespec`, which lives here.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    ensure!(failed == 0, "no clock for the time of this process");
+    Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
+
+/// What it makes, and the processor's time for it: others may use the processor, too.
+pub fn timed<T>(work: impl FnOnce() -> T) -> Result<(T, Duration)> {
+    let begin = on_cpu()?;
+    let result = black_box(work());
+    Ok((result, on_cpu()?.saturating_sub(begin)))
+}
+
+/// The shortest of some executions.
+pub fn best<T>(repeats: usize, mut work: impl FnMut() -> T) -> Result<Duration> {
+    let mut shortest = Duration::MAX;
+    for _ in 0..repeats {
+        shortest = shortest.min(timed(&mut work)?.1);
+    }
+    Ok(shortest)
+}
+
+/// Kilobytes that the process has now; its peak starts again from there.
+pub fn forget_peak() -> Result<u64> {
+    fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of memory")?;
+    status("VmRSS:")
+}
+
+/// Most kilobytes that the process has had.
+pub fn peak() -> Result<u64> {
+    status("VmHWM:")
+}
+
+fn status(line: &str) -> Result<u64> {
+    let text = fs::read_to_string("/proc/self/status")?;
+    let found = text.lines().find_map(|text| text.strip_prefix(line));
+    let number = found.and_then(|rest| rest.split_whitespace().next());
+    Ok(number.context("no memory in /proc/self/status")?.parse()?)
+}
+
+/// The plain scan: reads the columns of a run once that most passes read.
+pub fn scan(run: &Run) -> u64 {
+    let events = &run.events;
+    let narrow = events.threads().iter().zip(events.kinds());
+    let wide = events.sites().iter().zip(events.locations());
+    let sum = |((&thread, &kind), (&site, &location)): ((&u16, &u8), (&u32, &u32))| {
+        u64::from(thread) + u64::from(kind) + u64::from(site) + u64::from(location)
+    };
+    narrow.zip(wide).map(sum).fold(0, u64::wrapping_add)
+}
