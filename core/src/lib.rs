@@ -9,6 +9,7 @@
 pub mod budget;
 pub mod callers;
 pub mod corpus;
+pub mod dsp;
 pub mod explain;
 pub mod explanation;
 pub mod facts;

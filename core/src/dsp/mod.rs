@@ -1,0 +1,12 @@
+//! Differential schedule projections ([symbiosis], sections 3.4 and 3.5).
+//!
+//! [`check`](check()) says whether an order of a symbolic trace could have happened.
+//!
+//! [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*,
+//! PLDI 2015.
+
+mod check;
+#[cfg(test)]
+pub(crate) mod fixture;
+
+pub use check::{Checker, Feasible, Infeasible, Rule, check, step_in_words};
