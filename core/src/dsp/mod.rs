@@ -1,6 +1,6 @@
 //! Differential schedule projections ([symbiosis], sections 3.4 and 3.5).
 //!
-//! [`check`](check()) says whether an order of a symbolic trace could have happened.
+//! [`check`](check()) says whether an order of a symbolic trace could have happened; [`Dsp`] is what a person sees.
 //!
 //! [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*,
 //! PLDI 2015.
@@ -8,5 +8,7 @@
 mod check;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod model;
 
 pub use check::{Checker, Feasible, Infeasible, Rule, check, step_in_words};
+pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
