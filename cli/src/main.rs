@@ -7,6 +7,7 @@ mod arguments;
 mod cc;
 mod doctor;
 mod engines;
+mod executable;
 mod explain;
 mod export;
 mod gdb;

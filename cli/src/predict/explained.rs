@@ -9,8 +9,12 @@ use std::{
 use unsnarl_core::{Budget, Corpora, RunSummary, explain};
 
 /// The headline of the explanation of each failing run, by the run's name. The runs are compared with those that
-/// lie in the same folder, as `unsnarl explain` does it.
-pub fn headlines(arguments: &Predict, reports: &[Report]) -> BTreeMap<String, String> {
+/// lie in the same folder, as `unsnarl explain` does it, in what is left of the time.
+pub fn headlines(
+    arguments: &Predict,
+    reports: &[Report],
+    budget: &Budget,
+) -> BTreeMap<String, String> {
     let failing: BTreeSet<&str> = failing(reports).collect();
     if failing.is_empty() {
         return BTreeMap::new();
@@ -26,13 +30,10 @@ pub fn headlines(arguments: &Predict, reports: &[Report]) -> BTreeMap<String, St
     for (name, run) in &loaded.runs {
         corpora.insert(RunSummary::new(stem(Path::new(name)), run.clone()));
     }
-    let budget = arguments
-        .budget
-        .map_or_else(Budget::unlimited, Budget::lasting);
     let mut headlines = BTreeMap::new();
     let explanations = corpora
         .iter()
-        .flat_map(|corpus| explain(corpus, &budget).findings);
+        .flat_map(|corpus| explain(corpus, budget).findings);
     for explanation in explanations {
         for run in explanation
             .runs

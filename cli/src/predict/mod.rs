@@ -90,7 +90,7 @@ pub fn run(arguments: Predict) -> Result<ExitCode> {
     if reports.is_empty() {
         bail!("none of the programs can be executed as they were recorded");
     }
-    let headlines = explained::headlines(&arguments, &reports);
+    let headlines = explained::headlines(&arguments, &reports, &budget);
     match arguments.format {
         Format::Text => text::print(&reports, &headlines, arguments.all),
         Format::Json => json::print(&reports, &headlines)?,

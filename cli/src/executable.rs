@@ -1,0 +1,135 @@
+//! The program of a run, ready to run by orders of the run's events.
+
+use anyhow::{Result, bail};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::atomic::AtomicBool,
+    time::Duration,
+};
+use unsnarl_recorder::{
+    launch::{Output, Starter},
+    log::Limits,
+    proposal::{ProposalError, Verdict, execute_proposal},
+    record::Job,
+    target::{self, Target},
+};
+use unsnarl_trace::{Event, EventId, EventKind, Mode, Proposal, Run, ThreadId};
+
+/// What a run does not know of how it was made.
+pub struct Given {
+    /// File for standard input, if the run had one.
+    pub stdin: Option<PathBuf>,
+    /// Time that one execution may take.
+    pub timeout: Duration,
+}
+
+/// A program with its input.
+pub struct Executable {
+    target: Target,
+    job: Job,
+}
+
+impl Executable {
+    /// The program of the run called `name`. Fails with the next step in words when there is none, or another
+    /// build than the one that was recorded.
+    pub fn of(run: &Run, name: &str, given: &Given) -> Result<Executable> {
+        let meta = &run.meta;
+        let directory = PathBuf::from(&meta.directory);
+        if meta.mode == Mode::Imported {
+            bail!("{name} was imported: there is no program to execute");
+        }
+        if !directory.is_dir() {
+            bail!(
+                "the folder that the program ran in is gone: {}\n  next: make it again, or record again",
+                meta.directory
+            );
+        }
+        let target = target::open(meta.program.as_ref(), &directory)?;
+        if target.program.build_id() != meta.build_id {
+            bail!(
+                "{} is another build than the one that was recorded\n  next: record the new build: unsnarl record -- {}",
+                meta.program,
+                meta.command.join(" ")
+            );
+        }
+        let job = Job {
+            command: meta.command.iter().map(Into::into).collect(),
+            directory,
+            stdin: given.stdin.clone(),
+            output: Output::Kept,
+            timeout: given.timeout,
+            limits: limits(run),
+            starter: Starter::default(),
+        };
+        Ok(Executable { target, job })
+    }
+
+    /// Runs it once by a schedule.
+    pub fn run(&self, proposal: &Proposal, stop: &AtomicBool) -> Result<Verdict, ProposalError> {
+        execute_proposal(&self.target.program, &self.job, proposal, stop)
+    }
+}
+
+/// A thread that goes round and round while the order holds back the one that it waits for is not waited
+/// for: an order takes no more steps than the run did, and what comes after it hardly many times as many.
+fn limits(run: &Run) -> Limits {
+    const TIMES: u64 = 20;
+    const LEAST: u64 = 30_000;
+    let usual = Limits::default();
+    Limits {
+        steps: usual
+            .steps
+            .min(run.meta.steps.saturating_mul(TIMES).max(LEAST)),
+        ..usual
+    }
+}
+
+/// The events of an order that a schedule has to name: synchronization, those that are important, and where
+/// another thread goes on. In between a thread runs on by itself.
+pub fn listed(run: &Run, important: &[EventId], order: &[EventId]) -> Vec<EventId> {
+    let rows: Vec<_> = order
+        .iter()
+        .filter_map(|id| Some((*id, run.events.get(*id)?)))
+        .filter(|(_, event)| is_listable(event.kind))
+        .collect();
+    let inside = inside_waits(run, order);
+    let is_named = |at: usize, id: &EventId, event: &Event| {
+        let next = rows.get(at + 1);
+        let is_last = next.is_none_or(|(_, next)| next.thread != event.thread);
+        let is_sync = !event.kind.is_access();
+        important.contains(id) || (is_sync || is_last) && !inside.contains(id)
+    };
+    rows.iter()
+        .enumerate()
+        .filter(|(at, (id, event))| is_named(*at, id, event))
+        .map(|(_, (id, _))| *id)
+        .collect()
+}
+
+/// What is decided, and comes whatever the others do.
+fn is_listable(kind: EventKind) -> bool {
+    use EventKind::{Alloc, Begin, Blocked, Branch, End, Failure, Fence, LockWait, Yield};
+    !matches!(
+        kind,
+        Alloc | Begin | Blocked | Branch | End | Failure | Fence | LockWait | Yield
+    )
+}
+
+/// The `unlock` and `lock` that belong to a wait on a condition variable: nobody can be held back there.
+fn inside_waits(run: &Run, order: &[EventId]) -> BTreeSet<EventId> {
+    let mut last: BTreeMap<ThreadId, (EventId, EventKind)> = BTreeMap::new();
+    let mut inside = BTreeSet::new();
+    let rows = order
+        .iter()
+        .filter_map(|id| Some((*id, run.events.get(*id)?)));
+    for (id, event) in rows.filter(|(_, event)| event.kind != EventKind::LockWait) {
+        let before = last.insert(event.thread, (id, event.kind));
+        match (before, event.kind) {
+            (Some((_, EventKind::Wait)), EventKind::Unlock) => inside.insert(id),
+            (Some((lock, EventKind::Lock)), EventKind::Wake) => inside.insert(lock),
+            _ => false,
+        };
+    }
+    inside
+}
