@@ -34,7 +34,7 @@ mod landmarks;
 mod memory;
 mod modules;
 mod moved;
-mod names;
+pub(crate) mod names;
 mod origins;
 mod path;
 mod places;

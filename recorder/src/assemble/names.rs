@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 /// A function's name, demangled, without parameters and return type.
-pub(super) fn function(raw: &str) -> String {
+pub(crate) fn function(raw: &str) -> String {
     let options = cpp_demangle::DemangleOptions::new()
         .no_params()
         .no_return_type();
@@ -56,13 +56,13 @@ impl FunctionName {
 }
 
 /// Whether a demangled name is that of a lambda's code, as gcc or clang call it.
-pub(super) fn is_lambda(name: &str) -> bool {
+pub(crate) fn is_lambda(name: &str) -> bool {
     name.contains("::operator()") && (name.contains("{lambda") || name.contains("$_"))
 }
 
 /// The lambda itself: `main::lambda#1` for gcc's `main::{lambda()#1}::operator()` and for clang's
 /// `main::$_0::operator() const`.
-pub(super) fn lambda(name: &str) -> String {
+pub(crate) fn lambda(name: &str) -> String {
     let name = name
         .trim_end_matches(" const")
         .trim_end_matches("::operator()");
@@ -89,7 +89,7 @@ pub(super) fn type_name(raw: &str) -> String {
 }
 
 /// A path without `.` and `..` components, as far as that is possible without looking at the disk.
-pub(super) fn path(raw: &str) -> String {
+pub(crate) fn path(raw: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in raw.split('/').filter(|part| !matches!(*part, "" | ".")) {
         match parts.last() {

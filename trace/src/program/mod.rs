@@ -13,6 +13,7 @@ pub mod code;
 pub mod data;
 pub mod debug;
 mod encode;
+mod print;
 pub mod types;
 mod whole;
 

@@ -9,7 +9,7 @@ id! {
 }
 
 /// A type.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Type {
     /// What it is.
     pub kind: TypeKind,
@@ -20,7 +20,7 @@ pub struct Type {
 }
 
 /// What a type is.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum TypeKind {
     /// No value.
     Void,
@@ -54,7 +54,7 @@ pub enum TypeKind {
 }
 
 /// A field of a structure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FieldRow {
     /// Its type.
     pub ty: TypeId,

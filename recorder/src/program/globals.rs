@@ -1,0 +1,271 @@
+//! Global variables, aliases and the first lines of functions.
+
+use super::{
+    constants::begins_value,
+    cursor::{Cursor, Token, plain},
+    debug_types::DebugTypes,
+    metadata::{Metadata, NodeId},
+    outline::FunctionText,
+    places::{self, Places},
+    symbols::{AliasState, AliasText, Symbol},
+    tables::{Tables, row},
+    trouble::{Parse, Trouble},
+    types::begins_type,
+};
+use unsnarl_trace::program::{Function, Global, GlobalId, PointNumber, TypeId};
+
+/// What the debug info says, as far as it is asked.
+pub(super) struct Debug<'t> {
+    pub metadata: Metadata<'t>,
+    pub places: Places,
+    pub types: DebugTypes,
+}
+
+/// Gives every `@name` its row, so that constants can refer to those that come later.
+pub(super) fn name_globals<'t>(tables: &mut Tables<'t>, globals: &[(&'t str, Cursor<'t>)]) {
+    for &(name, text) in globals {
+        let mut text = text;
+        let symbol = match keyword(&mut text) {
+            "alias" => {
+                tables.symbols.aliases.push(alias(name, text));
+                Symbol::Alias(tables.symbols.aliases.len() - 1)
+            }
+            "ifunc" => {
+                let id = tables.next_function();
+                tables.unit.functions.push(Function {
+                    name: plain(name),
+                    display: places::subprogram("", &plain(name)),
+                    first_point: PointNumber(1),
+                    ..Function::default()
+                });
+                Symbol::Function(id)
+            }
+            _ => {
+                let id = GlobalId(row(tables.unit.globals.len()));
+                tables.unit.globals.push(Global {
+                    name: plain(name),
+                    ..Global::default()
+                });
+                Symbol::Global(id)
+            }
+        };
+        tables.symbols.by_name.insert(name, symbol);
+    }
+}
+
+/// Passes over linkage and the like, up to the word that says what it is.
+fn keyword<'t>(text: &mut Cursor<'t>) -> &'t str {
+    loop {
+        match text.next() {
+            Token::Word(word @ ("global" | "constant" | "alias" | "ifunc")) => return word,
+            Token::End => return "",
+            _ => text.skip_brackets(),
+        }
+    }
+}
+
+/// `T, T @of`; T may be that of a function.
+fn alias<'t>(name: &'t str, mut of: Cursor<'t>) -> AliasText<'t> {
+    of.skip_element();
+    of.eat(',');
+    AliasText {
+        name,
+        of,
+        state: AliasState::Unread,
+    }
+}
+
+/// Reads the global variables, which have their rows.
+pub(super) fn read_globals<'t>(
+    tables: &mut Tables<'t>,
+    debug: &mut Debug<'t>,
+    globals: &[(&'t str, Cursor<'t>)],
+) {
+    for &(name, text) in globals {
+        let Some(Symbol::Global(id)) = tables.symbols.by_name.get(name).copied() else {
+            continue;
+        };
+        let mut global = Global {
+            name: plain(name),
+            ..Global::default()
+        };
+        if let Err(trouble) = read_global(tables, debug, text, &mut global) {
+            tables
+                .problems
+                .add(trouble, || format!("variable `{}`", plain(name)));
+        }
+        if let Some(known) = tables.unit.globals.get_mut(id.index()) {
+            *known = global;
+        }
+    }
+}
+
+fn read_global<'t>(
+    tables: &mut Tables<'t>,
+    debug: &mut Debug<'t>,
+    mut text: Cursor<'t>,
+    global: &mut Global,
+) -> Parse<()> {
+    let mut words = text;
+    loop {
+        match words.next() {
+            Token::Word("internal" | "private") => global.is_local = true,
+            Token::Word("thread_local") => global.is_thread_local = true,
+            Token::Word("global" | "constant") | Token::End => break,
+            _ => words.skip_brackets(),
+        }
+    }
+    global.is_constant = keyword(&mut text) == "constant";
+    if let Some(node) = attached(text) {
+        name_global(tables, debug, node, global);
+    }
+    global.ty = tables.ty(&mut text)?;
+    global.size = tables.size(global.ty).0;
+    if !matches!(text.peek(), Token::Mark(',') | Token::End) {
+        global.initial = Some(tables.constant(global.ty, &mut text)?);
+    }
+    Ok(())
+}
+
+/// The node behind the first `!dbg`.
+fn attached(mut text: Cursor<'_>) -> Option<NodeId> {
+    let (_, behind) = text.rest().rsplit_once("!dbg !")?;
+    text = Cursor::new(behind);
+    text.number().ok()?.try_into().ok()
+}
+
+fn name_global(tables: &mut Tables, debug: &mut Debug, expression: NodeId, global: &mut Global) {
+    let metadata = &debug.metadata;
+    let node = metadata
+        .node(expression)
+        .and_then(|node| node.reference("var"));
+    let Some((id, variable)) = node.and_then(|id| Some((id, metadata.node(id)?))) else {
+        return;
+    };
+    let unit = &mut tables.unit;
+    global.display = places::qualified(metadata, id);
+    global.debug_type = debug.types.of(unit, variable, "type");
+    global.place = debug.places.declaration(unit, metadata, id);
+}
+
+/// The names of a function's parameters, where it has a body.
+pub(super) type ParameterNames<'t> = Vec<Option<&'t str>>;
+
+/// Reads the first line of a function and gives it a row.
+pub(super) fn read_header<'t>(
+    tables: &mut Tables<'t>,
+    debug: &mut Debug<'t>,
+    text: &FunctionText<'t>,
+) -> ParameterNames<'t> {
+    let mut function = Function {
+        first_point: PointNumber(text.first_point),
+        ..Function::default()
+    };
+    let mut names = Vec::new();
+    if let Err(trouble) = header(tables, debug, text.header, &mut function, &mut names) {
+        let name = function.name.clone();
+        tables
+            .problems
+            .add(trouble, || format!("function `{name}`"));
+    }
+    if function.display.is_empty() {
+        function.display = places::subprogram("", &function.name);
+    }
+    tables.unit.functions.push(function);
+    names
+}
+
+fn header<'t>(
+    tables: &mut Tables<'t>,
+    debug: &mut Debug<'t>,
+    mut text: Cursor<'t>,
+    function: &mut Function,
+    names: &mut ParameterNames<'t>,
+) -> Parse<()> {
+    loop {
+        match text.peek() {
+            token if begins_type(token) => break,
+            Token::End => return Err(Trouble::expected("a type")),
+            Token::Word("internal" | "private") => function.is_local = true,
+            _ => {}
+        }
+        text.next();
+        text.skip_round();
+    }
+    let result = tables.ty(&mut text);
+    let Token::Global(name) = text.next() else {
+        return Err(Trouble::expected("a function's name"));
+    };
+    function.name = plain(name);
+    let id = tables.next_function();
+    tables.symbols.by_name.insert(name, Symbol::Function(id));
+    name_function(tables, debug, text, function);
+    function.result = result?;
+    text.expect('(')?;
+    while !text.eat(')') {
+        if text.eat_word("...") {
+            function.is_variadic = true;
+        } else {
+            let (ty, by_value) = tables.typed_slot(&mut text)?;
+            function.parameters.push(ty);
+            function.by_value.push(by_value);
+            names.push(match text.peek() {
+                Token::Local(name) => Some(name),
+                _ => None,
+            });
+            text.skip_element();
+        }
+        if !text.eat(',') && text.peek() != Token::Mark(')') {
+            return Err(Trouble::expected("`)`"));
+        }
+    }
+    function.values = row(function.parameters.len());
+    Ok(())
+}
+
+fn name_function(tables: &mut Tables, debug: &mut Debug, text: Cursor, function: &mut Function) {
+    let Some(node) = attached(text) else { return };
+    let unit = &mut tables.unit;
+    function.place = debug.places.declaration(unit, &debug.metadata, node);
+    let name = debug.places.name_of(unit, &debug.metadata, node);
+    function.display = name.unwrap_or_default();
+}
+
+impl<'t> Tables<'t> {
+    /// A type with its attributes, as of a parameter or argument, and how many bytes `byval` copies.
+    pub fn typed_slot(&mut self, text: &mut Cursor<'t>) -> Parse<(TypeId, u64)> {
+        let ty = self.ty(text)?;
+        let mut by_value = 0;
+        loop {
+            match text.peek() {
+                Token::Word(word) if begins_value(word) => return Ok((ty, by_value)),
+                Token::Word("byval") => {
+                    text.next();
+                    if text.eat('(') {
+                        let copied = self.ty(text)?;
+                        by_value = self.size(copied).0;
+                        text.expect(')')?;
+                    }
+                }
+                Token::Word("align") => {
+                    text.next();
+                    if matches!(text.peek(), Token::Word(word) if begins_value(word)) {
+                        text.next();
+                    }
+                    text.skip_round();
+                }
+                Token::Word(_) => {
+                    text.next();
+                    text.skip_round();
+                }
+                Token::Text(_) => {
+                    text.next();
+                    if text.eat('=') {
+                        text.next();
+                    }
+                }
+                _ => return Ok((ty, by_value)),
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Variables of functions: which value holds them, or their address.
+
+use super::{
+    body::Body,
+    cursor::Cursor,
+    globals::Debug,
+    metadata::{Node, elements, reference},
+};
+use rustc_hash::FxHashSet;
+use unsnarl_trace::program::{Function, Operand, ValueId, Variable};
+
+/// Reads `#dbg_declare(...)`, `#dbg_value(...)` or `#dbg_assign(...)`. What holds a variable by other means than a value
+/// of the function (a constant, nothing any more) tells no name of a value and is passed over.
+pub(super) fn record<'t>(
+    body: &mut Body<'_, 't>,
+    debug: &mut Debug<'t>,
+    text: &'t str,
+    function: &mut Function,
+) {
+    let text = text.trim();
+    let Some((kind, parts)) = text.split_once('(') else {
+        return;
+    };
+    let parts: Vec<&'t str> = elements(parts.strip_suffix(')').unwrap_or(parts)).collect();
+    let part = |at: usize| parts.get(at).copied().unwrap_or("");
+    let is_address = kind == "#dbg_declare";
+    let held = Held {
+        by: part(0),
+        is_address,
+        variable: part(1),
+        expression: part(2),
+    };
+    function.variables.extend(held.read(body, debug));
+    if kind == "#dbg_assign" {
+        let held = Held {
+            by: part(4),
+            is_address: true,
+            variable: part(1),
+            expression: part(5),
+        };
+        function.variables.extend(held.read(body, debug));
+    }
+}
+
+/// What a record says of a variable.
+struct Held<'t> {
+    /// Type and value.
+    by: &'t str,
+    is_address: bool,
+    variable: &'t str,
+    expression: &'t str,
+}
+
+impl<'t> Held<'t> {
+    fn read(&self, body: &mut Body<'_, 't>, debug: &mut Debug<'t>) -> Option<Variable> {
+        let value = self.value(body)?;
+        let node = debug.metadata.node(reference(self.variable)?)?;
+        let expression: Vec<&str> = Node::read(self.expression)?.elements().collect();
+        let (rest, fragment) = fragment(&expression)?;
+        let unit = &mut body.tables.unit;
+        let ty = debug.types.of(unit, node, "type");
+        // One more step on the way to the variable.
+        let (is_address, ty) = match (rest, self.is_address) {
+            ([], is_address) => (is_address, ty),
+            (["DW_OP_deref"], false) => (true, ty),
+            (["DW_OP_deref"], true) => (true, debug.types.pointer_to(unit, ty)),
+            _ => return None,
+        };
+        Some(Variable {
+            name: node.text("name"),
+            ty,
+            value,
+            is_address,
+            line: node
+                .number("line")
+                .and_then(|line| line.try_into().ok())
+                .unwrap_or(0),
+            is_parameter: node.number("arg").is_some(),
+            fragment,
+        })
+    }
+
+    fn value(&self, body: &mut Body<'_, 't>) -> Option<ValueId> {
+        let mut text = Cursor::new(self.by);
+        if !super::types::begins_type(text.peek()) {
+            return None;
+        }
+        match body.typed(&mut text) {
+            Ok((_, Operand::Value(value))) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// Offset and count.
+type Bits = (u64, u64);
+
+/// What an expression does before it picks some of the bits, and which.
+fn fragment<'e, 't>(expression: &'e [&'t str]) -> Option<(&'e [&'t str], Option<Bits>)> {
+    match expression {
+        [rest @ .., "DW_OP_LLVM_fragment", offset, size] => {
+            Some((rest, Some((offset.parse().ok()?, size.parse().ok()?))))
+        }
+        _ => Some((expression, None)),
+    }
+}
+
+/// Each fact once: optimized code repeats them.
+pub(super) fn without_repetitions(variables: &mut Vec<Variable>) {
+    let mut seen = FxHashSet::default();
+    variables.retain(|variable| {
+        let key = (
+            variable.name.clone(),
+            variable.ty,
+            variable.value,
+            variable.is_address,
+            variable.line,
+            variable.fragment,
+        );
+        seen.insert(key)
+    });
+}
