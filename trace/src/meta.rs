@@ -175,6 +175,9 @@ pub struct BlockRow {
     pub id: u64,
     /// Where the block begins.
     pub site: SiteId,
+    /// An instruction in it, the first one where the model has a place for that.
+    #[serde(default, skip_serializing_if = "PointId::is_unknown")]
+    pub point: PointId,
     /// It is the first block of its function: entering it is a call, unless a loop begins the function.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_entry: bool,

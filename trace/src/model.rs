@@ -45,6 +45,13 @@ id! {
     PointId(u32)
 }
 
+impl PointId {
+    /// It is "not known".
+    pub fn is_unknown(&self) -> bool {
+        *self == PointId(0)
+    }
+}
+
 /// What kind of step an event is. The numbers are part of the run file's format.
 ///
 /// `location` is the accessed memory or the synchronization object unless said otherwise.

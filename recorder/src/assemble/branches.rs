@@ -5,11 +5,11 @@
 //! way is a branch, its line the line of the condition. A block that has to follow the one before is
 //! no event.
 
-use super::{image::Image, walk::Draft, walk::Walk};
+use super::{image::Image, origins::Origin, walk::Draft, walk::Walk};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
-use unsnarl_trace::{BlockRow, EventKind, SiteId, StackId};
+use unsnarl_trace::{BlockRow, EventKind, PointId, SiteId, StackId};
 
 /// How the program got from one block to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Blocks {
     /// As they go into the run.
     pub rows: Vec<BlockRow>,
     ids: FxHashMap<u64, Option<u64>>,
-    ways: FxHashMap<(u64, u64), Option<SiteId>>,
+    ways: FxHashMap<(u64, u64), Option<(SiteId, PointId)>>,
 }
 
 /// The function that the callback calls.
@@ -57,31 +57,33 @@ impl Walk<'_> {
             from = std::mem::replace(&mut top.block, pc);
         }
         self.seen_at(index, pc);
-        let Some(site) = self.decision(from, pc) else {
+        let Some((site, point)) = self.decision(from, pc) else {
             return;
         };
         let Some(id) = self.block_id(pc) else { return };
+        let origin = Origin { site, stack, point };
         self.drafts.push(Draft {
             value: Some(id),
-            ..Draft::new(self.seq, thread, EventKind::Branch, (site, stack))
+            ..Draft::new(self.seq, thread, EventKind::Branch, origin)
         });
         self.seq += 1;
     }
 
-    /// The site of the branch from one block to another; the block itself where there was no block
+    /// The branch from one block to another; the block itself where there was no block
     /// before or the way is not known; `None` when there was nothing to decide or it is not the user's.
-    fn decision(&mut self, from: u64, to: u64) -> Option<SiteId> {
+    fn decision(&mut self, from: u64, to: u64) -> Option<(SiteId, PointId)> {
         if let Some(known) = self.blocks.ways.get(&(from, to)) {
             return *known;
         }
-        let site = match self.way(from, to) {
-            Way::Decided(jump) => self.user_site(jump.wrapping_add(1)),
+        let pc = match self.way(from, to) {
+            Way::Decided(jump) => Some(jump.wrapping_add(1)),
             Way::Straight => None,
             Way::Unknown if from == 0 => None,
-            Way::Unknown => self.user_site(to),
+            Way::Unknown => Some(to),
         };
-        self.blocks.ways.insert((from, to), site);
-        site
+        let found = pc.and_then(|pc| Some((self.user_site(pc)?, self.point(pc))));
+        self.blocks.ways.insert((from, to), found);
+        found
     }
 
     fn way(&mut self, from: u64, to: u64) -> Way {
@@ -124,6 +126,7 @@ impl Walk<'_> {
         Some(BlockRow {
             id: address ^ label(&at.image.prefix) << 48,
             site: self.user_site(pc).unwrap_or_default(),
+            point: self.point(pc),
             is_entry: start.is_some_and(|start| way(&at.image, start, address) == Way::Straight),
         })
     }
@@ -136,6 +139,7 @@ impl Walk<'_> {
         Some(BlockRow {
             id: at.address ^ label(&at.image.prefix) << 48,
             site: self.user_site(start.wrapping_add(1)).unwrap_or_default(),
+            point: self.point(start.wrapping_add(1)),
             is_entry: at.image.landmarks.is_function(at.address),
         })
     }

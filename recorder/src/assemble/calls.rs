@@ -130,6 +130,8 @@ pub(super) struct Frame {
     pub last_pc: u64,
     /// Where in a library that it called the thread was last seen.
     pub library_pc: u64,
+    /// The call that it was seen in there, if it is known.
+    pub library_call: Option<u64>,
     /// How many calls of the same function the thread was already in.
     pub occurrence: u32,
     /// The block that it entered last, when blocks are recorded.
@@ -176,6 +178,7 @@ impl Calls {
             ret: 0,
             last_pc: 0,
             library_pc: 0,
+            library_call: None,
             occurrence,
             block: 0,
         };

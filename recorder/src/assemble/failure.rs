@@ -241,9 +241,9 @@ pub(super) fn place(
     let mut site = row.map(|row| row.site);
     if kind == FailureKind::Assert {
         let failed = log.fail_thread() as usize;
-        let (origin, _) = walk.origin(failed, log.fail_pc(), Step::Continued);
+        let origin = walk.origin(failed, log.fail_pc(), Step::Continued);
         thread = u16::try_from(failed).ok().map(ThreadId);
-        site = Some(assertion_site(log, program, walk, origin));
+        site = Some(assertion_site(log, program, walk, origin.site));
     }
     if matches!(kind, FailureKind::Deadlock | FailureKind::Timeout) {
         thread = None;

@@ -9,6 +9,7 @@ use super::{
     imports::Imports,
     landmarks::Landmarks,
     names::FunctionName,
+    points::Points,
     types::{TypeId, Types},
 };
 use gimli::LittleEndian;
@@ -74,6 +75,8 @@ pub(super) struct Image {
     pub objects: Vec<Object>,
     /// Where the path is noted, in a build for path mode.
     pub landmarks: Landmarks,
+    /// The program model's instructions.
+    pub points: Points,
     /// Thread-local variables, by their offset.
     thread_locals: Vec<Object>,
     /// Ranges of `functions`, sorted.
@@ -101,6 +104,7 @@ impl Image {
         let file = object::File::parse(bytes).ok()?;
         let dwarf = Arc::new(load_dwarf(&file)?);
         let debug = dwarf::read(dwarf.clone());
+        let points = Points::read(&dwarf);
         let has_debug_info = !section_bytes(&file, ".debug_info").is_empty();
         let lines = addr2line::Context::from_arc_dwarf(dwarf)
             .ok()
@@ -139,6 +143,7 @@ impl Image {
             sources,
             objects,
             landmarks: Landmarks::read(&section_bytes(&file, SECTION)),
+            points,
             thread_locals,
             ranges: ranges(&functions),
             functions,

@@ -38,6 +38,7 @@ pub(crate) mod names;
 mod origins;
 mod path;
 mod places;
+mod points;
 mod problems;
 mod program;
 mod raw_log;
@@ -147,6 +148,8 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
         sources: sources(program, &walk.sites.rows, &mut problems),
         sites: walk.sites.rows,
         blocks: walk.blocks.rows,
+        units: walk.points.units,
+        points: walk.points.rows,
         paths,
         frames: walk.stacks.rows,
         problems,

@@ -1,7 +1,18 @@
 //! Where in the user's code a step happened, when its program counter is in a header or a library.
 
 use super::{calls::Frame, walk::Walk};
-use unsnarl_trace::{SiteId, StackId, raw::RecordKind};
+use unsnarl_trace::{PointId, SiteId, StackId, raw::RecordKind};
+
+/// Where a step comes from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Origin {
+    /// The place in the user's code.
+    pub site: SiteId,
+    /// How the thread got there.
+    pub stack: StackId,
+    /// The instruction of the innermost code that has a program model.
+    pub point: PointId,
+}
 
 /// Whether a record begins something or belongs to what the thread was already doing: the steps of
 /// one call of a library function have one place in the user's code.
@@ -96,8 +107,21 @@ impl Walk<'_> {
         }
     }
 
-    /// The place in the user's code for something that happened at `pc`, and the stack it has.
-    pub fn origin(&mut self, thread: usize, pc: u64, step: Step) -> (SiteId, StackId) {
+    /// The place in the user's code for something that happened at `pc`, the stack it has, and its
+    /// instruction.
+    pub fn origin(&mut self, thread: usize, pc: u64, step: Step) -> Origin {
+        let (site, stack, call) = self.place(thread, pc, step);
+        let point = Some(self.point(pc)).filter(|point| !point.is_unknown());
+        Origin {
+            site,
+            stack,
+            point: point.unwrap_or_else(|| call.map_or(PointId(0), |call| self.point(call))),
+        }
+    }
+
+    /// Site and stack for something that happened at `pc`, and where the innermost instrumented code
+    /// called what it happened in, if that is not this code itself.
+    fn place(&mut self, thread: usize, pc: u64, step: Step) -> (SiteId, StackId, Option<u64>) {
         let top = self
             .calls
             .get(thread)
@@ -105,20 +129,18 @@ impl Walk<'_> {
         let stack = top.map_or(StackId(0), |top| top.stack);
         let Some((site, is_user, function)) = self.site(pc) else {
             // Not in any module, as when a wild pointer was called.
-            return top.map_or((SiteId(0), stack), |top| {
-                self.walk_out(thread, top, (pc, step), None)
-                    .unwrap_or((SiteId(0), stack))
-            });
+            let found = top.and_then(|top| self.walk_out(thread, top, (pc, step), None));
+            return found.unwrap_or((SiteId(0), stack, None));
         };
         if is_user {
             self.return_to(thread, function);
             self.seen_at(thread, pc);
             let top = self.calls.get(thread).and_then(|calls| calls.frames.last());
             let stack = top.map_or(StackId(0), |top| top.stack);
-            return (site, self.with_inlined(stack, pc));
+            return (site, self.with_inlined(stack, pc), None);
         }
         top.and_then(|top| self.walk_out(thread, top, (pc, step), function))
-            .unwrap_or((site, stack))
+            .unwrap_or((site, stack, None))
     }
 
     /// A thread that is seen in a function further out has left the inner ones without notice, as by
@@ -150,13 +172,16 @@ impl Walk<'_> {
         top: Frame,
         (pc, step): (u64, Step),
         function: Option<u64>,
-    ) -> Option<(SiteId, StackId)> {
+    ) -> Option<(SiteId, StackId, Option<u64>)> {
         const MAX_STEPS: usize = 64;
         let code = self.entries.get(top.entry).and_then(|entry| entry.code);
+        let mut call = None;
         if function.is_none() || function != code {
             // In a function that is not instrumented, called from the innermost one that is.
-            if let Some(site) = self.called_library(thread, top, pc, step) {
-                return Some((site, top.stack));
+            let near;
+            (near, call) = self.called_library(thread, top, pc, step);
+            if let Some(site) = self.user_site(near) {
+                return Some((site, top.stack, call));
             }
         }
         let depth = self.calls.get(thread)?.frames.len();
@@ -166,26 +191,25 @@ impl Walk<'_> {
             let caller = i.checked_sub(1).and_then(|i| frames.get(i));
             let stack = caller.map_or(StackId(0), |caller| caller.stack);
             if let Some(site) = self.user_site(ret) {
-                return Some((site, stack));
+                return Some((site, stack, call));
             }
         }
         None
     }
 
     /// Where the innermost instrumented function called the library function that `pc` lies in: the
-    /// next such call in its code, or else where it was last seen.
-    fn called_library(&mut self, thread: usize, top: Frame, pc: u64, step: Step) -> Option<SiteId> {
+    /// next such call in its code, or else where it was last seen; and that call, if it is known.
+    fn called_library(
+        &mut self,
+        thread: usize,
+        top: Frame,
+        pc: u64,
+        step: Step,
+    ) -> (u64, Option<u64>) {
         if step == Step::Continued && top.library_pc == pc {
-            return self.user_site(top.last_pc);
+            return (top.last_pc, top.library_call);
         }
-        let frame = self
-            .calls
-            .get_mut(thread)
-            .and_then(|calls| calls.frames.last_mut());
-        if let Some(frame) = frame {
-            frame.library_pc = pc;
-        }
-        let entry_pc = self.entries.get(top.entry)?.pc;
+        let entry_pc = self.entries.get(top.entry).map_or(0, |entry| entry.pc);
         let near = if top.last_pc == 0 {
             entry_pc
         } else {
@@ -195,11 +219,17 @@ impl Walk<'_> {
         let modules = &mut self.memory.modules;
         let call = self.library_calls.entry(key);
         let call = *call.or_insert_with(|| modules.call_into(pc, near));
-        let site = call.and_then(|call| {
-            let site = self.user_site(call)?;
+        let frame = self
+            .calls
+            .get_mut(thread)
+            .and_then(|calls| calls.frames.last_mut());
+        if let Some(frame) = frame {
+            (frame.library_pc, frame.library_call) = (pc, call);
+        }
+        let of_user = call.filter(|call| self.user_site(*call).is_some());
+        if let Some(call) = of_user {
             self.seen_at(thread, call);
-            Some(site)
-        });
-        site.or_else(|| self.user_site(top.last_pc))
+        }
+        (of_user.unwrap_or(top.last_pc), call)
     }
 }

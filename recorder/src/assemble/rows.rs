@@ -8,7 +8,7 @@ use super::{
     walk::{Draft, High},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, EventKind, LocationId, PointId, ThreadId, Value, model::flags};
+use unsnarl_trace::{Event, EventKind, LocationId, ThreadId, Value, model::flags};
 
 /// Rows that one access may become.
 const MAX_PIECES: usize = 4096;
@@ -161,7 +161,7 @@ impl<'a> Rows<'a> {
             value,
             old,
             stack: draft.stack,
-            point: PointId(0),
+            point: draft.point,
         });
     }
 }

@@ -9,8 +9,9 @@ use super::{
     calls::{Calls, EntryPoints, StackTable},
     kinds::{event_kind, mask, object_size, order_flags},
     memory::{Asker, Memory},
-    origins::Step,
+    origins::{Origin, Step},
     places::{Layout, Place},
+    points::PointTable,
     problems::Problems,
     raw_log::RawLog,
     sites::SiteTable,
@@ -18,7 +19,7 @@ use super::{
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
-    EventKind, SiteId, StackId,
+    EventKind, PointId, SiteId, StackId,
     model::flags,
     raw::{MAPPED, Record, RecordKind, WaitsFor, flag},
 };
@@ -32,6 +33,7 @@ pub(super) struct Draft {
     pub flags: u16,
     pub site: SiteId,
     pub stack: StackId,
+    pub point: PointId,
     /// Region 0 when there is no location.
     pub place: Place,
     /// The location is an object used as a whole; no access that divides.
@@ -48,8 +50,8 @@ pub(super) struct Draft {
 
 impl Draft {
     /// An event on nothing.
-    pub fn new(seq: u64, thread: u16, kind: EventKind, origin: (SiteId, StackId)) -> Draft {
-        let (site, stack) = origin;
+    pub fn new(seq: u64, thread: u16, kind: EventKind, origin: Origin) -> Draft {
+        let Origin { site, stack, point } = origin;
         Draft {
             seq,
             thread,
@@ -57,6 +59,7 @@ impl Draft {
             flags: 0,
             site,
             stack,
+            point,
             place: Place::default(),
             is_object: true,
             size: 0,
@@ -123,6 +126,7 @@ pub(super) struct Walk<'a> {
     library_allocations: FxHashMap<(u64, u64), Option<TypeId>>,
     pub bit_fields: BitFields,
     pub blocks: Blocks,
+    pub points: PointTable,
     pub inlined: FxHashMap<(StackId, u64), StackId>,
     pub(super) seq: u64,
 }
@@ -151,6 +155,7 @@ impl<'a> Walk<'a> {
             library_allocations: FxHashMap::default(),
             bit_fields: BitFields::default(),
             blocks: Blocks::default(),
+            points: PointTable::default(),
             inlined: FxHashMap::default(),
             seq: 0,
         }
@@ -328,8 +333,13 @@ impl<'a> Walk<'a> {
         let pc = record
             .pc
             .wrapping_add(u64::from(kind == RecordKind::Begin && record.pc != 0));
-        let (site, stack) = self.origin(thread, pc, Step::of(kind));
-        let draft = Draft::new(self.seq, record.thread, event_kind(kind), (site, stack));
+        let mut origin = self.origin(thread, pc, Step::of(kind));
+        if kind == RecordKind::Begin {
+            // The start routine itself is no instruction.
+            origin.point = PointId(0);
+        }
+        let site = origin.site;
+        let draft = Draft::new(self.seq, record.thread, event_kind(kind), origin);
         self.seq += 1;
         let by = self.asker(record.thread, site);
         use RecordKind as K;

@@ -197,6 +197,13 @@ impl Word {
         self.text.to_string_lossy().into_owned()
     }
 
+    /// The word and its argument, as they stand on a command line.
+    pub fn parts(&self) -> impl Iterator<Item = OsString> + use<> {
+        [Some(self.text.clone()), self.argument.clone()]
+            .into_iter()
+            .flatten()
+    }
+
     /// It is one of these options; a trailing `*` stands for any ending.
     pub fn is_one_of(&self, options: &[&str]) -> bool {
         options.iter().any(|option| self.is(option))

@@ -2,9 +2,10 @@
 //! signals and everything it prints are the compiler's own.
 
 use super::{
-    build::{self, BuildError},
-    compiler::{self, Compiler, CompilerError, Language},
+    build::{self, Build, BuildError},
+    compiler::{self, Compiler, CompilerError, Family, Language},
     flags::{self, Refusal},
+    model::{self, ModelError},
     response,
 };
 use crate::runtime_library::{self, CacheError};
@@ -14,6 +15,7 @@ use std::{
     os::unix::{ffi::OsStrExt, process::CommandExt},
     process::{Command, ExitCode},
 };
+use tempfile::NamedTempFile;
 
 /// Why nothing was compiled.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +26,9 @@ pub enum WrapperError {
     /// It is not clear what to build for.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// It is not clear whether models are wanted.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// The command asks for what recording cannot serve.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -67,7 +72,11 @@ pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<ExitCode,
     } else {
         rewritten
     };
-    start(&compiler, &words).map_err(|error| WrapperError::Start {
+    let done = match with_models(&compiler, build, &words)? {
+        Some(done) => done,
+        None => start(&compiler, &words),
+    };
+    done.map_err(|error| WrapperError::Start {
         name: compiler
             .command
             .iter()
@@ -78,22 +87,54 @@ pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<ExitCode,
     })
 }
 
-fn start(compiler: &Compiler, words: &[OsString]) -> io::Result<ExitCode> {
-    let mut command = match compiler.command.split_first() {
-        Some((program, first)) => {
-            let mut command = Command::new(program);
-            command.args(first);
-            command
-        }
-        None => return Err(io::ErrorKind::NotFound.into()),
+/// Compiles by the steps that keep program models, where there are any; nothing is done otherwise.
+fn with_models(
+    compiler: &Compiler,
+    build: Build,
+    words: &[OsString],
+) -> Result<Option<io::Result<ExitCode>>, WrapperError> {
+    let serves = compiler.family == Family::Clang && build == Build::Exact;
+    if !serves || !model::is_wanted()? {
+        return Ok(None);
+    }
+    let temporary = match tempfile::Builder::new().prefix("unsnarl-").tempdir() {
+        Ok(folder) => folder,
+        Err(error) => return Ok(Some(Err(error))),
     };
-    if words
-        .iter()
-        .map(|word| word.as_bytes().len() + 1)
-        .sum::<usize>()
-        < LONGEST
-    {
-        return Err(command.args(words).exec());
+    let plan = model::plan(words, temporary.path());
+    Ok(plan.map(|plan| model::run(compiler, &plan)))
+}
+
+fn start(compiler: &Compiler, words: &[OsString]) -> io::Result<ExitCode> {
+    let (mut command, file) = prepared(compiler, words)?;
+    if file.is_none() {
+        return Err(command.exec());
+    }
+    let status = command.status()?;
+    Ok(ExitCode::from(
+        status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .unwrap_or(1),
+    ))
+}
+
+/// The compiler with these words, ready to start, and the file that holds them when they are too many for
+/// a command line.
+pub(super) fn prepared(
+    compiler: &Compiler,
+    words: &[OsString],
+) -> io::Result<(Command, Option<NamedTempFile>)> {
+    let (program, first) = compiler
+        .command
+        .split_first()
+        .ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(program);
+    command.args(first);
+    let length: usize = words.iter().map(|word| word.as_bytes().len() + 1).sum();
+    if length < LONGEST {
+        command.args(words);
+        return Ok((command, None));
     }
     let mut file = tempfile::Builder::new()
         .prefix("unsnarl-")
@@ -102,11 +143,6 @@ fn start(compiler: &Compiler, words: &[OsString]) -> io::Result<ExitCode> {
     file.write_all(&response::quote(words))?;
     let mut argument = OsString::from("@");
     argument.push(file.path());
-    let status = command.arg(argument).status()?;
-    Ok(ExitCode::from(
-        status
-            .code()
-            .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(1),
-    ))
+    command.arg(argument);
+    Ok((command, Some(file)))
 }

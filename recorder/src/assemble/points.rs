@@ -1,0 +1,141 @@
+//! Points: which instruction of the program model stands at an address, by the discriminators that
+//! [`crate::wrapper::model`] put into the line table.
+
+use super::{dwarf::Reader, walk::Walk};
+use crate::wrapper::model::FLAG;
+use gimli::Reader as _;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use unsnarl_trace::{PointId, PointRow, program::PointNumber};
+
+/// An instruction: the name of its unit, its number in it.
+pub(super) type Instruction = (Arc<str>, PointNumber);
+
+/// Where the instructions of a file's modelled units begin.
+#[derive(Default)]
+pub(super) struct Points {
+    units: Vec<Arc<str>>,
+    /// Sorted by address.
+    rows: Vec<Row>,
+}
+
+struct Row {
+    address: u64,
+    /// Row of `units`; `None` behind the end of a unit's code.
+    unit: Option<usize>,
+    number: u32,
+}
+
+impl Points {
+    /// Reads the line tables of the units that have a model. Linear in these, and n log n.
+    pub fn read(dwarf: &gimli::Dwarf<Reader>) -> Points {
+        let mut points = Points::default();
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            let Ok(unit) = dwarf.unit(header) else {
+                continue;
+            };
+            if let Some(name) = model_of(dwarf, &unit) {
+                // What is broken has no points.
+                let _ = points.unit(&unit, &name);
+            }
+        }
+        // Where one unit's code ends, another's may begin.
+        points
+            .rows
+            .sort_by_key(|row| (row.address, row.unit.is_some()));
+        points
+    }
+
+    fn unit(&mut self, unit: &gimli::Unit<Reader>, name: &str) -> gimli::Result<()> {
+        let Some(program) = unit.line_program.clone() else {
+            return Ok(());
+        };
+        let index = self.units.len();
+        self.units.push(name.into());
+        let mut rows = program.rows();
+        let mut sequence = Vec::new();
+        while let Some((_, row)) = rows.next_row()? {
+            let is_end = row.end_sequence();
+            sequence.push(Row {
+                address: row.address(),
+                unit: (!is_end).then_some(index),
+                number: u32::try_from(row.discriminator()).unwrap_or(0),
+            });
+            if is_end {
+                let is_there = sequence.first().is_some_and(|first| is_code(first.address));
+                self.rows.extend(sequence.drain(..).filter(|_| is_there));
+            }
+        }
+        Ok(())
+    }
+
+    /// The instruction whose machine code holds an address of the file's own.
+    pub fn at(&self, address: u64) -> Option<Instruction> {
+        let after = self.rows.partition_point(|row| row.address <= address);
+        let row = self.rows.get(after.checked_sub(1)?)?;
+        let unit = self.units.get(row.unit?)?;
+        (row.number != 0).then(|| (unit.clone(), PointNumber(row.number)))
+    }
+}
+
+/// Linkers give code that they left out the address 0 or one that cannot be.
+fn is_code(address: u64) -> bool {
+    address != 0 && address < u64::MAX / 2
+}
+
+/// The name of a unit's model. Where they are not Apple's, debuggers get a unit's flags behind its producer.
+fn model_of(dwarf: &gimli::Dwarf<Reader>, unit: &gimli::Unit<Reader>) -> Option<String> {
+    let root = unit.entry(unit.header.root_offset()).ok()?;
+    let texts = [gimli::DW_AT_producer, gimli::DW_AT_APPLE_flags];
+    texts.into_iter().find_map(|name| {
+        let text = dwarf.attr_string(unit, root.attr_value(name)?).ok()?;
+        let text = text.to_string_lossy().ok()?;
+        let (_, name) = text.split_once(FLAG)?;
+        name.split_whitespace().next().map(str::to_owned)
+    })
+}
+
+/// The point tables of one run: equal instructions are one point. Row 0 is "not known".
+#[derive(Default)]
+pub(super) struct PointTable {
+    pub units: Vec<String>,
+    pub rows: Vec<PointRow>,
+    known_units: FxHashMap<Arc<str>, u32>,
+    ids: FxHashMap<PointRow, PointId>,
+    /// By return address.
+    found: FxHashMap<u64, PointId>,
+}
+
+impl PointTable {
+    fn id(&mut self, (unit, number): Instruction) -> PointId {
+        let next = self.units.len() as u32;
+        let unit = *self.known_units.entry(unit).or_insert_with_key(|name| {
+            self.units.push(name.to_string());
+            next
+        });
+        let row = PointRow(unit, number);
+        if self.rows.is_empty() {
+            self.rows.push(PointRow::default());
+        }
+        let rows = &mut self.rows;
+        *self.ids.entry(row).or_insert_with(|| {
+            rows.push(row);
+            PointId(rows.len() as u32 - 1)
+        })
+    }
+}
+
+impl Walk<'_> {
+    /// The instruction that the call before `pc` belongs to; 0 where there is no model.
+    pub fn point(&mut self, pc: u64) -> PointId {
+        if let Some(known) = self.points.found.get(&pc) {
+            return *known;
+        }
+        let at = self.memory.modules.locate(pc.wrapping_sub(1));
+        let found = at.and_then(|at| at.image.points.at(at.address));
+        let id = found.map_or(PointId(0), |instruction| self.points.id(instruction));
+        self.points.found.insert(pc, id);
+        id
+    }
+}
