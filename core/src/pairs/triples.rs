@@ -4,6 +4,9 @@
 use crate::orders::Accesses;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 
+/// Accesses in between that are looked at behind the last one.
+pub const LOOKED_AT: usize = 64;
+
 /// One triple of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Triple {
@@ -18,7 +21,8 @@ pub struct Triple {
 }
 
 /// Calls back for each unserializable triple, location by location; of many accesses in between the last
-/// one comes first.
+/// one comes first, then those of the same class among the [`LOOKED_AT`] accesses before it. Earlier ones are
+/// left out: each alone would do as well, and all of them would be quadratic in a long gap.
 pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
     let mut last: Vec<Option<(EventId, EventKind)>> = Vec::new();
     for location in accesses.shared() {
@@ -65,7 +69,6 @@ pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
 
 /// Other accesses in between of the same class as the last one: each of them alone would do as well.
 fn earlier(run: &Run, accesses: &Accesses, triple: Triple, found: &mut impl FnMut(Triple)) {
-    const LOOKED_AT: usize = 64;
     let Some((thread, _)) = access(run, triple.second) else {
         return;
     };
