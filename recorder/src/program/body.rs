@@ -2,7 +2,7 @@
 
 use super::{
     cursor::{Cursor, Token},
-    globals::{Debug, ParameterNames},
+    globals::{Debug, ParameterNames, attached},
     lines::{Item, Kind},
     symbols::Labels,
     tables::{Tables, row},
@@ -229,10 +229,7 @@ impl<'t> Body<'_, 't> {
 
 /// The place that `!dbg` behind an instruction names.
 fn place<'t>(tables: &mut Tables<'t>, debug: &mut Debug<'t>, text: &'t str) -> PlaceId {
-    let node = text.rsplit_once(", !dbg !").and_then(|(_, behind)| {
-        let node = Cursor::new(behind).number().ok()?;
-        node.try_into().ok()
-    });
+    let node = attached(text);
     node.map_or(PlaceId(0), |node| {
         debug
             .places

@@ -116,7 +116,7 @@ fn read_global<'t>(
         }
     }
     global.is_constant = keyword(&mut text) == "constant";
-    if let Some(node) = attached(text) {
+    if let Some(node) = attached(text.rest()) {
         name_global(tables, debug, node, global);
     }
     global.ty = tables.ty(&mut text)?;
@@ -127,11 +127,13 @@ fn read_global<'t>(
     Ok(())
 }
 
-/// The node behind the first `!dbg`.
-fn attached(mut text: Cursor<'_>) -> Option<NodeId> {
-    let (_, behind) = text.rest().rsplit_once("!dbg !")?;
-    text = Cursor::new(behind);
-    text.number().ok()?.try_into().ok()
+/// The node that `!dbg` behind something names.
+pub(super) fn attached(text: &str) -> Option<NodeId> {
+    let (_, behind) = text.rsplit_once("!dbg !")?;
+    // Else it is part of a text: metadata that is attached has none.
+    let is_attached = !behind.contains('"');
+    let number = Cursor::new(behind).number().ok().filter(|_| is_attached)?;
+    number.try_into().ok()
 }
 
 fn name_global(tables: &mut Tables, debug: &mut Debug, expression: NodeId, global: &mut Global) {
@@ -224,7 +226,9 @@ fn header<'t>(
 }
 
 fn name_function(tables: &mut Tables, debug: &mut Debug, text: Cursor, function: &mut Function) {
-    let Some(node) = attached(text) else { return };
+    let Some(node) = attached(text.rest()) else {
+        return;
+    };
     let unit = &mut tables.unit;
     function.place = debug.places.declaration(unit, &debug.metadata, node);
     let name = debug.places.name_of(unit, &debug.metadata, node);

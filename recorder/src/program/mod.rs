@@ -20,6 +20,8 @@ mod outline;
 mod places;
 mod symbols;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod trouble;
 mod types;
 mod variables;
@@ -32,7 +34,7 @@ use places::Places;
 use std::rc::Rc;
 use tables::{Named, Tables};
 use trouble::Trouble;
-use unsnarl_trace::program::{FunctionId, Unit};
+use unsnarl_trace::program::{Constant, FunctionId, Unit};
 
 /// Why a text has no model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -93,11 +95,43 @@ pub fn condense(text: &str) -> Result<Unit, CondenseError> {
         }
     }
     debug.types.finish(&mut tables.unit, &debug.metadata);
+    drop_unused(&mut tables.unit);
     if tables.has_typed_pointers {
         return Err(CondenseError::OldCompiler);
     }
     tables.unit.problems = tables.problems.lines();
     Ok(tables.unit)
+}
+
+/// Drops functions that are declared and that nothing refers to: the compiler declares all callbacks, also those
+/// that it does not call. Whatever refers to a function is a constant.
+fn drop_unused(unit: &mut Unit) {
+    let mut is_used: Vec<bool> = unit
+        .functions
+        .iter()
+        .map(|function| !function.blocks.is_empty())
+        .collect();
+    for constant in &unit.constants {
+        if let Constant::Function(id) | Constant::Block { function: id, .. } = constant
+            && let Some(used) = is_used.get_mut(id.index())
+        {
+            *used = true;
+        }
+    }
+    let mut next = 0;
+    let number = |used: &bool| {
+        let own = next;
+        next += u32::from(*used);
+        FunctionId(own)
+    };
+    let renamed: Vec<FunctionId> = is_used.iter().map(number).collect();
+    for constant in &mut unit.constants {
+        if let Constant::Function(id) | Constant::Block { function: id, .. } = constant {
+            *id = renamed.get(id.index()).copied().unwrap_or(*id);
+        }
+    }
+    let mut is_used = is_used.into_iter();
+    unit.functions.retain(|_| is_used.next().unwrap_or(true));
 }
 
 /// The source's name and folder, by the debug info if there is any.

@@ -4,6 +4,7 @@ use super::{
     cursor::{Cursor, Token, plain},
     tables::{Tables, row},
     trouble::{Parse, Trouble},
+    types::begins_type,
 };
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -68,7 +69,11 @@ impl<'t> Tables<'t> {
         };
         alias.state = AliasState::Busy;
         let found = self.nested(|tables| {
-            let ty = tables.ty(&mut text)?;
+            // Expressions stand there without their type.
+            let ty = match begins_type(text.peek()) {
+                true => tables.ty(&mut text)?,
+                false => tables.pointer(),
+            };
             tables.constant(ty, &mut text)
         });
         if let (Ok(id), Some(alias)) = (&found, self.symbols.aliases.get_mut(at)) {
