@@ -325,7 +325,7 @@ impl<'t> Checker<'t> {
 }
 
 /// What the cells hold at first: where nobody knows, what the recorded order's first read found.
-fn first_values(trace: &SymbolicTrace) -> Vec<Option<u128>> {
+pub(super) fn first_values(trace: &SymbolicTrace) -> Vec<Option<u128>> {
     let mut values: Vec<Option<u128>> = trace.cells.iter().map(|cell| cell.initial).collect();
     let mut written = vec![false; values.len()];
     for step in trace.order.iter().filter_map(|&id| trace.step(id)) {

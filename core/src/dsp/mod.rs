@@ -5,10 +5,23 @@
 //! [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*,
 //! PLDI 2015.
 
+mod alternates;
+#[cfg(test)]
+mod cases;
 mod check;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod flows;
 mod model;
+mod pairs;
+mod program;
+mod simulate;
+mod slice;
+mod state;
 
+pub use alternates::{
+    Alternate, Alternates, Candidate, Options, Solve, Solved, alternates, events,
+};
 pub use check::{Checker, Feasible, Infeasible, Rule, check, step_in_words};
 pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
+pub use slice::{Matters, Slice};

@@ -238,20 +238,30 @@ impl Exprs {
         values: &Values,
         symbol: &impl Fn(SymbolId) -> Option<u128>,
     ) -> Option<u128> {
+        self.evaluate(id, |operand| values.get(operand), symbol)
+    }
+
+    /// The value of one node, when those of its operands are known. `None` when one that matters is not.
+    pub(crate) fn evaluate(
+        &self,
+        id: ExprId,
+        operand: impl Fn(ExprId) -> Option<u128>,
+        symbol: impl Fn(SymbolId) -> Option<u128>,
+    ) -> Option<u128> {
         let width = self.width(id);
         let bits = match self.node(id) {
             Node::Constant(bits) => bits,
             Node::Symbol(name) => symbol(name)?,
-            Node::Unary(op, a) => fold::unary_bits(op, values.get(a)?, self.width(a), width),
-            Node::Binary(op, a, b) => fold::binary_bits(op, values.get(a)?, values.get(b)?, width),
+            Node::Unary(op, a) => fold::unary_bits(op, operand(a)?, self.width(a), width),
+            Node::Binary(op, a, b) => fold::binary_bits(op, operand(a)?, operand(b)?, width),
             Node::Compare(op, a, b) => u128::from(fold::compare_bits(
                 op,
-                values.get(a)?,
-                values.get(b)?,
+                operand(a)?,
+                operand(b)?,
                 self.width(a),
             )),
-            Node::Concat(a, b) => values.get(a)? << self.width(b) | values.get(b)?,
-            Node::If(c, a, b) => values.get(if values.get(c)? == 1 { a } else { b })?,
+            Node::Concat(a, b) => operand(a)? << self.width(b) | operand(b)?,
+            Node::If(c, a, b) => operand(if operand(c)? == 1 { a } else { b })?,
         };
         Some(bits & fold::mask(width))
     }

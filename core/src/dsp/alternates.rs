@@ -1,0 +1,404 @@
+//! Orders that differ from the failing one by a pair of steps and do not fail ([symbiosis], section 3.4), found by
+//! re-simulation: microseconds each, where the paper asks a solver.
+//!
+//! Pairs of accesses of one cell that touch the slice of the failure are tried nearest first. Each is turned round
+//! by holding its first thread back until the second access has happened: before the access itself, or before a
+//! lock within which it lies, since a thread that is held back in a critical section keeps others from entering;
+//! while all others go on, or the second one only. The rest follows in the failing order. What comes out has passed
+//! [`Checker`]. A pair after which a thread leaves its path is undecided: the program itself may say
+//! what happens then.
+
+use super::{
+    check::{Checker, Feasible, Infeasible},
+    pairs::{Pair, Pairs},
+    program::NONE,
+    simulate::{Attempt, Ended, Simulator},
+    slice::{Matters, Slice},
+};
+use crate::{
+    Budget, StopReason,
+    symbolic::{Bug, StepId, SymbolicTrace},
+};
+use rustc_hash::FxHashSet;
+use unsnarl_trace::EventId;
+
+/// How far to look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// End with this many alternates; the first is found with `1`.
+    pub alternates: usize,
+    /// Keep this many undecided candidates.
+    pub candidates: usize,
+    /// After the first alternate look at this many further pairs, and at three times as many as it took.
+    pub patience: usize,
+    /// Ask the solver about every pair without an alternate, not only when there is no alternate at all.
+    pub solve_all: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            alternates: 8,
+            candidates: 32,
+            patience: 64,
+            solve_all: false,
+        }
+    }
+}
+
+impl Options {
+    /// As many as there are.
+    pub fn all() -> Options {
+        Options {
+            alternates: usize::MAX,
+            candidates: usize::MAX,
+            patience: usize::MAX,
+            solve_all: true,
+        }
+    }
+}
+
+/// An order that does not fail.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Alternate {
+    /// The steps that came the other way; the first came first in the failing order.
+    pub pair: (StepId, StepId),
+    /// All steps that happen, in order.
+    pub order: Vec<StepId>,
+    /// What the checker says about it.
+    pub feasible: Feasible,
+    /// How many reads (and cells at the end) take another write's value than in the failing order.
+    pub variations: usize,
+    /// The solver found it, not the simulation.
+    pub by_solver: bool,
+}
+
+/// An order that only running the program can decide.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// The steps that are to come the other way; the first came first in the failing order.
+    pub pair: (StepId, StepId),
+    /// What is to happen, in order; then the threads are free.
+    pub order: Vec<StepId>,
+    /// The step at which a thread leaves its recorded path, if that is why it is undecided.
+    pub departs: Option<StepId>,
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Alternates {
+    /// Orders that do not fail: those with the fewest variations first, then in the order in which they were found.
+    pub found: Vec<Alternate>,
+    /// Candidates for the program itself, nearest first.
+    pub undecided: Vec<Candidate>,
+    /// Pairs that were looked at before the first alternate was found (all, when none was): "#Alt Pairs".
+    pub pairs: usize,
+    /// Pairs that were looked at.
+    pub all_pairs: usize,
+    /// Orders that were simulated.
+    pub simulated: usize,
+    /// Pairs that the solver was asked about.
+    pub solved: usize,
+    /// Why it ended.
+    pub stopped: StopReason,
+}
+
+/// Phi_alt for one pair, by a solver.
+pub trait Solve {
+    /// A feasible order in which the second step comes before the first and the run does not fail.
+    fn flipped(&mut self, first: StepId, second: StepId, budget: &Budget) -> Solved;
+}
+
+/// What a solver says about a pair.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Solved {
+    /// This order.
+    Order(Vec<StepId>),
+    /// There is none.
+    Impossible,
+    /// It gave up, for this reason.
+    Unknown(String),
+}
+
+/// Alternates of a failing order; fails when that order itself is not feasible. `solver` is asked about the pairs
+/// for which the simulation found nothing, when it found no alternate at all (see [`Options::solve_all`]).
+pub fn alternates(
+    trace: &SymbolicTrace,
+    failing: &[StepId],
+    options: &Options,
+    solver: Option<&mut dyn Solve>,
+    budget: &Budget,
+) -> Result<Alternates, Infeasible> {
+    let checker = Checker::new(trace);
+    checker.check(failing)?;
+    let slice = Slice::new(trace, failing);
+    let first = super::check::first_values(trace);
+    let mut search = Search {
+        trace,
+        failing,
+        options,
+        budget,
+        checker,
+        simulator: Simulator::new(trace, failing, first),
+        tried: FxHashSet::default(),
+        known: FxHashSet::default(),
+        open: Vec::new(),
+        result: Alternates {
+            found: Vec::new(),
+            undecided: Vec::new(),
+            pairs: 0,
+            all_pairs: 0,
+            simulated: 0,
+            solved: 0,
+            stopped: StopReason::Complete,
+        },
+    };
+    search.freed();
+    for level in [Matters::Data, Matters::Control] {
+        if search.result.stopped == StopReason::Complete {
+            search.level(&slice, level);
+        }
+    }
+    if let Some(solver) = solver
+        && (options.solve_all || search.result.found.is_empty())
+    {
+        search.ask(solver);
+    }
+    let mut result = search.result;
+    result.found.sort_by_key(|alternate| alternate.variations);
+    Ok(result)
+}
+
+/// The recorded events of an order's steps, each once: what a proposed schedule names.
+pub fn events(trace: &SymbolicTrace, order: &[StepId]) -> Vec<EventId> {
+    let events = order.iter().filter_map(|&id| trace.step(id)?.event);
+    let mut events: Vec<EventId> = events.collect();
+    events.dedup();
+    events
+}
+
+struct Search<'t> {
+    trace: &'t SymbolicTrace,
+    failing: &'t [StepId],
+    options: &'t Options,
+    budget: &'t Budget,
+    checker: Checker<'t>,
+    simulator: Simulator<'t>,
+    tried: FxHashSet<Attempt>,
+    /// Orders that were found, by what differs.
+    known: FxHashSet<(u32, Vec<u32>)>,
+    /// Pairs without an alternate.
+    open: Vec<(StepId, StepId)>,
+    result: Alternates,
+}
+
+/// Looks at the clock once in so many pairs.
+const POLL: usize = 16;
+
+impl Search<'_> {
+    /// The free and the access after it are a pair that shares no cell.
+    fn freed(&mut self) {
+        if let Bug::AfterFree { step, freed } = self.trace.bug {
+            let program = &self.simulator.program;
+            let pair = Pair {
+                first: program.flat(freed),
+                second: program.flat(step),
+            };
+            self.look_at(pair);
+        }
+    }
+
+    fn level(&mut self, slice: &Slice, level: Matters) {
+        let pairs = Pairs::new(&self.simulator.program, &self.simulator.base, slice, level);
+        for pair in pairs {
+            if self.result.all_pairs.is_multiple_of(POLL)
+                && let Some(stopped) = self.budget.stop()
+            {
+                self.result.stopped = stopped;
+                return;
+            }
+            if self.has_enough() {
+                return;
+            }
+            self.look_at(pair);
+        }
+    }
+
+    fn has_enough(&self) -> bool {
+        let further = self.result.all_pairs - self.result.pairs;
+        let patience = self
+            .options
+            .patience
+            .max(self.result.pairs.saturating_mul(3));
+        self.result.found.len() >= self.options.alternates
+            || (!self.result.found.is_empty() && further >= patience)
+            || (matches!(self.trace.bug, Bug::Unknown(_) | Bug::Deadlock)
+                && self.result.undecided.len() >= self.options.candidates)
+    }
+
+    /// Tries one pair in all ways, until one is an alternate.
+    fn look_at(&mut self, pair: Pair) {
+        self.result.all_pairs += 1;
+        if self.result.found.is_empty() {
+            self.result.pairs = self.result.all_pairs;
+        }
+        let mut undecided = None;
+        for attempt in self.attempts(pair) {
+            if !self.tried.insert(attempt) {
+                continue;
+            }
+            self.result.simulated += 1;
+            match self.simulator.attempt(&attempt) {
+                Ended::Passes { .. } => {
+                    if self.keep(pair, &attempt) {
+                        return;
+                    }
+                }
+                Ended::Departs(at) => {
+                    undecided =
+                        undecided.or_else(|| Some(self.candidate(pair, &attempt, Some(at))));
+                }
+                Ended::Open => {
+                    undecided = undecided.or_else(|| Some(self.candidate(pair, &attempt, None)));
+                }
+                Ended::Fails | Ended::Stuck => {}
+            }
+        }
+        let program = &self.simulator.program;
+        self.open
+            .push((program.id(pair.first), program.id(pair.second)));
+        if let Some(undecided) = undecided
+            && self.result.undecided.len() < self.options.candidates
+        {
+            self.result.undecided.push(undecided);
+        }
+    }
+
+    /// Where the first thread can be held back: before the access, or before a lock that it holds there, from the
+    /// innermost outwards. Then the second one alone.
+    fn attempts(&self, pair: Pair) -> Vec<Attempt> {
+        let program = &self.simulator.program;
+        let (first, _) = program.unit(pair.first);
+        let (_, until) = program.unit(pair.second);
+        let mut holds = program.acquisitions(first).to_vec();
+        holds.insert(0, first);
+        let mut attempts = Vec::new();
+        for alone in [false, true] {
+            for hold in &holds {
+                let from = self.simulator.place.get(*hold as usize).copied();
+                let attempt = Attempt {
+                    from: from.unwrap_or(NONE),
+                    held: program.thread(*hold),
+                    until,
+                    alone,
+                };
+                if !alone || self.is_third_between(&attempt) {
+                    attempts.push(attempt);
+                }
+            }
+        }
+        attempts
+    }
+
+    /// Does a third thread take steps while the first is held back?
+    fn is_third_between(&self, attempt: &Attempt) -> bool {
+        let program = &self.simulator.program;
+        let until = self.simulator.place.get(attempt.until as usize).copied();
+        let between = attempt.from as usize..until.unwrap_or(NONE) as usize;
+        let mut steps = self.simulator.base.get(between).unwrap_or(&[]).iter();
+        let awaited = program.thread(attempt.until);
+        steps.any(|&flat| ![attempt.held, awaited].contains(&program.thread(flat)))
+    }
+
+    fn order(&self, attempt: &Attempt) -> Vec<StepId> {
+        let program = &self.simulator.program;
+        let before = self
+            .simulator
+            .base
+            .get(..attempt.from as usize)
+            .unwrap_or(&[]);
+        let steps = before.iter().chain(&self.simulator.order);
+        steps.map(|&flat| program.id(flat)).collect()
+    }
+
+    /// Keeps an alternate that the checker lets pass and that was not found before.
+    fn keep(&mut self, pair: Pair, attempt: &Attempt) -> bool {
+        let order = self.order(attempt);
+        let program = &self.simulator.program;
+        let ids = (program.id(pair.first), program.id(pair.second));
+        let Ok(feasible) = self.checker.check(&order) else {
+            return false;
+        };
+        if feasible.fails != Some(false) {
+            return false;
+        }
+        if self
+            .known
+            .insert((attempt.from, self.simulator.order.clone()))
+        {
+            let variations = super::flows::variations(self.trace, self.failing, &order);
+            self.result.found.push(Alternate {
+                pair: ids,
+                order,
+                feasible,
+                variations,
+                by_solver: false,
+            });
+        }
+        true
+    }
+
+    fn candidate(&self, pair: Pair, attempt: &Attempt, departs: Option<u32>) -> Candidate {
+        let program = &self.simulator.program;
+        let departs = departs.map(|flat| program.id(flat));
+        let mut order = self.order(attempt);
+        let both = [pair.first, pair.second].map(|flat| program.id(flat));
+        let end = match departs {
+            Some(departs) => order.iter().position(|&id| id == departs),
+            // What comes after the pair is free.
+            None => order
+                .iter()
+                .rposition(|id| both.contains(id))
+                .map(|at| at + 1),
+        };
+        order.truncate(end.unwrap_or(order.len()));
+        Candidate {
+            pair: (program.id(pair.first), program.id(pair.second)),
+            order,
+            departs,
+        }
+    }
+
+    /// Asks the solver about the pairs that are open, nearest first.
+    fn ask(&mut self, solver: &mut dyn Solve) {
+        for (first, second) in std::mem::take(&mut self.open) {
+            if let Some(stopped) = self.budget.stop() {
+                self.result.stopped = stopped;
+                return;
+            }
+            self.result.solved += 1;
+            let Solved::Order(order) = solver.flipped(first, second, self.budget) else {
+                continue;
+            };
+            let Ok(feasible) = self.checker.check(&order) else {
+                continue;
+            };
+            if feasible.fails == Some(false) {
+                let variations = super::flows::variations(self.trace, self.failing, &order);
+                self.result.found.push(Alternate {
+                    pair: (first, second),
+                    order,
+                    feasible,
+                    variations,
+                    by_solver: true,
+                });
+            }
+            if self.result.found.len() >= self.options.alternates {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

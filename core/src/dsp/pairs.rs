@@ -1,0 +1,189 @@
+//! Pairs of accesses that may be tried the other way round, nearest first ([symbiosis], section 3.4).
+
+use super::{
+    program::{NONE, Op, Program},
+    slice::{Matters, Slice},
+};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// Two steps of different threads; the first comes first in the base order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Pair {
+    pub first: u32,
+    pub second: u32,
+}
+
+/// Conflicting pairs: those with the fewest events between first, among these the later ones first. What is always
+/// in this order is left out. Each next pair costs the logarithm of the number of accesses.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    forced: Forced,
+    level: Matters,
+    /// Cell by cell, in the base order.
+    accesses: Vec<Access>,
+    nearest: BinaryHeap<Reverse<Near>>,
+}
+
+/// Events between, place of the second, and both as indices into [`Pairs::accesses`].
+type Near = (u32, Reverse<u32>, u32, u32);
+
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    cell: u32,
+    place: u32,
+    /// Number of events before it.
+    events: u32,
+    flat: u32,
+    thread: u16,
+    index: u32,
+    writes: bool,
+    matters: Matters,
+}
+
+impl Pairs {
+    /// The pairs of which the one that matters more matters so much.
+    pub fn new(program: &Program, base: &[u32], slice: &Slice, level: Matters) -> Pairs {
+        let mut accesses = accesses(program, base, slice);
+        accesses.sort_by_key(|access| (access.cell, access.place));
+        let mut pairs = Pairs {
+            forced: Forced::new(program, base),
+            level,
+            accesses,
+            nearest: BinaryHeap::new(),
+        };
+        for first in 0..pairs.accesses.len() as u32 {
+            pairs.push(first, first + 1);
+        }
+        pairs
+    }
+
+    /// The next pair of this first access, its second from there on.
+    fn push(&mut self, first: u32, from: u32) {
+        let Some(&a) = self.accesses.get(first as usize) else {
+            return;
+        };
+        let later = self.accesses.get(from as usize..).unwrap_or(&[]);
+        let same_cell = later.iter().take_while(|b| b.cell == a.cell);
+        let mut fitting = (from..).zip(same_cell).filter(|(_, b)| {
+            a.thread != b.thread
+                && (a.writes || b.writes)
+                && a.matters.min(b.matters) == self.level
+                && !self
+                    .forced
+                    .ordered((a.thread, a.index), (b.thread, b.index))
+        });
+        if let Some((second, b)) = fitting.next() {
+            let key = (b.events - a.events, Reverse(b.place), first, second);
+            self.nearest.push(Reverse(key));
+        }
+    }
+}
+
+impl Iterator for Pairs {
+    type Item = Pair;
+
+    fn next(&mut self) -> Option<Pair> {
+        let Reverse((_, _, first, second)) = self.nearest.pop()?;
+        self.push(first, second + 1);
+        let flat = |at: u32| self.accesses.get(at as usize).map(|access| access.flat);
+        Some(Pair {
+            first: flat(first)?,
+            second: flat(second)?,
+        })
+    }
+}
+
+fn accesses(program: &Program, base: &[u32], slice: &Slice) -> Vec<Access> {
+    let (mut accesses, mut events, mut last) = (Vec::new(), 0, None);
+    for (place, &flat) in (0..).zip(base) {
+        let id = program.id(flat);
+        let event = program.trace.step(id).and_then(|step| step.event);
+        events += u32::from(event.is_some() && event != last);
+        last = event;
+        let (cell, writes) = match program.op(flat) {
+            Op::Read { cell, .. } => (cell, false),
+            Op::Write { cell, .. } => (cell, true),
+            _ => continue,
+        };
+        accesses.push(Access {
+            cell,
+            place,
+            events,
+            flat,
+            thread: id.thread.0,
+            index: id.index,
+            writes,
+            matters: slice.of(id),
+        });
+    }
+    accesses
+}
+
+/// What creating and joining threads always puts in order: clocks that change there only.
+#[derive(Debug, Default)]
+pub(super) struct Forced {
+    /// By thread: from which index on it comes after how many steps of the others.
+    clocks: Vec<Vec<(u32, Vec<u32>)>>,
+}
+
+impl Forced {
+    /// Linear in the steps, and in threads for each creation and join.
+    pub fn new(program: &Program, base: &[u32]) -> Forced {
+        let none = || vec![0; program.threads()];
+        let mut forced = Forced {
+            clocks: (0..program.threads()).map(|_| vec![(0, none())]).collect(),
+        };
+        for &flat in base {
+            let id = program.id(flat);
+            match program.op(flat) {
+                Op::Fork => {
+                    let children = (0..).zip(&program.fork);
+                    for (child, _) in children.filter(|(_, fork)| **fork == flat) {
+                        forced.learn(child, 0, id.thread.0, id.index + 1);
+                    }
+                }
+                Op::Join(joined) => {
+                    let own = program
+                        .own
+                        .get(usize::from(joined))
+                        .copied()
+                        .unwrap_or(NONE);
+                    forced.learn(id.thread.0, id.index, joined, own);
+                }
+                _ => {}
+            }
+        }
+        forced
+    }
+
+    /// The thread comes, from this index on, after these steps of another and what they come after.
+    fn learn(&mut self, thread: u16, index: u32, other: u16, steps: u32) {
+        let mut clock = self.clock(thread, index).to_vec();
+        let theirs = self.clock(other, steps.saturating_sub(1)).to_vec();
+        for (mine, theirs) in clock.iter_mut().zip(theirs) {
+            *mine = (*mine).max(theirs);
+        }
+        if let Some(known) = clock.get_mut(usize::from(other)) {
+            *known = (*known).max(steps);
+        }
+        if let Some(clocks) = self.clocks.get_mut(usize::from(thread)) {
+            clocks.push((index, clock));
+        }
+    }
+
+    fn clock(&self, thread: u16, index: u32) -> &[u32] {
+        let clocks = self
+            .clocks
+            .get(usize::from(thread))
+            .map_or(&[][..], Vec::as_slice);
+        let behind = clocks.partition_point(|(from, _)| *from <= index);
+        let clock = behind.checked_sub(1).and_then(|at| clocks.get(at));
+        clock.map_or(&[], |(_, clock)| clock)
+    }
+
+    /// Does the first always come before the second? Thread and index of each.
+    pub fn ordered(&self, first: (u16, u32), second: (u16, u32)) -> bool {
+        let known = self.clock(second.0, second.1).get(usize::from(first.0));
+        known.is_some_and(|&known| known > first.1)
+    }
+}

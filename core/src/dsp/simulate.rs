@@ -1,0 +1,442 @@
+//! Concrete re-simulation of a symbolic trace in other orders: what threads read, whether they stay on their paths,
+//! and whether the run fails.
+//!
+//! Everything starts from a base order, the failing one. An attempt differs from it from some place on; what was
+//! before is taken from snapshots, so that an attempt costs what it changes and runs of attempts near the failure
+//! cost little. Nothing is hashed per step.
+
+use super::{
+    program::{Exceptions, NONE, Op, Program},
+    state::{Ready, State},
+};
+use crate::symbolic::{Bug, Origin, StepId, SymbolicTrace};
+use unsnarl_trace::LocationId;
+
+/// An attempt: from this place of the base order on, a thread is held back until a step has been taken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Attempt {
+    /// Place in the base order.
+    pub from: u32,
+    /// Who is held back at its next step from there on.
+    pub held: u16,
+    /// Until this step has been taken.
+    pub until: u32,
+    /// Only this step's thread goes on meanwhile; else all but the held one do.
+    pub alone: bool,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ended {
+    /// It does not fail. `to_the_end`: all steps were taken.
+    Passes { to_the_end: bool },
+    /// It fails as recorded.
+    Fails,
+    /// The step that was waited for cannot come while the thread is held back, or threads wait for each other.
+    Stuck,
+    /// A thread leaves its recorded path at this step.
+    Departs(u32),
+    /// Nobody knows whether it fails.
+    Open,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Simulator<'t> {
+    pub program: Program<'t>,
+    /// The base order, steps by number.
+    pub base: Vec<u32>,
+    /// By step: its place in the base order.
+    pub place: Vec<u32>,
+    values: Vec<Option<u128>>,
+    symbols: Vec<Option<u128>>,
+    base_values: Vec<Option<u128>>,
+    base_symbols: Vec<Option<u128>>,
+    snapshots: Vec<State>,
+    every: usize,
+    /// The attempt's order from its place on.
+    pub order: Vec<u32>,
+    passed: bool,
+    departed: Vec<u16>,
+    waiting: Vec<u32>,
+    guessed: Option<u32>,
+}
+
+/// The least distance of snapshots, and the most of them.
+const SNAPSHOT: usize = 256;
+const SNAPSHOTS: usize = 64;
+
+enum Step {
+    Taken { wakes: bool },
+    Ends(Ended),
+    Waits(Option<u16>),
+    Leaves,
+}
+
+impl<'t> Simulator<'t> {
+    /// Runs the base order. `first` is what the cells hold at first.
+    pub fn new(
+        trace: &'t SymbolicTrace,
+        order: &[StepId],
+        first: Vec<Option<u128>>,
+    ) -> Simulator<'t> {
+        let mut exceptions = Exceptions::default();
+        loop {
+            let mut simulator = Simulator::with(trace, order, &exceptions);
+            match simulator.run_base(first.clone()) {
+                // Each time one object or attempt more is taken as recorded.
+                Some(flat) if simulator.except(flat, &mut exceptions) => {}
+                _ => return simulator,
+            }
+        }
+    }
+
+    fn with(trace: &'t SymbolicTrace, order: &[StepId], exceptions: &Exceptions) -> Simulator<'t> {
+        let program = Program::new(trace, order, exceptions);
+        let base: Vec<u32> = order.iter().map(|&id| program.flat(id)).collect();
+        let mut place = vec![NONE; program.ops.len()];
+        for (at, &flat) in (0..).zip(&base) {
+            if let Some(place) = place.get_mut(flat as usize) {
+                *place = at;
+            }
+        }
+        let outside = trace.symbols.iter().map(|symbol| match symbol.origin {
+            Origin::Outside { .. } => symbol.recorded,
+            Origin::Read(_) => None,
+        });
+        let symbols: Vec<Option<u128>> = outside.collect();
+        Simulator {
+            values: vec![None; trace.exprs.len()],
+            base_values: Vec::new(),
+            base_symbols: Vec::new(),
+            symbols,
+            snapshots: Vec::new(),
+            every: (base.len() / SNAPSHOTS).max(SNAPSHOT),
+            order: Vec::new(),
+            passed: false,
+            departed: Vec::new(),
+            waiting: Vec::new(),
+            guessed: None,
+            program,
+            base,
+            place,
+        }
+    }
+
+    /// Takes the steps of the base order; the first that breaks a rule of its object.
+    fn run_base(&mut self, first: Vec<Option<u128>>) -> Option<u32> {
+        let mut state = State::new(&self.program, first);
+        let mut breaks = None;
+        for at in 0..self.base.len() {
+            if at % self.every == 0 {
+                self.snapshots.push(state.clone());
+            }
+            let flat = self.base.get(at).copied().unwrap_or(NONE);
+            if state.ready(&self.program, flat) != Ready::Yes {
+                breaks = breaks.or(Some(flat));
+            }
+            self.apply(&mut state, flat);
+        }
+        self.base_values = self.values.clone();
+        self.base_symbols = self.symbols.clone();
+        self.restart();
+        breaks
+    }
+
+    /// Notes that what this step does was done against the rules; false when nothing is left to be noted.
+    fn except(&self, flat: u32, exceptions: &mut Exceptions) -> bool {
+        let id = self.program.id(flat);
+        if matches!(self.program.op(flat), Op::Attempt(_)) {
+            return exceptions.on_free.insert(id);
+        }
+        let objects = self.blamed(flat);
+        objects.is_some_and(|object| exceptions.odd.insert(object))
+    }
+
+    fn blamed(&self, flat: u32) -> Option<LocationId> {
+        use crate::symbolic::Action;
+        let object = |flat: u32| match self.program.trace.step(self.program.id(flat))?.action {
+            Action::Sync { object, .. } | Action::Release { object, .. } => Some(object),
+            _ => None,
+        };
+        match self.program.returns.get(&flat) {
+            // A wake that no signal explains: its condition.
+            Some(end) if end.signalled => {
+                let first = self.program.steps(self.program.thread(flat)).start;
+                let is_wait = |step: &u32| matches!(self.program.op(*step), Op::Wait(condition) if condition == end.condition);
+                (first..flat).rev().find(is_wait).and_then(object)
+            }
+            _ => object(flat),
+        }
+    }
+
+    fn restart(&mut self) {
+        self.passed = false;
+        self.guessed = None;
+        self.departed.clear();
+        self.waiting.clear();
+    }
+
+    /// Works out the step's expressions and takes it. True when somebody who waits may go on now.
+    fn apply(&mut self, state: &mut State, flat: u32) -> bool {
+        let program = &self.program;
+        let exprs = &program.trace.exprs;
+        for &id in program.code(flat) {
+            let operand =
+                |id: crate::symbolic::ExprId| self.values.get(id.0 as usize).copied().flatten();
+            let symbol =
+                |id: crate::symbolic::SymbolId| self.symbols.get(id.index()).copied().flatten();
+            let value = exprs.evaluate(id, operand, symbol);
+            if let Some(slot) = self.values.get_mut(id.0 as usize) {
+                *slot = value;
+            }
+        }
+        self.memory(state, flat);
+        let program = &self.program;
+        let thread = program.thread(flat);
+        let next = program.id(flat).index + 1;
+        if let Some(done) = state.next.get_mut(usize::from(thread)) {
+            *done = next;
+        }
+        let is_last = program.own.get(usize::from(thread)) == Some(&next);
+        match program.op(flat) {
+            Op::Read { .. } | Op::Write { .. } | Op::Assume(_) | Op::Bug(_) => is_last,
+            Op::Fork => true,
+            _ => {
+                let place = |thread| self.goes_on(thread, flat);
+                state.sync(program, flat, place) || is_last
+            }
+        }
+    }
+
+    fn memory(&mut self, state: &mut State, flat: u32) {
+        match self.program.op(flat) {
+            Op::Read { cell, symbol } => {
+                let found = state.memory.get(cell as usize).copied().flatten();
+                if let Some(symbol) = self.symbols.get_mut(symbol as usize) {
+                    *symbol = found;
+                }
+            }
+            Op::Write { cell, value } => {
+                let written = self.values.get(value.0 as usize).copied().flatten();
+                if let Some(cell) = state.memory.get_mut(cell as usize) {
+                    *cell = written;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Where in the base order the thread goes on after the wait that begins at this step. Waits that need no
+    /// signal take none while others do.
+    fn goes_on(&self, thread: u16, wait: u32) -> u32 {
+        let mut later = self.program.steps(thread).filter(|&flat| flat > wait);
+        let end = later.find(|flat| self.program.returns.contains_key(flat));
+        let end = end.filter(|flat| {
+            self.program
+                .returns
+                .get(flat)
+                .is_some_and(|end| end.signalled)
+        });
+        end.and_then(|flat| self.place.get(flat as usize).copied())
+            .unwrap_or(NONE)
+    }
+
+    /// The state before this place of the base order.
+    fn state_at(&self, place: usize) -> State {
+        let nearest = (place / self.every).min(self.snapshots.len().saturating_sub(1));
+        let Some(mut state) = self.snapshots.get(nearest).cloned() else {
+            return State::new(&self.program, Vec::new());
+        };
+        for &flat in self.base.get(nearest * self.every..place).unwrap_or(&[]) {
+            self.redo(&mut state, flat);
+        }
+        state
+    }
+
+    /// A step of the base order again: its values are known.
+    fn redo(&self, state: &mut State, flat: u32) {
+        let id = self.program.id(flat);
+        if let Some(done) = state.next.get_mut(id.thread.index()) {
+            *done = id.index + 1;
+        }
+        match self.program.op(flat) {
+            Op::Write { cell, value } => {
+                let written = self.base_values.get(value.0 as usize).copied().flatten();
+                if let Some(cell) = state.memory.get_mut(cell as usize) {
+                    *cell = written;
+                }
+            }
+            Op::Read { .. } | Op::Assume(_) | Op::Bug(_) => {}
+            _ => {
+                state.sync(&self.program, flat, |thread| self.goes_on(thread, flat));
+            }
+        }
+    }
+
+    /// Makes an attempt. Its order stands in `self.order` until the next: what comes instead of the base order's
+    /// steps from [`Attempt::from`] on.
+    pub fn attempt(&mut self, attempt: &Attempt) -> Ended {
+        self.order.clear();
+        self.restart();
+        let mut state = self.state_at(attempt.from as usize);
+        let ended = match self.pass(&mut state, attempt, true) {
+            Some(ended) => ended,
+            None => self.rest(&mut state, attempt),
+        };
+        self.forget();
+        ended
+    }
+
+    /// All that is left, in the base order.
+    fn rest(&mut self, state: &mut State, attempt: &Attempt) -> Ended {
+        self.waiting.clear();
+        if let Some(ended) = self.pass(state, attempt, false) {
+            return ended;
+        }
+        let done: usize = state.next.iter().map(|&next| next as usize).sum();
+        let to_the_end = done == self.base.len();
+        if !to_the_end && self.departed.is_empty() {
+            return Ended::Stuck;
+        }
+        match (&self.program.trace.bug, self.passed, self.guessed) {
+            (_, true, _) => Ended::Passes { to_the_end },
+            (Bug::Condition { .. } | Bug::AfterFree { .. }, false, Some(guess)) => {
+                Ended::Departs(guess)
+            }
+            _ => Ended::Open,
+        }
+    }
+
+    /// The values of the base order again.
+    fn forget(&mut self) {
+        for &flat in &self.order {
+            for id in self.program.code(flat) {
+                let at = id.0 as usize;
+                if let (Some(value), Some(base)) =
+                    (self.values.get_mut(at), self.base_values.get(at))
+                {
+                    *value = *base;
+                }
+            }
+            if let Op::Read { symbol, .. } = self.program.op(flat) {
+                let at = symbol as usize;
+                if let (Some(value), Some(base)) =
+                    (self.symbols.get_mut(at), self.base_symbols.get(at))
+                {
+                    *value = *base;
+                }
+            }
+        }
+    }
+
+    /// Goes through the base order and takes what can be taken; who waits goes on when he can. With `held`, until
+    /// the attempt's step has been taken (`None`), else to the end.
+    fn pass(&mut self, state: &mut State, attempt: &Attempt, held: bool) -> Option<Ended> {
+        let awaited = self.program.thread(attempt.until);
+        let mut at = attempt.from as usize;
+        while let Some(&flat) = self.base.get(at) {
+            let id = self.program.id(flat);
+            let (thread, mut next_place) = (id.thread.0, at + 1);
+            let is_held = held && (thread == attempt.held || (attempt.alone && thread != awaited))
+                || self.departed.contains(&thread);
+            if state.next.get(id.thread.index()) == Some(&id.index) && !is_held {
+                match self.take(state, flat) {
+                    Step::Ends(ended) => return Some(ended),
+                    Step::Waits(by) => {
+                        let hopeless = attempt.alone || by == Some(attempt.held);
+                        if held && thread == awaited && hopeless {
+                            return Some(Ended::Stuck);
+                        }
+                        if !self.waiting.contains(&(at as u32)) {
+                            self.waiting.push(at as u32);
+                        }
+                    }
+                    Step::Taken { wakes } => {
+                        if held && flat == attempt.until {
+                            return None;
+                        }
+                        if wakes && let Some(earlier) = self.woken(state) {
+                            next_place = earlier;
+                        }
+                    }
+                    Step::Leaves => {}
+                }
+            }
+            at = next_place;
+        }
+        held.then_some(Ended::Stuck)
+    }
+
+    /// The first place where somebody waited who can go on now.
+    fn woken(&mut self, state: &State) -> Option<usize> {
+        let may = |&&at: &&u32| {
+            let flat = self.base.get(at as usize).copied().unwrap_or(NONE);
+            !matches!(state.ready(&self.program, flat), Ready::Waits(_))
+        };
+        let first = self.waiting.iter().filter(may).min().copied()?;
+        self.waiting.retain(|&at| at != first);
+        Some(first as usize)
+    }
+
+    fn take(&mut self, state: &mut State, flat: u32) -> Step {
+        match state.ready(&self.program, flat) {
+            Ready::Yes => {}
+            Ready::Waits(by) => return Step::Waits(by),
+            Ready::Departs => return self.leaves(state, flat),
+        }
+        if let Some(ended) = self.freed(state, flat) {
+            return Step::Ends(ended);
+        }
+        self.order.push(flat);
+        let wakes = self.apply(state, flat);
+        let value = |id: crate::symbolic::ExprId| self.values.get(id.0 as usize).copied().flatten();
+        match self.program.op(flat) {
+            Op::Bug(condition) => match value(condition) {
+                Some(1) => return Step::Ends(Ended::Fails),
+                Some(_) if self.guessed.is_none() => self.passed = true,
+                _ => return Step::Ends(Ended::Departs(self.guessed.unwrap_or(flat))),
+            },
+            Op::Assume(condition) if value(condition) != Some(1) => {
+                return self.leaves(state, flat);
+            }
+            Op::Release(_) if !self.passed => self.guessed = self.guessed.or(Some(flat)),
+            _ => {}
+        }
+        Step::Taken { wakes }
+    }
+
+    /// The thread leaves its path. Once it is decided that the run does not fail, only this thread ends here.
+    fn leaves(&mut self, state: &mut State, flat: u32) -> Step {
+        if !self.passed {
+            return Step::Ends(Ended::Departs(flat));
+        }
+        let id = self.program.id(flat);
+        self.departed.push(id.thread.0);
+        if self.order.last() == Some(&flat) {
+            self.order.pop();
+        }
+        if let Some(next) = state.next.get_mut(id.thread.index()) {
+            *next = id.index;
+        }
+        Step::Leaves
+    }
+
+    /// A block is freed, or accessed, that is the other way round in the failing order.
+    fn freed(&mut self, state: &State, flat: u32) -> Option<Ended> {
+        let Bug::AfterFree { step, freed } = self.program.trace.bug else {
+            return None;
+        };
+        let has = |id: StepId| {
+            state
+                .next
+                .get(id.thread.index())
+                .is_some_and(|&next| next > id.index)
+        };
+        if flat == self.program.flat(freed) && !has(step) {
+            return Some(Ended::Fails);
+        }
+        self.passed |= flat == self.program.flat(step) && !has(freed);
+        None
+    }
+}
