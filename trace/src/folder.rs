@@ -19,7 +19,7 @@ use std::{
 /// What run files end with.
 const EXTENSION: &str = "arrow";
 /// The folder of a project that unsnarl keeps its files in.
-const HOME: &str = ".unsnarl";
+pub(crate) const HOME: &str = ".unsnarl";
 
 /// A folder of run files. It need not be there yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,21 +105,27 @@ impl RunFolder {
         if fs::metadata(&path).is_ok_and(|there| there.len() == bytes.len() as u64) {
             return Ok(path);
         }
-        self.make().map_err(|source| StoreError::Io {
-            path: self.path.clone(),
-            source,
-        })?;
+        self.place(&path, &bytes)?;
+        Ok(path)
+    }
+
+    /// Writes a file of this folder, or of one beside it, whole or not at all.
+    pub(crate) fn place(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |source| StoreError::Io { path, source }
+        };
+        self.make().map_err(at(&self.path))?;
+        let folder = path.parent().unwrap_or(&self.path);
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = Beside {
-            path: self.path.join(format!(".{name}.{}", std::process::id())),
+            path: folder.join(format!(".{name}.{}", std::process::id())),
         };
         beside
-            .write(&bytes)
-            .and_then(|()| fs::rename(&beside.path, &path))
-            .map_err(|source| StoreError::Io {
-                path: path.clone(),
-                source,
-            })?;
-        Ok(path)
+            .write(bytes)
+            .and_then(|()| fs::rename(&beside.path, path))
+            .map_err(at(path))
     }
 
     /// Makes the folder; one in a project is kept out of the project's version control.

@@ -122,7 +122,9 @@ fn recorded(arguments: &Predict, stop: &AtomicBool) -> Result<Subject> {
             bail!("stopped before a run had passed");
         }
         if matches!(run.meta.outcome, Outcome::Passed) || run.meta.outcome.is_failure() {
-            let path = RunFolder::new(&arguments.out).store(&run)?;
+            let out = RunFolder::new(&arguments.out);
+            let path = out.store(&run)?;
+            target.program.keep_models(&out)?;
             if run.meta.outcome == Outcome::Passed {
                 let name = stem(&path);
                 return Ok(Subject {

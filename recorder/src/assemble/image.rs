@@ -12,6 +12,7 @@ use super::{
     points::Points,
     types::{TypeId, Types},
 };
+use crate::wrapper::model;
 use gimli::LittleEndian;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 use std::{
@@ -75,6 +76,8 @@ pub(super) struct Image {
     pub objects: Vec<Object>,
     /// Where the path is noted, in a build for path mode.
     pub landmarks: Landmarks,
+    /// The program model of its units, one behind the other.
+    pub models: Arc<[u8]>,
     /// The program model's instructions.
     pub points: Points,
     /// Thread-local variables, by their offset.
@@ -143,6 +146,7 @@ impl Image {
             sources,
             objects,
             landmarks: Landmarks::read(&section_bytes(&file, SECTION)),
+            models: section_bytes(&file, model::SECTION),
             points,
             thread_locals,
             ranges: ranges(&functions),

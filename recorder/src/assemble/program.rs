@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
+use unsnarl_trace::{RunFolder, StoreError, program as model};
 
 /// Why a program cannot be looked into.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +40,8 @@ pub struct Program {
     pub(super) sources: Sources,
     pub(super) points: super::sites::PointCache,
     pub(super) returns: super::returns::ReturnsCache,
+    /// The folder whose models are up to date, and the files that they are of.
+    kept: Mutex<Option<(PathBuf, usize)>>,
 }
 
 impl Program {
@@ -58,6 +61,7 @@ impl Program {
             libraries: Mutex::default(),
             points: super::sites::PointCache::default(),
             returns: super::returns::ReturnsCache::default(),
+            kept: Mutex::default(),
         })
     }
 
@@ -89,6 +93,37 @@ impl Program {
     /// Whether it can be started once and make a copy of itself for each run.
     pub fn serves(&self) -> bool {
         self.main.serves
+    }
+
+    /// Keeps the program model of this build, as far as its files have one, for the runs in a folder. Does
+    /// nothing where it was done before and no library has come since.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep_models(&self, runs: &RunFolder) -> Result<(), StoreError> {
+        let models = self.models();
+        let now = (runs.path().to_owned(), models.len());
+        let Ok(mut kept) = self.kept.lock() else {
+            return Ok(());
+        };
+        if kept.as_ref() != Some(&now) {
+            let sections: Vec<&[u8]> = models.iter().map(|models| &**models).collect();
+            model::keep(runs, &self.build_id, &sections)?;
+            *kept = Some(now);
+        }
+        Ok(())
+    }
+
+    /// The models of the program and of the libraries seen so far, by their paths.
+    fn models(&self) -> Vec<Arc<[u8]>> {
+        let mut models = vec![self.main.models.clone()];
+        if let Ok(libraries) = self.libraries.lock() {
+            let mut found: Vec<&Arc<Image>> = libraries.values().flatten().collect();
+            found.sort_by(|a, b| a.path.cmp(&b.path));
+            models.extend(found.into_iter().map(|image| image.models.clone()));
+        }
+        models.retain(|models| !models.is_empty());
+        models
     }
 
     /// The image of a module: the program itself for the empty path.

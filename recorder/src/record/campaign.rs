@@ -127,6 +127,9 @@ impl<'a> Campaign<'a> {
             run.meta.quiet_places = attempt.quiet.len() as u32;
             self.summary.coverage.add(&run);
             let file = self.keep(&run)?;
+            if file.is_some() {
+                program.keep_models(&self.folder)?;
+            }
             watcher(&Observed {
                 run: &run,
                 file: file.as_deref(),

@@ -70,11 +70,8 @@ pub fn hash(blob: &[u8]) -> Option<Hash> {
     Some(Hash(bytes.try_into().ok()?))
 }
 
-/// The first unit of the bytes, its name, and the bytes behind it.
-///
-/// # Errors
-/// Anything but a whole unit of this version.
-pub fn decode(bytes: &[u8]) -> Result<(Hash, Unit, &[u8]), DecodeError> {
+/// The first unit of the bytes as its own bytes, with its name, and the bytes behind it.
+pub(super) fn first(bytes: &[u8]) -> Result<(Hash, &[u8], &[u8]), DecodeError> {
     let cut_off = || DecodeError::CutOff(bytes.len());
     if !bytes.starts_with(&MAGIC) {
         return Err(DecodeError::NoModel);
@@ -101,9 +98,19 @@ pub fn decode(bytes: &[u8]) -> Result<(Hash, Unit, &[u8]), DecodeError> {
             "its bytes do not match their hash".into(),
         ));
     }
-    let unit =
-        postcard::from_bytes(body).map_err(|error| DecodeError::Damaged(error.to_string()))?;
-    Ok((name, unit, bytes.get(end..).unwrap_or(&[])))
+    let (unit, rest) = bytes.split_at_checked(end).ok_or_else(cut_off)?;
+    Ok((name, unit, rest))
+}
+
+/// The first unit of the bytes, its name, and the bytes behind it.
+///
+/// # Errors
+/// Anything but a whole unit of this version.
+pub fn decode(bytes: &[u8]) -> Result<(Hash, Unit, &[u8]), DecodeError> {
+    let (name, unit, rest) = first(bytes)?;
+    let unit = postcard::from_bytes(unit.get(HEADER..).unwrap_or(&[]))
+        .map_err(|error| DecodeError::Damaged(error.to_string()))?;
+    Ok((name, unit, rest))
 }
 
 /// All units of the bytes, each once, in their order. Zeros between them are passed over: linkers may align.

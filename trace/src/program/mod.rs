@@ -14,6 +14,7 @@ pub mod data;
 pub mod debug;
 mod encode;
 mod print;
+mod store;
 pub mod types;
 mod whole;
 
@@ -24,6 +25,7 @@ pub use code::{
 pub use data::{Alias, Constant, ConstantId, Global, GlobalId};
 pub use debug::{DebugKind, DebugType, DebugTypeId, Enumerator, Member, Place, PlaceId, Variable};
 pub use encode::{DecodeError, Hash, decode, decode_all, encode, hash};
+pub use store::{LoadError, folder, keep, load};
 pub use types::{FieldRow, Type, TypeId, TypeKind};
 pub use whole::{Definition, Program, UnitId};
 
