@@ -7,9 +7,11 @@ pub mod expr;
 mod fold;
 mod show;
 pub mod trace;
+mod walk;
 
 pub use expr::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary};
 pub use trace::{
     Action, Bug, Cell, CellId, Concretized, Object, Origin, Step, StepId, Symbol, SymbolicTrace,
     ThreadTrace,
 };
+pub use walk::{Walked, concrete, walk};

@@ -71,15 +71,6 @@ impl Program {
         }
     }
 
-    /// Names mean this unit's definition from now on where several units have one that others see: a linker
-    /// keeps one of them, and a run knows which.
-    pub fn prefer(&mut self, unit: UnitId, function: FunctionId) {
-        let name = self.function(unit, function).map(|kept| kept.name.clone());
-        if let Some(kept) = name.and_then(|name| self.visible.get_mut(&name)) {
-            *kept = Definition::Function(unit, function);
-        }
-    }
-
     /// The units in the linker's order.
     pub fn units(&self) -> impl Iterator<Item = (UnitId, &Unit)> {
         let units = self.units.iter().enumerate();
@@ -162,15 +153,12 @@ mod tests {
         let b = unit(vec![function("f", false, true), function("g", false, true)]);
         let c = unit(vec![function("f", false, true)]);
         let units = [a, b, c].into_iter().enumerate();
-        let mut program =
-            Program::new(units.map(|(n, unit)| (Hash([n as u8; 32]), unit)).collect());
+        let program = Program::new(units.map(|(n, unit)| (Hash([n as u8; 32]), unit)).collect());
         let of = |unit, row| Some(Definition::Function(UnitId(unit), FunctionId(row)));
         assert_eq!(program.definition(UnitId(0), "f"), of(1, 0));
         assert_eq!(program.definition(UnitId(0), "g"), of(0, 1));
         assert_eq!(program.definition(UnitId(2), "g"), of(1, 1));
         assert_eq!(program.definition(UnitId(2), "h"), None);
-        program.prefer(UnitId(2), FunctionId(0));
-        assert_eq!(program.definition(UnitId(0), "f"), of(2, 0));
         assert_eq!(program.by_hash(&"02".repeat(32)), Some(UnitId(2)));
     }
 }

@@ -1,0 +1,267 @@
+//! Accesses to memory: what is shared becomes steps, the rest keeps its expressions.
+
+use super::{machine::Machine, memory::Part, plan::Use, thread::Chunk, value::Scalar};
+use crate::symbolic::trace::{Action, Cell, CellId, Origin};
+use unsnarl_trace::{Event, EventId, LocationId, SiteId, ThreadId, Value};
+
+/// Who accesses memory, and what the run says about it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct By {
+    pub thread: ThreadId,
+    pub event: Option<EventId>,
+    pub site: SiteId,
+    /// The location that the run names.
+    pub location: LocationId,
+}
+
+/// A part of an access that is wholly one cell, or wholly private.
+struct Stretch {
+    offset: u64,
+    size: u8,
+    cell: Option<usize>,
+}
+
+/// Longest private part of an access, in bytes.
+const LONGEST: u64 = 8;
+
+impl Machine<'_> {
+    fn stretches(&self, address: u64, size: u64) -> Vec<Stretch> {
+        let end = address.saturating_add(size);
+        let first = self
+            .shared
+            .partition_point(|piece| piece.address + u64::from(piece.size) <= address);
+        let mut stretches = Vec::new();
+        let mut at = address;
+        let private = |from: u64, to: u64, stretches: &mut Vec<Stretch>| {
+            let mut from = from;
+            // A number of up to 16 bytes stays whole.
+            let most = if to - from <= 16 && size <= 16 {
+                16
+            } else {
+                LONGEST
+            };
+            while from < to {
+                let next = (from + most).min(to);
+                stretches.push(Stretch {
+                    offset: from - address,
+                    size: (next - from) as u8,
+                    cell: None,
+                });
+                from = next;
+            }
+        };
+        for (row, piece) in self.shared.iter().enumerate().skip(first) {
+            if piece.address >= end {
+                break;
+            }
+            // A piece that the access cuts was not seen by the first walk; it stays private for this access.
+            let piece_end = piece.address + u64::from(piece.size);
+            if piece.address < at || piece_end > end {
+                continue;
+            }
+            private(at, piece.address, &mut stretches);
+            stretches.push(Stretch {
+                offset: piece.address - address,
+                size: piece.size,
+                cell: Some(row),
+            });
+            at = piece_end;
+        }
+        private(at, end, &mut stretches);
+        stretches
+    }
+
+    fn note(&mut self, address: u64, size: u64, by: By, writes: bool) {
+        if by.location != LocationId(0) {
+            self.places.insert(by.location, address);
+            self.names.entry((address, size)).or_insert(by.location);
+        }
+        if self.is_first {
+            self.uses.note(Use {
+                address,
+                size,
+                thread: by.thread,
+                writes,
+            });
+        }
+    }
+
+    /// The cell of a shared piece; it is made on first use, with what it held then.
+    fn cell(&mut self, row: usize) -> Option<CellId> {
+        if let Some(cell) = *self.cells.get(row)? {
+            return Some(cell);
+        }
+        let piece = *self.shared.get(row)?;
+        let (address, size) = (piece.address, piece.size);
+        let initial = self
+            .memory
+            .read(&mut self.exprs, address, size)
+            .and_then(|value| value.bits);
+        let location = self.names.get(&(address, size.into())).copied();
+        let cell = CellId(self.made_cells.len() as u32);
+        self.made_cells.push(Cell {
+            name: self.location_name(address, location),
+            location: location.unwrap_or_default(),
+            address,
+            size,
+            initial,
+        });
+        *self.cells.get_mut(row)? = Some(cell);
+        Some(cell)
+    }
+
+    /// Reads memory. `recorded` is what the run says that the bytes at this offset and of this size held.
+    pub fn read(
+        &mut self,
+        (address, size): (u64, u64),
+        by: By,
+        recorded: &dyn Fn(&mut Self, u64, u8) -> Option<u128>,
+    ) -> Vec<Chunk> {
+        self.note(address, size, by, false);
+        let mut chunks = Vec::new();
+        for stretch in self.stretches(address, size) {
+            let (offset, size) = (stretch.offset, stretch.size);
+            let seen = recorded(self, offset, size);
+            let value = match stretch.cell.and_then(|row| self.cell(row)) {
+                Some(cell) => self.read_shared(cell, address + offset, size, by, seen),
+                None => self.read_private(address + offset, size, by, seen),
+            };
+            chunks.push(Chunk {
+                offset,
+                size,
+                value,
+            });
+        }
+        chunks
+    }
+
+    fn read_shared(
+        &mut self,
+        cell: CellId,
+        address: u64,
+        size: u8,
+        by: By,
+        seen: Option<u128>,
+    ) -> Scalar {
+        let width = size.saturating_mul(8);
+        let held = self
+            .memory
+            .read(&mut self.exprs, address, size)
+            .and_then(|held| held.bits);
+        if let (Some(seen), Some(held)) = (seen, held)
+            && seen != held
+        {
+            let name = self.location_name(address, Some(by.location));
+            self.gap(format!("`{name}` was changed by something that was not recorded: its values are those of the run"));
+        }
+        let recorded = seen.or(held);
+        let step = self
+            .thread(by.thread)
+            .map(|thread| thread.next_step())
+            .unwrap_or_default();
+        let name = self.source_name(by.thread, address, by.location);
+        let value = self.unknown(name, width, recorded, Origin::Read(step));
+        let symbol = crate::symbolic::expr::SymbolId(self.symbols.len().saturating_sub(1) as u32);
+        self.step(by.thread, by.event, by.site, Action::Read { cell, symbol });
+        if seen.is_some() && seen != held {
+            let known = Scalar::number(&mut self.exprs, seen.unwrap_or(0), width);
+            self.memory.write(&mut self.exprs, address, size, known);
+            let is_first = held.is_none() && !self.cell_writes.contains(&address);
+            if let Some(cell) = self.made_cells.get_mut(cell.index()).filter(|_| is_first) {
+                cell.initial = cell.initial.or(seen);
+            }
+        }
+        value
+    }
+
+    fn read_private(&mut self, address: u64, size: u8, by: By, seen: Option<u128>) -> Scalar {
+        let held = self.memory.read(&mut self.exprs, address, size);
+        match held {
+            Some(value) if seen.is_none() || value.bits == seen => value,
+            Some(value) if value.bits.is_none() => {
+                // The run knows what it was.
+                let fresh = self.unrecorded(address, size, by, seen);
+                self.memory.write(&mut self.exprs, address, size, fresh);
+                fresh
+            }
+            Some(_) => {
+                let fresh = self.unrecorded(address, size, by, seen);
+                self.memory.write(&mut self.exprs, address, size, fresh);
+                let name = self.location_name(address, Some(by.location));
+                self.gap(format!("`{name}` was changed by something that was not recorded: its values are those of the run"));
+                fresh
+            }
+            None if seen.is_none() => self.read_parts(address, size, by),
+            None => {
+                let fresh = self.unrecorded(address, size, by, seen);
+                self.memory.write(&mut self.exprs, address, size, fresh);
+                fresh
+            }
+        }
+    }
+
+    fn read_parts(&mut self, address: u64, size: u8, by: By) -> Scalar {
+        let mut whole: Option<Scalar> = None;
+        for part in self.memory.parts(&mut self.exprs, address, size) {
+            let part = match part {
+                Part::Known(value) => value,
+                Part::Unknown(size) => self.unrecorded(address, size, by, None),
+            };
+            whole = Some(match whole {
+                Some(low) => part.above(&mut self.exprs, low),
+                None => part,
+            });
+        }
+        let value = whole.unwrap_or_else(|| Scalar::number(&mut self.exprs, 0, 8));
+        self.memory.write(&mut self.exprs, address, size, value);
+        value
+    }
+
+    fn unrecorded(&mut self, address: u64, size: u8, by: By, seen: Option<u128>) -> Scalar {
+        let name = self.source_name(by.thread, address, by.location);
+        self.outside(by.thread, name, size.saturating_mul(8), seen)
+    }
+
+    /// Writes memory: chunks of whole bytes.
+    pub fn write(&mut self, (address, size): (u64, u64), by: By, chunks: &[Chunk]) {
+        self.note(address, size, by, true);
+        for chunk in chunks {
+            let at = address.saturating_add(chunk.offset);
+            for stretch in self.stretches(at, chunk.size.into()) {
+                let value = match (stretch.offset, stretch.size == chunk.size) {
+                    (0, true) => chunk.value,
+                    (offset, _) => chunk
+                        .value
+                        .bytes(&mut self.exprs, offset as u8, stretch.size),
+                };
+                let cell = stretch.cell.and_then(|row| self.cell(row));
+                let at = at + stretch.offset;
+                if let Some(cell) = cell {
+                    let action = Action::Write {
+                        cell,
+                        value: value.expr,
+                    };
+                    self.step(by.thread, by.event, by.site, action);
+                    self.cell_writes.insert(at);
+                }
+                if !self.memory.write(&mut self.exprs, at, stretch.size, value) {
+                    self.gap("a write to memory that nothing is known of was passed over".into());
+                }
+            }
+        }
+    }
+
+    /// What a row of the run says about an access's bytes: its number, or the address that it names.
+    pub fn row_bits(&mut self, row: &Event, offset: u64, size: u8) -> Option<u128> {
+        let bits = match row.value? {
+            Value::Bits(bits) => bits,
+            Value::Address(location) => self.resolve(location)?,
+        };
+        let end = offset.checked_add(size.into())?;
+        if end > u64::from(row.size) || end > 8 {
+            return None;
+        }
+        let bits = u128::from(bits) >> (offset * 8);
+        Some(bits & crate::symbolic::fold::mask(size.saturating_mul(8)))
+    }
+}

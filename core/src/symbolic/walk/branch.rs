@@ -1,0 +1,347 @@
+//! Branches: which way a thread went, and what its path holds for that.
+
+use super::{
+    machine::{Flow, Machine},
+    points::Spot,
+    thread::{Activity, Decision},
+    value::Scalar,
+};
+use crate::symbolic::expr::{Compare, Node};
+use rustc_hash::FxHashSet;
+use unsnarl_trace::{
+    ThreadId,
+    program::{BlockId, Function, FunctionId, Instruction, Op, Operand, UnitId},
+};
+
+/// Instructions that are looked at to find out which way leads to the next event.
+const MOST_LOOKED_AT: usize = 4000;
+/// Deepest calls that are looked into for that.
+const DEEPEST: u32 = 6;
+
+impl Machine<'_> {
+    pub fn branch(&mut self, id: ThreadId, instruction: &Instruction) -> Result<Flow, String> {
+        match &instruction.op {
+            Op::Branch { condition, yes, no } => {
+                let condition = self.scalar(id, *condition)?;
+                self.two_ways(id, condition, *yes, *no)
+            }
+            Op::Switch {
+                value,
+                cases,
+                default,
+            } => {
+                let value = self.scalar(id, *value)?;
+                let width = self.exprs.width(value.expr);
+                let bits = match value.bits {
+                    Some(bits) => bits,
+                    None => {
+                        let ways: Vec<BlockId> =
+                            cases.iter().map(|case| case.to).chain([*default]).collect();
+                        let way = self.look_ahead(id, &ways)?;
+                        match cases.get(way) {
+                            Some(case) => case.bits,
+                            None => return self.jump(id, *default),
+                        }
+                    }
+                };
+                let value = Scalar {
+                    bits: Some(bits),
+                    ..value
+                };
+                let taken = cases.iter().find(|case| case.bits == bits);
+                if let Some(case) = taken {
+                    let number = Scalar::number(&mut self.exprs, case.bits, width);
+                    let holds = value.compare(&mut self.exprs, Compare::Eq, number);
+                    let step = self.assume(id, holds);
+                    self.decided(
+                        id,
+                        Decision {
+                            block: BlockId(0),
+                            taken: case.to,
+                            other: case.to,
+                            condition: holds.expr,
+                            step,
+                        },
+                    );
+                    return self.jump(id, case.to);
+                }
+                for case in cases {
+                    let number = Scalar::number(&mut self.exprs, case.bits, width);
+                    let holds = value.compare(&mut self.exprs, Compare::Eq, number);
+                    let not = holds.not(&mut self.exprs);
+                    let step = self.assume(id, not);
+                    self.decided(
+                        id,
+                        Decision {
+                            block: BlockId(0),
+                            taken: *default,
+                            other: case.to,
+                            condition: not.expr,
+                            step,
+                        },
+                    );
+                }
+                self.jump(id, *default)
+            }
+            _ => Err("a jump to a computed place".into()),
+        }
+    }
+
+    fn two_ways(
+        &mut self,
+        id: ThreadId,
+        condition: Scalar,
+        yes: BlockId,
+        no: BlockId,
+    ) -> Result<Flow, String> {
+        let holds = match condition.bits {
+            Some(bits) => bits == 1,
+            None => {
+                let holds = self.look_ahead(id, &[yes, no])? == 0;
+                self.learn(condition, holds);
+                holds
+            }
+        };
+        let (taken, other) = if holds { (yes, no) } else { (no, yes) };
+        let so = Scalar {
+            bits: Some(u128::from(holds)),
+            ..condition
+        };
+        let step = self.assume(id, so);
+        let condition = match holds {
+            true => condition.expr,
+            false => self.exprs.not(condition.expr),
+        };
+        self.decided(
+            id,
+            Decision {
+                block: BlockId(0),
+                taken,
+                other,
+                condition,
+                step,
+            },
+        );
+        self.jump(id, taken)
+    }
+
+    fn decided(&mut self, id: ThreadId, decision: Decision) {
+        if let Some(thread) = self.thread_mut(id).filter(|_| decision.step.is_some()) {
+            thread.last_branch = Some(decision);
+        }
+        if let Some(frame) = self.frame_mut(id) {
+            let block = frame.block;
+            frame.decisions.push(Decision { block, ..decision });
+        }
+    }
+
+    /// A value that nobody recorded is known when it was compared with a number and equal to it.
+    fn learn(&mut self, condition: Scalar, holds: bool) {
+        let Node::Compare(Compare::Eq, a, b) = self.exprs.node(condition.expr) else {
+            return;
+        };
+        if let (Node::Symbol(symbol), Some(bits), true) =
+            (self.exprs.node(a), self.exprs.constant(b), holds)
+            && let Some(symbol) = self.symbols.get_mut(symbol.index())
+        {
+            symbol.recorded = symbol.recorded.or(Some(bits));
+        }
+    }
+
+    /// Which of these ways leads to the thread's next event, where the condition is not known.
+    fn look_ahead(&mut self, id: ThreadId, ways: &[BlockId]) -> Result<usize, String> {
+        let Some((_, event)) = self.peek(id) else {
+            return Err("which way it went is not known, and nothing recorded shows it".into());
+        };
+        let goal = self.points.get(event.point);
+        let (Some(goal), Some((unit, function, _))) = (goal, self.spot(id)) else {
+            return Err(
+                "which way it went is not known, and its next event does not show it".into(),
+            );
+        };
+        let fitting: Vec<usize> = ways
+            .iter()
+            .enumerate()
+            .filter(|(_, to)| self.leads_to(id, (unit, function), **to, goal))
+            .map(|(row, _)| row)
+            .collect();
+        match fitting.first() {
+            Some(&way) if fitting.len() == 1 => Ok(way),
+            Some(&way) if fitting.iter().all(|&other| ways.get(other) == ways.get(way)) => Ok(way),
+            _ => Err("which way it went is not known: a value was not recorded, and what comes next fits several ways".into()),
+        }
+    }
+
+    /// Whether a thread that enters this block can come to that instruction without an event before it.
+    fn leads_to(
+        &self,
+        id: ThreadId,
+        (unit, function): (UnitId, FunctionId),
+        to: BlockId,
+        goal: Spot,
+    ) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut open = Vec::new();
+        let Some(code) = self.program.function(unit, function) else {
+            return false;
+        };
+        // Depth counts frames of the thread that were left (positive) or calls that were entered.
+        open.push(Place {
+            unit,
+            function,
+            at: start(code, to),
+            left: 0,
+            entered: Vec::new(),
+        });
+        let mut looked_at = 0;
+        while let Some(place) = open.pop() {
+            looked_at += 1;
+            if looked_at > MOST_LOOKED_AT {
+                return true;
+            }
+            if !seen.insert((place.unit, place.function, place.at, place.left)) {
+                continue;
+            }
+            if (place.unit, place.function, place.at) == goal {
+                return true;
+            }
+            self.follow(id, place, &mut open);
+        }
+        false
+    }
+
+    fn follow(&self, id: ThreadId, place: Place, open: &mut Vec<Place>) {
+        let Some(code) = self.program.function(place.unit, place.function) else {
+            return;
+        };
+        let Some(instruction) = code.instructions.get(place.at as usize) else {
+            return;
+        };
+        let mut go = |to: BlockId| {
+            open.push(Place {
+                at: start(code, to),
+                ..place.clone()
+            });
+        };
+        match &instruction.op {
+            Op::Jump(to) => go(*to),
+            Op::Branch { yes, no, .. } => [*yes, *no].into_iter().for_each(go),
+            Op::Switch { cases, default, .. } => {
+                cases
+                    .iter()
+                    .map(|case| case.to)
+                    .chain([*default])
+                    .for_each(go);
+            }
+            Op::IndirectJump { to, .. } => to.iter().copied().for_each(go),
+            Op::Return(_) => open.extend(self.behind_return(id, place)),
+            Op::Unreachable | Op::Resume(_) => {}
+            Op::Call { callee, normal, .. } => {
+                let name = self.callee_name(place.unit, *callee);
+                let home =
+                    name.and_then(|name| self.points.function(self.program, place.unit, name));
+                if let Some((unit, function)) = home {
+                    if (place.entered.len() as u32) < DEEPEST {
+                        let mut entered = place.entered.clone();
+                        entered.push((place.unit, place.function, place.at));
+                        open.push(Place {
+                            unit,
+                            function,
+                            at: 0,
+                            entered,
+                            left: place.left,
+                        });
+                    }
+                } else if !name.is_some_and(makes_events) {
+                    match normal {
+                        Some(normal) => go(*normal),
+                        None => open.push(Place {
+                            at: place.at + 1,
+                            ..place
+                        }),
+                    }
+                }
+            }
+            _ => open.push(Place {
+                at: place.at + 1,
+                ..place
+            }),
+        }
+    }
+
+    fn behind_return(&self, id: ThreadId, mut place: Place) -> Option<Place> {
+        let (unit, function, at) = match place.entered.pop() {
+            Some(caller) => caller,
+            None => {
+                place.left += 1;
+                let stack = &self.thread(id)?.stack;
+                let caller = stack.len().checked_sub(1 + place.left)?;
+                match stack.get(caller)? {
+                    Activity::Code(frame) => (frame.unit, frame.function, frame.at),
+                    Activity::Native(_) => return None,
+                }
+            }
+        };
+        let code = self.program.function(unit, function)?;
+        let at = match &code.instructions.get(at as usize)?.op {
+            Op::Call {
+                normal: Some(normal),
+                ..
+            } => start(code, *normal),
+            _ => at + 1,
+        };
+        Some(Place {
+            unit,
+            function,
+            at,
+            ..place
+        })
+    }
+
+    /// The linker's name of a function that is called directly.
+    pub fn callee_name(&self, unit: UnitId, callee: Operand) -> Option<&str> {
+        use unsnarl_trace::program::Constant;
+        let Operand::Constant(constant) = callee else {
+            return None;
+        };
+        match self.program.constant(unit, constant)? {
+            Constant::Function(function) => Some(&self.program.function(unit, *function)?.name),
+            _ => None,
+        }
+    }
+}
+
+/// Where a look ahead has come.
+#[derive(Clone)]
+struct Place {
+    unit: UnitId,
+    function: FunctionId,
+    at: u32,
+    /// Frames of the thread that were left.
+    left: usize,
+    /// Calls that were entered.
+    entered: Vec<Spot>,
+}
+
+fn start(code: &Function, block: BlockId) -> u32 {
+    code.blocks
+        .get(block.index())
+        .map_or(u32::MAX, |block| block.from)
+}
+
+/// Whether a call of a library always leaves an event.
+fn makes_events(name: &str) -> bool {
+    const ALWAYS: [&str; 8] = [
+        "pthread_mutex_lock",
+        "pthread_mutex_unlock",
+        "pthread_cond_wait",
+        "pthread_create",
+        "pthread_join",
+        "sem_post",
+        "sem_wait",
+        "malloc",
+    ];
+    let is_access =
+        name.starts_with("__tsan_") && !name.starts_with("__tsan_func_") && name != "__tsan_init";
+    is_access || ALWAYS.contains(&name)
+}

@@ -1,0 +1,217 @@
+//! What went wrong, as a condition: read back from the branches that led there.
+
+use super::{
+    machine::Machine,
+    thread::{Activity, Decision, Frame},
+    value::Scalar,
+};
+use crate::symbolic::{
+    expr::{Binary, ExprId},
+    trace::{Action, Bug, StepId},
+};
+use rustc_hash::FxHashSet;
+use unsnarl_trace::{
+    ThreadId,
+    program::{BlockId, Function, Op},
+};
+
+/// Where a failing branch's other way leads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Other {
+    /// To the failure as well.
+    Fails,
+    /// Past it.
+    Passes,
+    /// It depends.
+    Depends,
+}
+
+impl Machine<'_> {
+    /// The thread fails where it stands: the branches that decided it are the bug's condition.
+    pub fn fails_here(&mut self, id: ThreadId) {
+        let frames: Vec<Frame> = self.thread(id).map_or(Vec::new(), |thread| {
+            let code = thread
+                .stack
+                .iter()
+                .rev()
+                .filter_map(|activity| match activity {
+                    Activity::Code(frame) => Some((**frame).clone()),
+                    Activity::Native(_) => None,
+                });
+            code.collect()
+        });
+        let found = frames.iter().find_map(|frame| self.deciding(frame));
+        self.bug = match found {
+            Some(deciding) => self.bug_of(id, &deciding),
+            None => Bug::Unknown(
+                "no branch decided that the run fails here\n  next: look at what the threads do before the failure in the recorded order".into(),
+            ),
+        };
+        if matches!(self.bug, Bug::Unknown(_)) {
+            self.last_branch_decides(id);
+        }
+    }
+
+    /// The last branches of a frame that decided to come to where it stands, the last one first.
+    fn deciding(&self, frame: &Frame) -> Option<Vec<(Decision, Other)>> {
+        let code = self.program.function(frame.unit, frame.function)?;
+        let fails = frame.block;
+        let mut deciding = Vec::new();
+        for decision in frame.decisions.iter().rev() {
+            let other = where_to(code, decision, fails);
+            if deciding.is_empty() && other == Other::Fails {
+                continue;
+            }
+            if other == Other::Depends && !deciding.is_empty() {
+                break;
+            }
+            deciding.push((*decision, other));
+            if other == Other::Depends {
+                break;
+            }
+        }
+        (!deciding.is_empty()).then_some(deciding)
+    }
+
+    fn bug_of(&mut self, id: ThreadId, deciding: &[(Decision, Other)]) -> Bug {
+        let mut condition: Option<ExprId> = None;
+        let mut folded: Vec<StepId> = Vec::new();
+        let mut last = None;
+        for (decision, other) in deciding {
+            let so = decision.condition;
+            let Some(inner) = condition else {
+                condition = Some(so);
+                last = decision.step;
+                folded.extend(decision.step);
+                continue;
+            };
+            let near = decision
+                .step
+                .is_none_or(|step| self.only_reads_since(id, step));
+            if !near {
+                break;
+            }
+            condition = Some(match other {
+                Other::Fails => {
+                    let not = self.exprs.not(so);
+                    self.exprs.binary(Binary::Or, not, inner)
+                }
+                _ => self.exprs.binary(Binary::And, so, inner),
+            });
+            folded.extend(decision.step);
+        }
+        let condition = condition.unwrap_or_else(|| self.exprs.number(1, 1));
+        if self.exprs.constant(condition).is_some() || last.is_none() {
+            return Bug::Unknown(
+                "what decided that the run fails does not depend on what threads share\n  next: look for the failing order in the recorded run itself".into(),
+            );
+        }
+        let always = self.exprs.number(1, 1);
+        for step in folded {
+            self.replace(step, Action::Assume(always));
+        }
+        let site = self.here(id);
+        let step = self.step(id, None, site, Action::Assume(condition));
+        Bug::Condition { step, condition }
+    }
+
+    /// No branch near the failure depends on what threads share, but an earlier one may have set what it looks at.
+    pub fn last_branch_decides(&mut self, id: ThreadId) {
+        let Some(decision) = self.thread(id).and_then(|thread| thread.last_branch) else {
+            return;
+        };
+        self.gap("the failure is taken to hang on the last branch that depends on shared data; others may decide as well".into());
+        self.bug = self.bug_of(id, &[(decision, Other::Depends)]);
+    }
+
+    /// Whether the thread has done nothing but read and decide since a step.
+    fn only_reads_since(&self, id: ThreadId, step: StepId) -> bool {
+        let steps = self
+            .thread(id)
+            .and_then(|thread| thread.steps.get(step.index as usize..));
+        steps.is_some_and(|steps| {
+            steps
+                .iter()
+                .all(|step| matches!(step.action, Action::Read { .. } | Action::Assume(_)))
+        })
+    }
+
+    fn replace(&mut self, step: StepId, action: Action) {
+        let steps = self.thread_mut(step.thread).map(|thread| &mut thread.steps);
+        if let Some(step) = steps.and_then(|steps| steps.get_mut(step.index as usize)) {
+            step.action = action;
+        }
+    }
+
+    /// The run fails if this is so: where no branch decides but a value itself, such as an address.
+    pub fn fails_if(&mut self, id: ThreadId, condition: Scalar, otherwise: &str) {
+        if self.exprs.constant(condition.expr).is_some() {
+            self.bug = Bug::Unknown(otherwise.into());
+            return;
+        }
+        let site = self.here(id);
+        let step = self.step(id, None, site, Action::Assume(condition.expr));
+        self.bug = Bug::Condition {
+            step,
+            condition: condition.expr,
+        };
+    }
+}
+
+/// Where the way leads that was not taken.
+fn where_to(code: &Function, decision: &Decision, fails: BlockId) -> Other {
+    if decision.other == decision.taken {
+        return Other::Depends;
+    }
+    let to_failure = reaches(code, decision.other, decision.block, |block| block == fails);
+    if !to_failure {
+        return Other::Passes;
+    }
+    let past_it = leaves_without(code, decision.other, fails);
+    if past_it {
+        Other::Depends
+    } else {
+        Other::Fails
+    }
+}
+
+/// Whether a block comes from another one without passing through a third.
+fn reaches(
+    code: &Function,
+    from: BlockId,
+    without: BlockId,
+    is_goal: impl Fn(BlockId) -> bool,
+) -> bool {
+    let mut seen = FxHashSet::from_iter([without]);
+    let mut open = vec![from];
+    while let Some(block) = open.pop() {
+        if is_goal(block) {
+            return true;
+        }
+        if seen.insert(block) {
+            open.extend(successors(code, block));
+        }
+    }
+    false
+}
+
+/// Whether the function can be left from a block without passing through another one.
+fn leaves_without(code: &Function, from: BlockId, without: BlockId) -> bool {
+    reaches(code, from, without, |block| {
+        let last = code.block(block).last().map(|last| &last.op);
+        block != without && matches!(last, Some(Op::Return(_) | Op::Resume(_) | Op::Unreachable))
+    })
+}
+
+fn successors(code: &Function, block: BlockId) -> Vec<BlockId> {
+    match code.block(block).last().map(|last| &last.op) {
+        Some(Op::Jump(to)) => vec![*to],
+        Some(Op::Branch { yes, no, .. }) => vec![*yes, *no],
+        Some(Op::Switch { cases, default, .. }) => {
+            cases.iter().map(|case| case.to).chain([*default]).collect()
+        }
+        Some(Op::IndirectJump { to, .. }) => to.clone(),
+        Some(Op::Call { normal, unwind, .. }) => normal.iter().chain(unwind).copied().collect(),
+        _ => Vec::new(),
+    }
+}

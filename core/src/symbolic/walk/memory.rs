@@ -1,0 +1,281 @@
+//! The program's memory while its run is followed: objects at addresses of our own, with what their bytes hold.
+
+use super::value::Scalar;
+use crate::symbolic::{
+    expr::{Exprs, Unary},
+    trace::Object,
+};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Where the first object is.
+const FIRST_BASE: u64 = 1 << 40;
+/// Between two objects there is at least this much, and bases are multiples of it.
+const GAP: u64 = 1 << 17;
+/// The longest piece, in bytes.
+const LONGEST: u64 = 16;
+
+/// What the bytes of an object hold that nobody has written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fresh {
+    /// Zeros.
+    Zero,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// Bytes that were written together.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    size: u8,
+    value: Scalar,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    fresh: Fresh,
+    is_freed: bool,
+    /// By offset; they do not overlap.
+    pieces: BTreeMap<u64, Piece>,
+}
+
+/// A part of what was read.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    /// It holds this.
+    Known(Scalar),
+    /// Nobody knows what these bytes hold.
+    Unknown(u8),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memory {
+    objects: Vec<Object>,
+    blocks: Vec<Block>,
+    by_name: FxHashMap<String, usize>,
+    end: u64,
+}
+
+impl Memory {
+    /// A new object's base.
+    pub fn allocate(&mut self, name: String, size: u64, fresh: Fresh) -> u64 {
+        let base = self.end.max(FIRST_BASE);
+        self.end = (base.saturating_add(size) / GAP + 2).saturating_mul(GAP);
+        self.by_name.insert(name.clone(), self.objects.len());
+        self.objects.push(Object { name, base, size });
+        self.blocks.push(Block {
+            fresh,
+            is_freed: false,
+            pieces: BTreeMap::new(),
+        });
+        base
+    }
+
+    fn row(&self, address: u64) -> Option<usize> {
+        let behind = self
+            .objects
+            .partition_point(|object| object.base <= address);
+        let row = behind.checked_sub(1)?;
+        let object = self.objects.get(row)?;
+        (address - object.base <= object.size.max(1)).then_some(row)
+    }
+
+    /// The object that an address lies in.
+    pub fn object(&self, address: u64) -> Option<&Object> {
+        self.objects.get(self.row(address)?)
+    }
+
+    /// All objects, by base.
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+
+    /// The object of this name that was made last.
+    pub fn named(&self, name: &str) -> Option<&Object> {
+        self.objects.get(*self.by_name.get(name)?)
+    }
+
+    /// The object's first byte is freed, and with it all.
+    pub fn free(&mut self, address: u64) {
+        if let Some(block) = self.row(address).and_then(|row| self.blocks.get_mut(row)) {
+            block.is_freed = true;
+        }
+    }
+
+    pub fn is_freed(&self, address: u64) -> bool {
+        let block = self.row(address).and_then(|row| self.blocks.get(row));
+        block.is_some_and(|block| block.is_freed)
+    }
+
+    fn block_mut(&mut self, address: u64) -> Option<(u64, &mut Block)> {
+        let row = self.row(address)?;
+        let base = self.objects.get(row)?.base;
+        Some((address - base, self.blocks.get_mut(row)?))
+    }
+
+    /// Makes the bytes `offset..offset + size` free of pieces; what sticks out stays.
+    fn clear(block: &mut Block, exprs: &mut Exprs, offset: u64, size: u64) {
+        let end = offset.saturating_add(size);
+        let touched: Vec<(u64, Piece)> = block
+            .pieces
+            .range(offset.saturating_sub(LONGEST)..end)
+            .filter(|(at, piece)| **at + u64::from(piece.size) > offset)
+            .map(|(at, piece)| (*at, *piece))
+            .collect();
+        for (at, piece) in touched {
+            block.pieces.remove(&at);
+            let piece_end = at + u64::from(piece.size);
+            if at < offset {
+                let size = (offset - at) as u8;
+                let value = piece.value.bytes(exprs, 0, size);
+                block.pieces.insert(at, Piece { size, value });
+            }
+            if piece_end > end {
+                let size = (piece_end - end) as u8;
+                let value = piece.value.bytes(exprs, (end - at) as u8, size);
+                block.pieces.insert(end, Piece { size, value });
+            }
+        }
+    }
+
+    /// Writes a number of `size` bytes (1 to 16), as wide as that. False where there is no object.
+    pub fn write(&mut self, exprs: &mut Exprs, address: u64, size: u8, value: Scalar) -> bool {
+        let Some((offset, block)) = self.block_mut(address) else {
+            return false;
+        };
+        Memory::clear(block, exprs, offset, size.into());
+        block.pieces.insert(offset, Piece { size, value });
+        true
+    }
+
+    /// What the bytes hold, from low to high, in parts.
+    pub fn parts(&self, exprs: &mut Exprs, address: u64, size: u8) -> Vec<Part> {
+        let Some(row) = self.row(address) else {
+            return vec![Part::Unknown(size)];
+        };
+        let (Some(object), Some(block)) = (self.objects.get(row), self.blocks.get(row)) else {
+            return vec![Part::Unknown(size)];
+        };
+        let offset = address - object.base;
+        let end = offset + u64::from(size);
+        let mut parts = Vec::new();
+        let mut at = offset;
+        let near = block.pieces.range(offset.saturating_sub(LONGEST)..end);
+        for (&start, piece) in near {
+            let piece_end = start + u64::from(piece.size);
+            if piece_end <= at {
+                continue;
+            }
+            if start > at {
+                parts.push(fresh(block, exprs, (start - at) as u8));
+                at = start;
+            }
+            let stop = piece_end.min(end);
+            let value = match (at == start, stop == piece_end) {
+                (true, true) => piece.value,
+                _ => piece
+                    .value
+                    .bytes(exprs, (at - start) as u8, (stop - at) as u8),
+            };
+            parts.push(Part::Known(value));
+            at = stop;
+        }
+        if at < end {
+            parts.push(fresh(block, exprs, (end - at) as u8));
+        }
+        parts
+    }
+
+    /// The number that `size` bytes hold, if all of them are known to hold something.
+    pub fn read(&self, exprs: &mut Exprs, address: u64, size: u8) -> Option<Scalar> {
+        let mut whole: Option<Scalar> = None;
+        for part in self.parts(exprs, address, size) {
+            let Part::Known(part) = part else { return None };
+            whole = Some(match whole {
+                Some(low) => part.above(exprs, low),
+                None => part,
+            });
+        }
+        whole
+    }
+
+    /// Nobody knows any more what the object holds.
+    pub fn forget(&mut self, exprs: &mut Exprs, address: u64, size: u64) {
+        if let Some((offset, block)) = self.block_mut(address) {
+            Memory::clear(block, exprs, offset, size);
+            if size > 0 && block.pieces.is_empty() {
+                block.fresh = Fresh::Unknown;
+            }
+        }
+    }
+
+    /// The text at an address, up to its end; `None` where a byte is not known.
+    pub fn text(&self, exprs: &mut Exprs, address: u64, most: u64) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        for offset in 0..most {
+            let byte = self.read(exprs, address.checked_add(offset)?, 1)?.bits? as u8;
+            if byte == 0 {
+                return Some(text);
+            }
+            text.push(byte);
+        }
+        Some(text)
+    }
+}
+
+fn fresh(block: &Block, exprs: &mut Exprs, size: u8) -> Part {
+    match block.fresh {
+        Fresh::Zero => Part::Known(Scalar::number(exprs, 0, size.saturating_mul(8))),
+        Fresh::Unknown => Part::Unknown(size),
+    }
+}
+
+/// The value of one width as the one that is kept in memory: whole bytes.
+pub(super) fn stored(exprs: &mut Exprs, value: Scalar, size: u8) -> Scalar {
+    let width = size.saturating_mul(8);
+    if exprs.width(value.expr) < width {
+        return value.unary(exprs, Unary::ZExt, width);
+    }
+    value.resized(exprs, width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(exprs: &mut Exprs, bits: u128, size: u8) -> Scalar {
+        Scalar::number(exprs, bits, size * 8)
+    }
+
+    #[test]
+    fn parts_of_what_was_written_come_back() {
+        let (mut exprs, mut memory) = (Exprs::default(), Memory::default());
+        let base = memory.allocate("a".into(), 32, Fresh::Zero);
+        let value = number(&mut exprs, 0x8877_6655_4433_2211, 8);
+        assert!(memory.write(&mut exprs, base + 4, 8, value));
+        let read = |memory: &Memory, exprs: &mut Exprs, at, size| {
+            memory.read(exprs, at, size).unwrap().bits.unwrap()
+        };
+        assert_eq!(read(&memory, &mut exprs, base + 6, 2), 0x4433);
+        assert_eq!(read(&memory, &mut exprs, base, 8), 0x4433_2211_0000_0000);
+        let byte = number(&mut exprs, 0xff, 1);
+        memory.write(&mut exprs, base + 5, 1, byte);
+        assert_eq!(
+            read(&memory, &mut exprs, base + 4, 8),
+            0x8877_6655_4433_ff11
+        );
+        assert_eq!(read(&memory, &mut exprs, base + 6, 4), 0x6655_4433);
+    }
+
+    #[test]
+    fn nobody_knows_what_a_fresh_frame_holds() {
+        let (mut exprs, mut memory) = (Exprs::default(), Memory::default());
+        let base = memory.allocate("a".into(), 8, Fresh::Unknown);
+        assert!(memory.read(&mut exprs, base, 4).is_none());
+        let value = number(&mut exprs, 7, 4);
+        memory.write(&mut exprs, base, 4, value);
+        assert_eq!(memory.read(&mut exprs, base, 4), Some(value));
+        assert!(memory.read(&mut exprs, base, 8).is_none());
+        assert!(!memory.write(&mut exprs, 8, 4, value), "nothing is there");
+    }
+}

@@ -1,0 +1,325 @@
+//! Follows the threads of a run through the program model, guided by what was recorded: [symbiosis], section 3.2.
+//!
+//! All threads are followed together, in the recorded order: memory holds what it held in the run, and every
+//! value is an expression beside the number that it was. A first walk finds which memory threads share; in the
+//! second each read of shared memory is a new unknown, while memory of one thread keeps its expressions.
+//!
+//! An access is announced by a callback in the code, and the thread's next event must be that callback's. Where it
+//! is not, the thread is not followed any further and a gap says so: its events are taken by their values.
+
+mod access;
+mod branch;
+mod bug;
+mod callbacks;
+mod calls;
+mod concrete;
+mod data;
+mod exceptions;
+mod execute;
+mod floats;
+mod intrinsics;
+mod library;
+mod machine;
+mod memory;
+mod names;
+mod plan;
+mod points;
+mod sites;
+mod synchronization;
+mod thread;
+mod value;
+
+use super::trace::{Action, Bug, SymbolicTrace, ThreadTrace};
+use crate::{Budget, StopReason};
+use machine::Machine;
+use plan::SharedPiece;
+use points::Points;
+use sites::Sites;
+use thread::{State, Todo};
+use unsnarl_trace::{
+    EventId, EventKind, FailureKind, Mode, Outcome, Run, ThreadId,
+    program::{Constant, Definition, Program},
+};
+use value::{Scalar, Val};
+
+pub use concrete::concrete;
+
+/// What following a run gave.
+#[derive(Clone, Debug)]
+pub struct Walked {
+    /// The run as expressions.
+    pub trace: SymbolicTrace,
+    /// Threads that were followed to their last event, of all that there are.
+    pub followed: (usize, usize),
+    /// Whether the budget sufficed; the trace of an interrupted walk ends early.
+    pub stopped: StopReason,
+}
+
+/// The run as a symbolic trace. Without a program model, or without any point in the run, see [`concrete`].
+/// Linear in what the threads executed.
+pub fn walk(run: &Run, program: &Program, budget: &Budget) -> Walked {
+    let points = Points::new(&run.meta, program);
+    if program.is_empty() || points.are_unknown() || run.meta.mode == Mode::Path {
+        return concrete(run, budget);
+    }
+    let sites = Sites::new(&run.meta);
+    let mut first = Machine::new((run, program), (&points, &sites), &[], budget);
+    first.is_first = true;
+    first.follow_all();
+    let shared: Vec<SharedPiece> = first.uses.shared();
+    drop(first);
+    let mut second = Machine::new((run, program), (&points, &sites), &shared, budget);
+    second.follow_all();
+    second.finish()
+}
+
+impl Machine<'_> {
+    fn follow_all(&mut self) {
+        self.prepare_main();
+        for row in 0..self.run.events.len() as u32 {
+            if row % 256 == 0 && self.budget.stop().is_some() {
+                return;
+            }
+            self.now = EventId(row);
+            let Some(event) = self.run.events.get(self.now) else {
+                continue;
+            };
+            self.turn(event.thread);
+        }
+        self.now = EventId(u32::MAX);
+        for row in 0..self.threads.len() {
+            let id = ThreadId(row as u16);
+            if self
+                .thread(id)
+                .is_some_and(|thread| thread.state == State::Followed)
+            {
+                self.go_on(id);
+            }
+        }
+    }
+
+    /// The event whose turn it is belongs to this thread.
+    fn turn(&mut self, id: ThreadId) {
+        let is_due =
+            |this: &Self| this.thread(id).and_then(|thread| thread.next_event()) == Some(this.now);
+        if !is_due(self) {
+            return;
+        }
+        if self
+            .thread(id)
+            .is_some_and(|thread| thread.state == State::Unborn)
+        {
+            let is_begin = self
+                .peek(id)
+                .is_some_and(|(_, row)| row.kind == EventKind::Begin);
+            if is_begin {
+                self.raw(id);
+            }
+            self.born(id);
+            if is_begin {
+                return self.settle(id);
+            }
+        }
+        self.settle(id);
+        if !is_due(self) {
+            return;
+        }
+        if let Some((_, row)) = self.peek(id)
+            && self
+                .thread(id)
+                .is_some_and(|thread| thread.state == State::Followed)
+            && (self.points.get(row.point).is_some() || matches!(row.kind, EventKind::Failure))
+        {
+            if row.kind == EventKind::Failure {
+                self.raw(id);
+                self.fails_here(id);
+                let _ = self.gone(id);
+                return;
+            }
+            let line = self
+                .run
+                .meta
+                .sites
+                .get(row.site.index())
+                .map_or(0, |site| site.line);
+            self.lose(
+                id,
+                &format!(
+                    "the run goes on with a {} at line {line}, the model does not",
+                    row.kind.name()
+                ),
+            );
+        }
+        // Of a library, or of a thread that is not followed: as it stands.
+        if is_due(self) {
+            self.raw(id);
+            self.settle(id);
+        }
+    }
+
+    fn settle(&mut self, id: ThreadId) {
+        if self
+            .thread(id)
+            .is_some_and(|thread| thread.state == State::Followed)
+        {
+            self.go_on(id);
+        }
+    }
+
+    /// `main` begins with the constructors of all units.
+    fn prepare_main(&mut self) {
+        let program = self.program;
+        let mut todo = Vec::new();
+        let mut constructors = Vec::new();
+        for (unit, model) in program.units() {
+            let list = model
+                .globals
+                .iter()
+                .find(|global| global.name == "llvm.global_ctors");
+            let rows = list.and_then(|list| match model.constant(list.initial?)? {
+                Constant::Aggregate { elements, .. } => Some(elements.clone()),
+                _ => None,
+            });
+            for row in rows.unwrap_or_default() {
+                let Some(Val::List(items)) = self.constant(unit, row) else {
+                    continue;
+                };
+                let priority = items.first().and_then(|item| item.scalar()?.bits);
+                if let Some(function) = items.get(1).and_then(Val::scalar) {
+                    constructors.push((priority, function));
+                }
+            }
+        }
+        constructors.sort_by_key(|(priority, _)| *priority);
+        todo.extend(
+            constructors
+                .into_iter()
+                .map(|(_, function)| Todo::Call(function, Vec::new())),
+        );
+        let main =
+            program
+                .units()
+                .find_map(|(unit, _)| match program.definition(unit, "main")? {
+                    Definition::Function(unit, function) => Some((unit, function)),
+                    _ => None,
+                });
+        if let Some((unit, function)) = main
+            && let Some(address) = self.function_address(unit, function)
+        {
+            let arguments = self.arguments();
+            todo.push(Todo::Call(
+                Scalar::address(&mut self.exprs, address),
+                arguments,
+            ));
+            todo.push(Todo::Exit);
+            self.begins(ThreadId(0), todo);
+        }
+    }
+
+    /// `argc`, `argv`, `environ`: they are the same in every order.
+    fn arguments(&mut self) -> Vec<Val> {
+        let command = self.run.meta.command.clone();
+        let size = 8 * command.len() as u64 + 8;
+        let table = self
+            .memory
+            .allocate("argv".into(), size, memory::Fresh::Zero);
+        for (row, word) in command.iter().enumerate() {
+            let text = self.memory.allocate(
+                format!("argv[{row}]"),
+                word.len() as u64 + 1,
+                memory::Fresh::Zero,
+            );
+            for (offset, byte) in word.bytes().enumerate() {
+                let byte = Scalar::number(&mut self.exprs, byte.into(), 8);
+                self.memory
+                    .write(&mut self.exprs, text + offset as u64, 1, byte);
+            }
+            let text = Scalar::address(&mut self.exprs, text);
+            self.memory
+                .write(&mut self.exprs, table + 8 * row as u64, 8, text);
+        }
+        let environ = self
+            .memory
+            .allocate("environ".into(), 8, memory::Fresh::Unknown);
+        vec![
+            Scalar::number(&mut self.exprs, command.len() as u128, 32).into(),
+            Scalar::address(&mut self.exprs, table).into(),
+            Scalar::address(&mut self.exprs, environ).into(),
+        ]
+    }
+
+    fn finish(mut self) -> Walked {
+        self.name_the_bug();
+        self.give_locks_back();
+        let stopped = self.budget.stop().unwrap_or(StopReason::Complete);
+        let lost = self
+            .threads
+            .iter()
+            .filter(|thread| thread.state == State::Lost)
+            .count();
+        let all = self.threads.len();
+        let trace = SymbolicTrace {
+            exprs: self.exprs,
+            symbols: self.symbols,
+            objects: self.memory.objects().to_vec(),
+            cells: self.made_cells,
+            threads: self
+                .threads
+                .into_iter()
+                .map(|thread| ThreadTrace {
+                    steps: thread.steps,
+                })
+                .collect(),
+            order: self.order,
+            bug: self.bug,
+            concretized: self.concretized.into_iter().collect(),
+            gaps: self.gaps,
+        };
+        Walked {
+            trace,
+            followed: (all - lost, all),
+            stopped,
+        }
+    }
+
+    /// What the run's end says where the threads' paths did not.
+    fn name_the_bug(&mut self) {
+        if !matches!(self.bug, Bug::Unknown(_)) {
+            return;
+        }
+        if let Some((step, freed)) = self.after_free {
+            self.bug = Bug::AfterFree { step, freed };
+            return;
+        }
+        let kind = self.run.meta.failure.as_ref().map(|failure| failure.kind);
+        match (self.run.meta.outcome, kind) {
+            (Outcome::Deadlocked, _) | (_, Some(FailureKind::Deadlock)) => self.bug = Bug::Deadlock,
+            (Outcome::TimedOut, _) => {
+                self.bug = Bug::Unknown("the run did not end in time: what it waits for is no condition that can be read back\n  next: look at where its threads stand at the end".into());
+            }
+            (outcome, _) if outcome.is_failure() && self.bug == Bug::default() => {
+                self.bug = Bug::Unknown("the thread that failed could not be followed to the failure\n  next: the gaps say where it was lost".into());
+            }
+            _ => {}
+        }
+    }
+
+    /// Locks that threads held when the run ended are given back behind everything ([symbiosis], section 4.2).
+    fn give_locks_back(&mut self) {
+        if self.bug == Bug::Deadlock {
+            return;
+        }
+        for row in 0..self.threads.len() {
+            let id = ThreadId(row as u16);
+            let (held, site) = self
+                .threads
+                .get(row)
+                .map_or((Vec::new(), Default::default()), |thread| {
+                    (thread.held.clone(), thread.site)
+                });
+            for (object, is_shared) in held.into_iter().rev() {
+                self.step(id, None, site, Action::Release { object, is_shared });
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Which memory threads share, and where it has to be cut: what a first walk finds for the second.
+
+use rustc_hash::FxHashSet;
+use unsnarl_trace::ThreadId;
+
+/// An access of the first walk.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Use {
+    pub address: u64,
+    pub size: u64,
+    pub thread: ThreadId,
+    pub writes: bool,
+}
+
+/// The accesses, each once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Uses(FxHashSet<Use>);
+
+/// A piece of shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct SharedPiece {
+    pub address: u64,
+    pub size: u8,
+}
+
+/// Longest piece of memory that is one unknown, in bytes.
+const LONGEST: u64 = 8;
+
+impl Uses {
+    pub fn note(&mut self, one: Use) {
+        self.0.insert(one);
+    }
+
+    /// What two threads touch and one of them writes, in pieces that no access cuts, by address. Sorts.
+    pub fn shared(&self) -> Vec<SharedPiece> {
+        let mut borders: Vec<u64> = self
+            .0
+            .iter()
+            .flat_map(|one| [one.address, one.address.saturating_add(one.size)])
+            .collect();
+        borders.sort_unstable();
+        borders.dedup();
+        // Per piece: who touches it, whether there are others, whether anybody writes.
+        let mut pieces: Vec<(Option<ThreadId>, bool, bool)> =
+            vec![(None, false, false); borders.len()];
+        for one in &self.0 {
+            let from = borders.partition_point(|&border| border < one.address);
+            let to =
+                borders.partition_point(|&border| border < one.address.saturating_add(one.size));
+            for (who, many, written) in pieces.get_mut(from..to).unwrap_or_default() {
+                *many |= who.is_some_and(|who| who != one.thread);
+                *who = Some(one.thread);
+                *written |= one.writes;
+            }
+        }
+        let mut shared = Vec::new();
+        for (pair, (_, many, written)) in borders.windows(2).zip(&pieces) {
+            if let (&[from, to], true, true) = (pair, *many, *written) {
+                cut(&mut shared, from, to);
+            }
+        }
+        shared
+    }
+}
+
+fn cut(shared: &mut Vec<SharedPiece>, mut from: u64, to: u64) {
+    while from < to {
+        let next = (from / LONGEST)
+            .saturating_add(1)
+            .saturating_mul(LONGEST)
+            .min(to);
+        shared.push(SharedPiece {
+            address: from,
+            size: (next - from) as u8,
+        });
+        from = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_cut_where_an_access_begins_or_ends() {
+        let mut uses = Uses::default();
+        let mut note = |address, size, thread, writes| {
+            uses.note(Use {
+                address,
+                size,
+                thread: ThreadId(thread),
+                writes,
+            });
+        };
+        note(96, 32, 0, true);
+        note(100, 4, 1, false);
+        note(120, 8, 1, false);
+        note(200, 8, 0, false);
+        note(200, 8, 1, false);
+        note(300, 8, 1, true);
+        let pieces = uses.shared();
+        let pieces: Vec<(u64, u8)> = pieces
+            .iter()
+            .map(|piece| (piece.address, piece.size))
+            .collect();
+        assert_eq!(pieces, [(100, 4), (120, 8)]);
+    }
+}

@@ -1,0 +1,66 @@
+//! Where in the program model the instructions of a run's events are.
+
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{
+    PointId, RunMeta,
+    program::{Definition, FunctionId, Program, UnitId},
+};
+
+/// An instruction: unit, function, index into the function's instructions.
+pub(super) type Spot = (UnitId, FunctionId, u32);
+
+/// The instructions of a run's points.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Points {
+    spots: Vec<Option<Spot>>,
+    /// Functions that the run was in, by the linker's names: of several definitions the linker kept these.
+    kept: FxHashMap<String, (UnitId, FunctionId)>,
+}
+
+impl Points {
+    /// Looks all of them up.
+    pub fn new(meta: &RunMeta, program: &Program) -> Points {
+        let spot = |row| {
+            let (unit, number) = meta.point(PointId(row))?;
+            let unit = program.by_hash(unit)?;
+            let (function, at, _) = program.at(unit, number)?;
+            Some((unit, function, at))
+        };
+        let rows = 0..meta.points.len() as u32;
+        let spots: Vec<Option<Spot>> = rows.map(spot).collect();
+        let mut kept = FxHashMap::default();
+        for &(unit, id, _) in spots.iter().flatten() {
+            if let Some(function) = program.function(unit, id).filter(|it| !it.is_local) {
+                kept.insert(function.name.clone(), (unit, id));
+            }
+        }
+        Points { spots, kept }
+    }
+
+    /// The function that a linker's name means in a unit, if the program has it.
+    pub fn function(
+        &self,
+        program: &Program,
+        unit: UnitId,
+        name: &str,
+    ) -> Option<(UnitId, FunctionId)> {
+        match program.definition(unit, name) {
+            Some(Definition::Function(unit, id)) => {
+                let is_local = program.function(unit, id).is_some_and(|it| it.is_local);
+                let kept = self.kept.get(name).filter(|_| !is_local);
+                Some(kept.copied().unwrap_or((unit, id)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where the point is.
+    pub fn get(&self, point: PointId) -> Option<Spot> {
+        *self.spots.get(point.index())?
+    }
+
+    /// No point is known.
+    pub fn are_unknown(&self) -> bool {
+        self.spots.iter().all(Option::is_none)
+    }
+}

@@ -1,0 +1,45 @@
+//! From places of the program model to the run's sites.
+
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{
+    RunMeta, SiteId,
+    program::{Place, Unit},
+};
+
+/// The run's sites by the last part of the file's name, line and column.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sites {
+    exact: FxHashMap<(String, u32, u32), SiteId>,
+    lines: FxHashMap<(String, u32), SiteId>,
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+impl Sites {
+    pub fn new(meta: &RunMeta) -> Sites {
+        let mut sites = Sites::default();
+        for (row, site) in meta.sites.iter().enumerate().skip(1) {
+            let (id, file) = (SiteId(row as u32), file_name(&site.file).to_owned());
+            sites
+                .exact
+                .entry((file.clone(), site.line, site.column))
+                .or_insert(id);
+            sites.lines.entry((file, site.line)).or_insert(id);
+        }
+        sites
+    }
+
+    /// The site at a place, or one of its line.
+    pub fn of(&self, unit: &Unit, place: &Place) -> Option<SiteId> {
+        if place.line == 0 {
+            return None;
+        }
+        let file = file_name(unit.file(place)).to_owned();
+        let exact = self.exact.get(&(file.clone(), place.line, place.column));
+        exact
+            .or_else(|| self.lines.get(&(file, place.line)))
+            .copied()
+    }
+}
