@@ -10,14 +10,14 @@ pub(crate) const STRINGBUFFER: &str = r#"
     main   fork main.1            @60
     main   fork main.2            @61
     main.1 lock m                 @10
-    main.1 R count -> len         @11 length "int len = sb->count;"
+    main.1 R count -> len via=5@append @11 length "int len = sb->count;"
     main.1 unlock m               @12
     main.2 lock m                 @30
     main.2 R count -> before      @31 erase "count -= end - start;"
     main.2 W count = before - 10  @31 erase "count -= end - start;"
     main.2 unlock m               @33
     main.1 lock m                 @20
-    main.1 R count -> now         @21 getChars "assert(len <= count);"
+    main.1 R count -> now via=7@append @21 getChars "assert(len <= count);"
     main.1 bug len > now          @21 getChars "assert(len <= count);"
     main.1 release m
 "#;

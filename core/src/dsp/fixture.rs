@@ -59,8 +59,10 @@ pub(crate) fn fixture(text: &str) -> Fixture {
 
 impl Build {
     fn line(&mut self, line: &str) {
-        let (what, site) = match line.find('@') {
-            Some(at) => (line[..at].trim(), &line[at..]),
+        // Callers stand with the place.
+        let ends = [line.find(" via="), line.find(" @")];
+        let (what, site) = match ends.into_iter().flatten().min() {
+            Some(at) => (line[..at].trim(), line[at..].trim()),
             None => (line, ""),
         };
         let words: Vec<&str> = what.split_whitespace().collect();

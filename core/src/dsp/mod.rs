@@ -15,6 +15,7 @@ mod flows;
 mod model;
 mod pairs;
 mod program;
+mod project;
 mod simulate;
 mod slice;
 mod state;
@@ -24,4 +25,5 @@ pub use alternates::{
 };
 pub use check::{Checker, Feasible, Infeasible, Rule, check, step_in_words};
 pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
+pub use project::{project, project_runs};
 pub use slice::{Matters, Slice};

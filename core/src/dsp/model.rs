@@ -153,6 +153,8 @@ pub struct Counts {
     /// Data-flow variations, both ways, counted once for each read (or cell at the end) that takes another value's
     /// write.
     pub variations: u32,
-    /// Operations that take part in a variation.
+    /// Variations that are not shown: what fails does not depend on them, or they would be too many to read.
+    pub not_shown: u32,
+    /// Operations that take part in a variation that is shown.
     pub to_read: u32,
 }

@@ -1,0 +1,165 @@
+//! Which region should be one step, or which operation should come first.
+
+use super::side::{Key, Lock, Op, Side};
+
+/// What the two orders suggest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Hint {
+    Region {
+        first: Key,
+        last: Key,
+        /// Where the region begins and ends when the critical sections around it are part of it.
+        from: Key,
+        to: Key,
+        between: Vec<Key>,
+        /// A lock that is held at both ends, in sections of their own.
+        lock: Option<u32>,
+    },
+    Order {
+        first: Key,
+        second: Key,
+    },
+}
+
+/// What is known beyond the orders.
+pub(super) struct Asked<'a> {
+    pub failing: &'a Side,
+    pub alternate: &'a Side,
+    /// Is the operation part of what the failure depends on?
+    pub matters: &'a dyn Fn(Key) -> bool,
+    /// When the others' operations up to the second come before the first: does it fail all the same?
+    pub fails_all_the_same: &'a dyn Fn(Key, Key) -> bool,
+}
+
+/// What the pair says that came the other way round: `pair.0` came first in the failing order.
+pub(super) fn hint(asked: &Asked, pair: (Key, Key)) -> Hint {
+    let order = Hint::Order {
+        first: pair.1,
+        second: pair.0,
+    };
+    let regions = [ending(asked, pair), beginning(asked, pair)];
+    let found = regions.into_iter().flatten().find_map(|(first, last)| {
+        let between = between(asked, first, last)?;
+        let until = *between.last()?;
+        (!(asked.fails_all_the_same)(first, until)).then_some((first, last, between))
+    });
+    let Some((first, last, between)) = found else {
+        return order;
+    };
+    let (from, to, lock) = around(asked.failing, first, last);
+    Hint::Region {
+        first,
+        last,
+        from,
+        to,
+        between,
+        lock,
+    }
+}
+
+/// The region that ends with the pair's second: it begins with the thread's last access before the first of the
+/// pair, of what the pair accesses rather than of what else matters.
+fn ending(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
+    let (failing, op) = (asked.failing, asked.failing.op(b)?);
+    let before = failing.ops.get(..failing.place(a)?)?;
+    let mine = || {
+        before
+            .iter()
+            .rev()
+            .filter(|other| other.thread == op.thread)
+    };
+    let first = nearest(asked, mine, op)?;
+    Some((first, b))
+}
+
+/// The region that begins with the pair's first.
+fn beginning(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
+    let (failing, op) = (asked.failing, asked.failing.op(a)?);
+    let after = failing.ops.get(failing.place(b)? + 1..)?;
+    let mine = || after.iter().filter(|other| other.thread == op.thread);
+    let last = nearest(asked, mine, op)?;
+    Some((a, last))
+}
+
+fn nearest<'s, I: Iterator<Item = &'s Op>>(
+    asked: &Asked,
+    ops: impl Fn() -> I,
+    op: &Op,
+) -> Option<Key> {
+    let cells = |op: &Op| -> Vec<u32> { op.reads.iter().chain(&op.writes).copied().collect() };
+    let wanted = cells(op);
+    let same = |other: &&Op| cells(other).iter().any(|cell| wanted.contains(cell));
+    let found = ops().find(same);
+    let found =
+        found.or_else(|| ops().find(|other| other.is_access() && (asked.matters)(other.key)));
+    found.map(|op| op.key)
+}
+
+/// What of others came between in the failing order and conflicts with the region; none when something of the kind
+/// is between in the alternate, too.
+fn between(asked: &Asked, first: Key, last: Key) -> Option<Vec<Key>> {
+    let within = |side: &Side| -> Option<Vec<Key>> {
+        let (from, to) = (side.place(first)?, side.place(last)?);
+        let ends = [side.ops.get(from)?, side.ops.get(to)?];
+        let inner = || side.between(from, to).iter();
+        let mine: Vec<&Op> = inner()
+            .filter(|op| op.thread == ends[0].thread && (asked.matters)(op.key))
+            .chain(ends)
+            .collect();
+        let others = inner().filter(|op| op.thread != ends[0].thread && op.is_access());
+        let conflicting = others.filter(|op| mine.iter().any(|mine| mine.conflicts(op)));
+        Some(conflicting.map(|op| op.key).collect())
+    };
+    let is_whole = within(asked.alternate)?.is_empty();
+    within(asked.failing).filter(|between| is_whole && !between.is_empty())
+}
+
+/// The region with the critical sections that its ends lie in.
+fn around(side: &Side, first: Key, last: Key) -> (Key, Key, Option<u32>) {
+    let unknown = (first, last, None);
+    let (Some(from), Some(to)) = (side.place(first), side.place(last)) else {
+        return unknown;
+    };
+    let Some(thread) = side.op(first).map(|op| op.thread) else {
+        return unknown;
+    };
+    let before = side.ops.get(..from).unwrap_or(&[]).iter();
+    let held = held(before.filter(|op| op.thread == thread));
+    let held_at_end = self::held(
+        side.ops
+            .get(..to)
+            .unwrap_or(&[])
+            .iter()
+            .filter(|op| op.thread == thread),
+    );
+    let begins = held.first().map_or(first, |(_, key)| *key);
+    let ends = held_at_end.first().and_then(|(lock, _)| {
+        let after = side.ops.get(to..).unwrap_or(&[]).iter();
+        let mut mine = after.filter(|op| op.thread == thread);
+        mine.find(|op| op.lock == Lock::Gives(*lock))
+            .map(|op| op.key)
+    });
+    let common = held.iter().find(|(lock, taken)| {
+        held_at_end
+            .iter()
+            .any(|(other, at)| other == lock && at != taken)
+    });
+    (begins, ends.unwrap_or(last), common.map(|(lock, _)| *lock))
+}
+
+/// Locks that a thread holds after these operations, the outermost first, and where it took them.
+fn held<'s>(ops: impl Iterator<Item = &'s Op>) -> Vec<(u32, Key)> {
+    let mut held: Vec<(u32, Key)> = Vec::new();
+    for op in ops {
+        match op.lock {
+            Lock::Takes(lock) => held.push((lock, op.key)),
+            Lock::Gives(lock) => {
+                if let Some(at) = held.iter().rposition(|(of, _)| *of == lock) {
+                    held.remove(at);
+                }
+            }
+            Lock::None => {}
+        }
+    }
+    held
+}

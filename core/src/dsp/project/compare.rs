@@ -1,0 +1,102 @@
+//! What two orders do differently: data flow, and the order itself.
+
+use super::side::{Key, Side, To};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A value that comes from another write.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Variation {
+    pub to: To,
+    /// The write in the failing order; none for what was there before.
+    pub failing: Option<Key>,
+    /// The write in the alternate.
+    pub alternate: Option<Key>,
+}
+
+impl Variation {
+    /// The operations that take part.
+    pub fn keys(&self) -> impl Iterator<Item = Key> {
+        let reader = match self.to {
+            To::Read(key, _) => Some(key),
+            To::End(_) => None,
+        };
+        [self.failing, reader, self.alternate].into_iter().flatten()
+    }
+
+    /// What is read, or left.
+    pub fn cell(&self) -> u32 {
+        match self.to {
+            To::Read(_, cell) | To::End(cell) => cell,
+        }
+    }
+}
+
+/// Data-flow variations, in the failing order of their reads: reads that both orders have, once for each operation
+/// and pair of writes; cells whose last writes both orders have, when no read shows the same.
+pub(super) fn variations(failing: &Side, alternate: &Side) -> Vec<Variation> {
+    let (in_failing, in_alternate) = (failing.flows(), alternate.flows());
+    let mut varying: Vec<Variation> = in_failing
+        .iter()
+        .filter_map(|(&to, &from)| {
+            let other = *in_alternate.get(&to)?;
+            (from != other).then_some(Variation {
+                to,
+                failing: from,
+                alternate: other,
+            })
+        })
+        .collect();
+    let both = |key: Option<Key>| {
+        key.is_none_or(|key| failing.place(key).is_some() && alternate.place(key).is_some())
+    };
+    varying.sort_by_key(|variation| {
+        let place = match variation.to {
+            To::Read(key, _) => failing.place(key),
+            To::End(_) => None,
+        };
+        (place.unwrap_or(usize::MAX), *variation)
+    });
+    let mut shown: FxHashSet<(u32, Option<Key>, Option<Key>)> = FxHashSet::default();
+    let mut read: FxHashSet<(Key, Option<Key>, Option<Key>)> = FxHashSet::default();
+    varying.retain(|variation| {
+        let from = (variation.failing, variation.alternate);
+        match variation.to {
+            To::Read(key, cell) => {
+                shown.insert((cell, from.0, from.1));
+                read.insert((key, from.0, from.1))
+            }
+            To::End(cell) => both(from.0) && both(from.1) && shown.insert((cell, from.0, from.1)),
+        }
+    });
+    varying
+}
+
+/// The fewest operations that are to be moved to make one order of the other, of those that both have: all but a
+/// longest common subsequence. Of several, those of the later places. `n log n`.
+pub(super) fn moved(from: &[Key], to: &[Key]) -> FxHashSet<Key> {
+    let place: FxHashMap<Key, usize> = to.iter().enumerate().map(|(at, &key)| (key, at)).collect();
+    let common: Vec<(Key, usize)> = from
+        .iter()
+        .filter_map(|key| Some((*key, *place.get(key)?)))
+        .collect();
+    // Patience sorting: the last element of the best sequence of each length, and what comes before each.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(common.len());
+    let at = |i: usize| common.get(i).map_or(0, |(_, place)| *place);
+    for i in 0..common.len() {
+        let length = ends.partition_point(|&end| at(end) < at(i));
+        before.push(length.checked_sub(1).and_then(|j| ends.get(j)).copied());
+        match ends.get_mut(length) {
+            Some(end) => *end = i,
+            None => ends.push(i),
+        }
+    }
+    let mut stays: FxHashSet<Key> = FxHashSet::default();
+    let mut next = ends.last().copied();
+    while let Some(i) = next {
+        stays.extend(common.get(i).map(|(key, _)| *key));
+        next = before.get(i).copied().flatten();
+    }
+    let keys = common.iter().map(|(key, _)| *key);
+    keys.filter(|key| !stays.contains(key)).collect()
+}

@@ -1,0 +1,237 @@
+//! The projection of two recorded runs: one that failed, and the alternate as it was executed.
+//!
+//! Events are the same when thread, kind, place and name of what they access are the same and each is the n-th of
+//! its kind in its run. What the failing run did not come to is in the alternate only.
+
+use super::{
+    Source, describe, projection,
+    side::{Key, Lock, Op, Side, To},
+};
+use crate::{
+    dsp::model::{Dsp, Operation},
+    explanation::Place,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_trace::{Event, EventId, EventKind, Run};
+
+/// The projection of a failing run and one that did not fail. Linear in the runs.
+pub fn project_runs(failing: &Run, alternate: &Run) -> Dsp {
+    let mut match_up = MatchUp::default();
+    let sides = [failing, alternate].map(|run| match_up.side(run));
+    let source = Runs {
+        failing,
+        alternate,
+        events: match_up.events,
+        cells: match_up.cells,
+        cone: FxHashSet::default(),
+    };
+    let source = Runs {
+        cone: source.cone(&sides[0]),
+        ..source
+    };
+    let [failing, alternate] = &sides;
+    projection(&source, failing, alternate, None)
+}
+
+/// What an event is called in every run.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Name {
+    thread: String,
+    kind: EventKind,
+    file: String,
+    line: u32,
+    column: u32,
+    location: String,
+    nth: u32,
+}
+
+#[derive(Default)]
+struct MatchUp {
+    keys: FxHashMap<Name, Key>,
+    /// By key: the event in each run.
+    events: Vec<[Option<EventId>; 2]>,
+    numbers: FxHashMap<String, u32>,
+    cells: Vec<String>,
+    runs: usize,
+}
+
+impl MatchUp {
+    fn side(&mut self, run: &Run) -> Side {
+        let mut seen: FxHashMap<Name, u32> = FxHashMap::default();
+        let mut ops = Vec::new();
+        for (id, event) in run.events.iter() {
+            let is_lock = matches!(
+                event.kind,
+                EventKind::Lock
+                    | EventKind::SharedLock
+                    | EventKind::Unlock
+                    | EventKind::SharedUnlock
+            );
+            if event.kind.is_access() || is_lock || event.kind == EventKind::Failure {
+                let key = self.key(run, id, &event, &mut seen);
+                ops.push(self.op(run, key, &event));
+            }
+        }
+        self.runs += 1;
+        Side::new(ops)
+    }
+
+    fn key(
+        &mut self,
+        run: &Run,
+        id: EventId,
+        event: &Event,
+        seen: &mut FxHashMap<Name, u32>,
+    ) -> Key {
+        let site = run.meta.site(event.site);
+        let mut name = Name {
+            thread: run.meta.thread(event.thread).name.clone(),
+            kind: event.kind,
+            file: site.file.clone(),
+            line: site.line,
+            column: site.column,
+            location: run.location(event.location).to_owned(),
+            nth: 0,
+        };
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        name.nth = *count;
+        let next = self.events.len() as Key;
+        let key = *self.keys.entry(name).or_insert(next);
+        if key == next {
+            self.events.push([None; 2]);
+        }
+        if let Some(event) = self
+            .events
+            .get_mut(key as usize)
+            .and_then(|events| events.get_mut(self.runs))
+        {
+            *event = Some(id);
+        }
+        key
+    }
+
+    fn op(&mut self, run: &Run, key: Key, event: &Event) -> Op {
+        let next = self.cells.len() as u32;
+        let name = run.location(event.location);
+        let cell = *self.numbers.entry(name.to_owned()).or_insert(next);
+        if cell == next {
+            self.cells.push(name.to_owned());
+        }
+        let cells = |wanted: bool| if wanted { vec![cell] } else { Vec::new() };
+        Op {
+            key,
+            thread: event.thread.0,
+            reads: cells(event.kind.reads()),
+            writes: cells(event.kind.writes()),
+            lock: match event.kind {
+                EventKind::Lock | EventKind::SharedLock => Lock::Takes(cell),
+                EventKind::Unlock | EventKind::SharedUnlock => Lock::Gives(cell),
+                _ => Lock::None,
+            },
+        }
+    }
+}
+
+struct Runs<'r> {
+    failing: &'r Run,
+    alternate: &'r Run,
+    events: Vec<[Option<EventId>; 2]>,
+    cells: Vec<String>,
+    cone: FxHashSet<Key>,
+}
+
+impl Runs<'_> {
+    fn event(&self, key: Key, failing: bool) -> Option<(&Run, EventId)> {
+        let [first, second] = *self.events.get(key as usize)?;
+        match failing {
+            true => Some((self.failing, first?)),
+            false => Some((self.alternate, second?)),
+        }
+    }
+
+    /// What the failing thread read at the place of the failure, and the writes that it came from: without
+    /// expressions, this is what is known to matter.
+    fn cone(&self, side: &Side) -> FxHashSet<Key> {
+        let mut cone = FxHashSet::default();
+        let failure = self.failing.meta.failure.as_ref();
+        let thread = failure.and_then(|failure| failure.thread);
+        let site = failure.and_then(|failure| failure.site);
+        let (Some(thread), Some(site)) = (thread, site) else {
+            return cone;
+        };
+        let site = self.failing.meta.site(site);
+        let flows = side.flows();
+        for op in side.ops.iter().filter(|op| op.thread == thread.0) {
+            let event = self.event(op.key, true);
+            let event = event.and_then(|(run, id)| run.events.get(id));
+            let here = event.map(|event| self.failing.meta.site(event.site));
+            if here.is_some_and(|here| here.file == site.file && here.line == site.line) {
+                cone.insert(op.key);
+                let from = |cell: &u32| flows.get(&To::Read(op.key, *cell)).copied().flatten();
+                cone.extend(op.reads.iter().filter_map(from));
+            }
+        }
+        cone
+    }
+
+    fn name(&self, number: u32) -> String {
+        let name = self.cells.get(number as usize);
+        name.map_or_else(String::new, |name| {
+            crate::facts::in_block(crate::facts::stack_variable(name))
+        })
+    }
+}
+
+impl Source for Runs<'_> {
+    fn describe(&self, key: Key) -> Operation {
+        let seen = self.event(key, true).or_else(|| self.event(key, false));
+        let (run, id) = seen.unwrap_or((self.failing, EventId(u32::MAX)));
+        let mut operation = describe::of_event(run, id);
+        if self.event(key, true).is_none() {
+            operation.event = None;
+        }
+        operation
+    }
+
+    fn calls(&self, key: Key) -> Vec<Place> {
+        let seen = self.event(key, true).or_else(|| self.event(key, false));
+        let event = seen.and_then(|(run, id)| Some((run, run.events.get(id)?)));
+        event.map_or_else(Vec::new, |(run, event)| describe::calls(run, &event))
+    }
+
+    fn value(&self, key: Key, failing: bool) -> Option<String> {
+        let (run, id) = self.event(key, failing)?;
+        describe::value_of(run, &run.events.get(id)?)
+    }
+
+    fn cell(&self, cell: u32) -> String {
+        self.name(cell)
+    }
+
+    fn lock(&self, lock: u32) -> String {
+        self.name(lock)
+    }
+
+    fn matters(&self, key: Key) -> bool {
+        self.cone.contains(&key)
+    }
+
+    /// Only expressions could tell.
+    fn fails_all_the_same(&self, _: Key, _: Key) -> bool {
+        false
+    }
+
+    fn failure(&self) -> Option<Key> {
+        let at = self.failing.meta.failure.as_ref()?.event?;
+        let key = self
+            .events
+            .iter()
+            .position(|events| events[0] == Some(at))?;
+        Some(key as Key)
+    }
+
+    fn events(&self) -> usize {
+        self.failing.events.len()
+    }
+}

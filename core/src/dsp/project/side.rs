@@ -1,0 +1,105 @@
+//! An order as the projection sees it: operations with what they read and write, from a symbolic trace or a run.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The number of an operation, the same in both orders.
+pub(super) type Key = u32;
+
+/// What an operation does with a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lock {
+    /// Nothing.
+    None,
+    /// Takes it.
+    Takes(u32),
+    /// Gives it back.
+    Gives(u32),
+}
+
+/// An operation in one order.
+#[derive(Clone, Debug)]
+pub(super) struct Op {
+    pub key: Key,
+    pub thread: u16,
+    /// Cells.
+    pub reads: Vec<u32>,
+    pub writes: Vec<u32>,
+    pub lock: Lock,
+}
+
+impl Op {
+    /// Does it access memory?
+    pub fn is_access(&self) -> bool {
+        !self.reads.is_empty() || !self.writes.is_empty()
+    }
+
+    /// Do they access a cell that one of them writes?
+    pub fn conflicts(&self, other: &Op) -> bool {
+        let meets = |mine: &[u32], theirs: &[u32]| mine.iter().any(|cell| theirs.contains(cell));
+        meets(&self.writes, &other.writes)
+            || meets(&self.writes, &other.reads)
+            || meets(&self.reads, &other.writes)
+    }
+}
+
+/// Where a value goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum To {
+    /// Into this operation, from this cell.
+    Read(Key, u32),
+    /// It is left in the cell.
+    End(u32),
+}
+
+/// An order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Side {
+    pub ops: Vec<Op>,
+    places: FxHashMap<Key, usize>,
+}
+
+impl Side {
+    pub fn new(ops: Vec<Op>) -> Side {
+        let places = ops.iter().enumerate().map(|(at, op)| (op.key, at));
+        Side {
+            places: places.collect(),
+            ops,
+        }
+    }
+
+    /// Where an operation comes.
+    pub fn place(&self, key: Key) -> Option<usize> {
+        self.places.get(&key).copied()
+    }
+
+    /// The operation.
+    pub fn op(&self, key: Key) -> Option<&Op> {
+        self.ops.get(self.place(key)?)
+    }
+
+    /// Operations between two places, without these.
+    pub fn between(&self, from: usize, to: usize) -> &[Op] {
+        self.ops.get(from + 1..to).unwrap_or(&[])
+    }
+
+    /// By reader the write that its value comes from; none for what was there before.
+    pub fn flows(&self) -> FxHashMap<To, Option<Key>> {
+        let mut last: FxHashMap<u32, Key> = FxHashMap::default();
+        let mut cells: FxHashSet<u32> = FxHashSet::default();
+        let mut flows = FxHashMap::default();
+        for op in &self.ops {
+            for &cell in &op.reads {
+                cells.insert(cell);
+                flows.insert(To::Read(op.key, cell), last.get(&cell).copied());
+            }
+            for &cell in &op.writes {
+                cells.insert(cell);
+                last.insert(cell, op.key);
+            }
+        }
+        for cell in cells {
+            flows.insert(To::End(cell), last.get(&cell).copied());
+        }
+        flows
+    }
+}

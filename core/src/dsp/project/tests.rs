@@ -1,0 +1,112 @@
+use super::*;
+use crate::{
+    Budget,
+    dsp::{
+        Options, alternates,
+        cases::{BANK, CACHE4J, PBZIP2, STRINGBUFFER},
+        fixture::{PFSCAN, fixture},
+    },
+};
+
+fn dsp(text: &str) -> Dsp {
+    let fixture = fixture(text);
+    let trace = &fixture.trace;
+    let found = alternates(
+        trace,
+        &trace.order,
+        &Options::default(),
+        None,
+        &Budget::unlimited(),
+    )
+    .unwrap();
+    project(trace, &fixture.run, &trace.order, &found.found[0]).unwrap()
+}
+
+/// `W1.20`, as the paper writes it.
+fn paper(dsp: &Dsp, at: u32) -> String {
+    let operation = &dsp.operations[at as usize];
+    let does = &operation.does.verb()[..1].to_uppercase();
+    let thread = operation.thread.strip_prefix("main.").unwrap_or("0");
+    format!("{does}{thread}.{}", operation.place.line)
+}
+
+fn told(dsp: &Dsp) -> String {
+    let flows = |flows: &[Flow]| {
+        let flow = |flow: &Flow| {
+            let end = |end: Option<u32>| end.map_or("-".to_owned(), |at| paper(dsp, at));
+            format!("{}->{}", end(flow.from), end(flow.to))
+        };
+        flows.iter().map(flow).collect::<Vec<_>>().join(" ")
+    };
+    let order = |order: &[u32]| {
+        order
+            .iter()
+            .map(|&at| paper(dsp, at))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let advice = match &dsp.advice {
+        None => "none".to_owned(),
+        Some(Advice::Order { first, second }) => {
+            format!("{} before {}", paper(dsp, *first), paper(dsp, *second))
+        }
+        Some(Advice::Region { region, who, .. }) => {
+            format!("{} to {} of {who} in one piece", region.first, region.last)
+        }
+    };
+    format!(
+        "{}\n{}\n{} becomes {}\n{advice}\n{} of {} events, {} of {} flows, {} to read",
+        order(&dsp.failing),
+        order(&dsp.alternate),
+        flows(&dsp.flows.only_failing),
+        flows(&dsp.flows.only_alternate),
+        dsp.counts.shown,
+        dsp.counts.events,
+        dsp.counts.variations,
+        dsp.counts.flows,
+        dsp.counts.to_read,
+    )
+}
+
+#[test]
+fn the_projection_of_figure_three() {
+    expect_test::expect![[r#"
+        W0.4 R2.10 W1.20 R2.19
+        W0.4 R2.10 R2.19 W1.20
+        W1.20->R2.19 becomes W0.4->R2.19
+        9 to 19 of get (main.2) in one piece
+        6 of 20 events, 1 of 6 flows, 3 to read"#]]
+    .assert_eq(&told(&dsp(PFSCAN)));
+}
+
+#[test]
+fn the_case_studies() {
+    expect_test::expect![[r#"
+        R1.11 W2.31 R1.21
+        R1.11 R1.21 W2.31
+        W2.31->R1.21 becomes -->R1.21
+        5 to 7 of append (main.1) in one piece
+        5 of 11 events, 1 of 1 flows, 2 to read"#]]
+    .assert_eq(&told(&dsp(STRINGBUFFER)));
+    expect_test::expect![[r#"
+        R1.280 W0.412 R1.287
+        R1.280 R1.287 W0.412
+        W0.412->R1.287 becomes -->R1.287
+        280 to 287 of consumer (main.1) in one piece
+        2 of 4 events, 1 of 1 flows, 2 to read"#]]
+    .assert_eq(&told(&dsp(PBZIP2)));
+    expect_test::expect![[r#"
+        R1.24 W2.25 W1.25 C0.88
+        W2.25 R1.24 W1.25 C0.88
+        -->R1.24 becomes W2.25->R1.24
+        none
+        2 of 21 events, 1 of 3 flows, 2 to read"#]]
+    .assert_eq(&told(&dsp(BANK)));
+    expect_test::expect![[r#"
+        W1.10 W1.12 R2.30
+        W1.10 R2.30 W1.12
+        W1.12->R2.30 becomes W1.10->R2.30
+        R2.30 before W1.12
+        3 of 5 events, 1 of 1 flows, 3 to read"#]]
+    .assert_eq(&told(&dsp(CACHE4J)));
+}
