@@ -28,6 +28,7 @@ mod pages;
 mod path_mode;
 mod predict;
 mod primitives;
+mod program_model;
 mod programs;
 mod proposals;
 mod real_programs;
