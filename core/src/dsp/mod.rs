@@ -16,6 +16,7 @@ mod model;
 mod pairs;
 mod program;
 mod project;
+pub mod render;
 mod simulate;
 mod slice;
 mod state;
@@ -26,4 +27,5 @@ pub use alternates::{
 pub use check::{Checker, Feasible, Infeasible, Rule, check, step_in_words};
 pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
 pub use project::{project, project_runs};
+pub use render::headline;
 pub use slice::{Matters, Slice};

@@ -283,12 +283,11 @@ impl Projection<'_> {
                 between,
                 lock,
             } => {
-                let order = Advice::Order {
-                    first: number(last)?,
-                    second: between.first().copied().and_then(number)?,
-                };
                 let Some(region) = self.region([first, last], [from, to], lock) else {
-                    return Some(order);
+                    return Some(Advice::Order {
+                        first: number(last)?,
+                        second: between.into_iter().find_map(number)?,
+                    });
                 };
                 Some(Advice::Region {
                     who: self.source.describe(first).who,

@@ -99,7 +99,7 @@ fn the_case_studies() {
         R1.24 W2.25 W1.25 C0.88
         W2.25 R1.24 W1.25 C0.88
         -->R1.24 becomes W2.25->R1.24
-        none
+        24 to 25 of transfer (main.1) in one piece
         2 of 21 events, 1 of 3 flows, 2 to read"#]]
     .assert_eq(&told(&dsp(BANK)));
     expect_test::expect![[r#"

@@ -1,0 +1,117 @@
+//! A projection for people: as text, as Graphviz, as a picture; and its sentence.
+
+mod dot;
+mod svg;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use dot::dot;
+pub use svg::svg;
+pub use text::text;
+
+use super::model::{Advice, Does, Dsp, Flow, Operation};
+use crate::{explanation::Region, facts};
+
+/// What would keep the program from failing like this, in a sentence:
+/// `With lines 100 to 107 of withdraw in one piece the assertion holds.` None when nothing follows from the orders.
+pub fn headline(dsp: &Dsp) -> Option<String> {
+    let holds = holds(dsp);
+    match dsp.advice.as_ref()? {
+        Advice::Region { region, .. } => {
+            let mut sentence = format!("With {} in one piece {holds}.", lines(region));
+            if let Some(lock) = &region.lock {
+                sentence.push_str(&format!(
+                    " Each part of it holds `{lock}`, but the lock is given up in between."
+                ));
+            }
+            Some(sentence)
+        }
+        Advice::Order { first, second } => {
+            let first = dsp.operations.get(*first as usize)?;
+            let second = dsp.operations.get(*second as usize)?;
+            Some(format!(
+                "When {} before {}, {holds}.",
+                clause(first),
+                clause(second)
+            ))
+        }
+    }
+}
+
+/// `lines 100 to 107 of withdraw`.
+fn lines(region: &Region) -> String {
+    let of = match region.function.as_str() {
+        "" => String::new(),
+        function => format!(" of {function}"),
+    };
+    match region.first == region.last {
+        true => format!("line {}{of}", region.first),
+        false => format!("lines {} to {}{of}", region.first, region.last),
+    }
+}
+
+/// What is so when the program does not fail.
+fn holds(dsp: &Dsp) -> &'static str {
+    let failure = dsp.failure.and_then(|at| dsp.operations.get(at as usize));
+    match failure {
+        Some(operation) if operation.place.text.contains("assert") => "the assertion holds",
+        _ => "the program does not fail",
+    }
+}
+
+/// `consumer (main.1) reads fifo at pbzip2.c:287`.
+fn clause(operation: &Operation) -> String {
+    let what = match operation.variable.as_str() {
+        "" => String::new(),
+        variable => format!(" {variable}"),
+    };
+    format!(
+        "{} {}{what} at {}",
+        operation.who,
+        operation.does.verb(),
+        facts::short(&operation.place)
+    )
+}
+
+/// `reads filled = 0`; `checks filled > 0`.
+fn deed(operation: &Operation, failing: bool) -> String {
+    let value = match failing {
+        true => &operation.failing_value,
+        false => &operation.alternate_value,
+    };
+    let mut words = operation.does.verb().to_owned();
+    if operation.does == Does::Checks
+        && let Some(expression) = &operation.expression
+    {
+        // The condition is the one under which it fails.
+        return format!("fails if {expression}");
+    }
+    if !operation.variable.is_empty() {
+        words.push_str(&format!(" {}", operation.variable));
+    }
+    if let Some(value) = value {
+        words.push_str(&format!(" = {value}"));
+    }
+    words
+}
+
+/// The flow into an operation that only this order has.
+fn flow_into(dsp: &Dsp, at: u32, failing: bool) -> Option<&Flow> {
+    let flows = match failing {
+        true => &dsp.flows.only_failing,
+        false => &dsp.flows.only_alternate,
+    };
+    flows.iter().find(|flow| flow.to == Some(at))
+}
+
+/// What is not shown, in a sentence.
+fn left_out(dsp: &Dsp) -> Option<String> {
+    match dsp.counts.not_shown {
+        0 => None,
+        1 => Some("1 more read takes its value from elsewhere; it is not shown.".to_owned()),
+        n => Some(format!(
+            "{n} more reads take their values from elsewhere; they are not shown."
+        )),
+    }
+}
