@@ -115,13 +115,14 @@ impl Machine<'_> {
         &mut self,
         (address, size): (u64, u64),
         by: By,
-        recorded: &dyn Fn(&mut Self, u64, u8) -> Option<u128>,
+        recorded: &dyn Fn(&mut Self, u64, u8, Option<u128>) -> Option<u128>,
     ) -> Vec<Chunk> {
         self.note(address, size, by, false);
         let mut chunks = Vec::new();
         for stretch in self.stretches(address, size) {
             let (offset, size) = (stretch.offset, stretch.size);
-            let seen = recorded(self, offset, size);
+            let held = self.memory.read(&mut self.exprs, address + offset, size);
+            let seen = recorded(self, offset, size, held.and_then(|held| held.bits));
             let value = match stretch.cell.and_then(|row| self.cell(row)) {
                 Some(cell) => self.read_shared(cell, address + offset, size, by, seen),
                 None => self.read_private(address + offset, size, by, seen),
@@ -251,11 +252,26 @@ impl Machine<'_> {
         }
     }
 
-    /// What a row of the run says about an access's bytes: its number, or the address that it names.
+    /// What a row of the run says about an access's bytes: its number, or the address that it names. `held` is
+    /// what the bytes hold by the model, which is believed where the run has only a name that nobody has met.
     pub fn row_bits(&mut self, row: &Event, offset: u64, size: u8) -> Option<u128> {
+        self.row_bits_beside(row, offset, size, None)
+    }
+
+    /// As [`Machine::row_bits`], beside what the model says.
+    pub fn row_bits_beside(
+        &mut self,
+        row: &Event,
+        offset: u64,
+        size: u8,
+        held: Option<u128>,
+    ) -> Option<u128> {
         let bits = match row.value? {
             Value::Bits(bits) => bits,
-            Value::Address(location) => self.resolve(location)?,
+            Value::Address(location) => match held.filter(|_| offset == 0 && size == 8) {
+                Some(held) => self.meant(location, held as u64),
+                None => self.resolve(location)?,
+            },
         };
         let end = offset.checked_add(size.into())?;
         if end > u64::from(row.size) || end > 8 {
@@ -263,5 +279,19 @@ impl Machine<'_> {
         }
         let bits = u128::from(bits) >> (offset * 8);
         Some(bits & crate::symbolic::fold::mask(size.saturating_mul(8)))
+    }
+
+    /// The address that a location's name means where the model has an address: names of places on stacks mean
+    /// another place in each call, and those in libraries and constants are not the model's.
+    fn meant(&mut self, location: LocationId, held: u64) -> u64 {
+        let name = self.run.location(location);
+        let is_certain = name.starts_with("heap(") && !name.contains(['.', '+']);
+        match self.places.get(&location) {
+            Some(&place) if is_certain => place,
+            _ => {
+                self.places.insert(location, held);
+                held
+            }
+        }
     }
 }

@@ -151,8 +151,8 @@ impl Machine<'_> {
             let by: By = self.by(id, Some(*event));
             let place = (at.saturating_add(offset), u64::from(row.size));
             let row = *row;
-            let read = self.read(place, by, &move |this, from, size| {
-                this.row_bits(&row, from, size)
+            let read = self.read(place, by, &move |this, from, size, held| {
+                this.row_bits_beside(&row, from, size, held)
             });
             chunks.extend(read.into_iter().map(|chunk| Chunk {
                 offset: chunk.offset + offset,
@@ -266,7 +266,7 @@ impl Machine<'_> {
     }
 
     fn read_atomic(&mut self, place: (u64, u64), by: By, row: Event) -> Result<Scalar, String> {
-        let chunks = self.read(place, by, &move |this, from, size| match row.kind {
+        let chunks = self.read(place, by, &move |this, from, size, held| match row.kind {
             EventKind::Rmw => {
                 let old = Event {
                     value: row.old.map(Value::Bits),
@@ -274,14 +274,14 @@ impl Machine<'_> {
                 };
                 this.row_bits(&old, from, size)
             }
-            _ => this.row_bits(&row, from, size),
+            _ => this.row_bits_beside(&row, from, size, held),
         });
         self.join(&chunks, 0, place.1 as u8)
             .ok_or_else(|| "an atomic access in parts".into())
     }
 
     fn as_recorded(&mut self, id: ThreadId, new: Scalar, row: Event, width: u8) -> Scalar {
-        let seen = self.row_bits(&row, 0, width / 8);
+        let seen = self.row_bits_beside(&row, 0, width / 8, new.bits);
         match seen {
             Some(seen) if new.bits != Some(seen) => {
                 let name = self.run.location(row.location).to_owned();

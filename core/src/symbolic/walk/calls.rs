@@ -120,7 +120,7 @@ impl Machine<'_> {
             .memory
             .allocate("an argument".into(), bytes, super::memory::Fresh::Unknown);
         let by = self.by(id, None);
-        let chunks = self.read((at, bytes), by, &|_, _, _| None);
+        let chunks = self.read((at, bytes), by, &|_, _, _, _| None);
         for chunk in chunks {
             self.memory.write(
                 &mut self.exprs,
@@ -197,6 +197,7 @@ impl Machine<'_> {
         unit: unsnarl_trace::program::UnitId,
         instruction: &Instruction,
     ) -> Result<Did, String> {
+        let mut tells = false;
         loop {
             match self.due_inside(id) {
                 Due::Now(event, row) if row.kind == EventKind::Failure => {
@@ -205,12 +206,17 @@ impl Machine<'_> {
                     self.fails_here(id);
                     return self.gone(id);
                 }
-                Due::Now(..) => self.raw(id),
+                Due::Now(_, row) => {
+                    tells |= row.kind.writes();
+                    self.raw(id);
+                }
                 Due::Later | Due::Over => return Ok(Did::Wait),
                 Due::Elsewhere => break,
             }
         }
-        self.forget_arguments(id, made);
+        if !tells {
+            self.forget_arguments(id, made);
+        }
         let result = format!("result of {}", made.name);
         Ok(Did::Value(match made.width {
             Some(width) => Some(self.outside(id, result, width, None).into()),
@@ -310,7 +316,7 @@ impl Machine<'_> {
             self.read(
                 place,
                 by,
-                &move |this, offset, size| match (row.kind, old) {
+                &move |this, offset, size, held| match (row.kind, old) {
                     (EventKind::Rmw, Some(old)) => {
                         let row = unsnarl_trace::Event {
                             value: Some(Value::Bits(old)),
@@ -319,7 +325,7 @@ impl Machine<'_> {
                         this.row_bits(&row, offset, size)
                     }
                     (EventKind::Rmw, None) => None,
-                    _ => this.row_bits(&row, offset, size),
+                    _ => this.row_bits_beside(&row, offset, size, held),
                 },
             );
         }

@@ -262,7 +262,7 @@ impl Machine<'_> {
         };
         let chunks = self.announced_read(id, at, size).unwrap_or_else(|| {
             let by = self.by(id, None);
-            self.read((at, size), by, &|_, _, _| None)
+            self.read((at, size), by, &|_, _, _, _| None)
         });
         self.assemble(unit, ty, &chunks, 0)
             .ok_or_else(|| "what was read has no type".into())
@@ -435,7 +435,7 @@ impl Machine<'_> {
         let Some(row) = self.run.events.get(event) else {
             return value;
         };
-        let Some(seen) = self.row_bits(&row, offset, size) else {
+        let Some(seen) = self.row_bits_beside(&row, offset, size, value.bits) else {
             return value;
         };
         if value.bits == Some(seen) {

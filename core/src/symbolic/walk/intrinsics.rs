@@ -304,7 +304,7 @@ impl Machine<'_> {
             .zip(self.address(id, from))
             .ok_or("an address is not known")?;
         let by = self.by(id, None);
-        let chunks = self.read((from, 24), by, &|_, _, _| None);
+        let chunks = self.read((from, 24), by, &|_, _, _, _| None);
         self.write((to, 24), by, &chunks);
         Ok(Did::Value(None))
     }

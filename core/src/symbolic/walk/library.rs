@@ -206,7 +206,7 @@ impl Machine<'_> {
         let chunks = match reads.is_empty() {
             true => {
                 let by = self.by(id, None);
-                self.read((from, bytes), by, &|_, _, _| None)
+                self.read((from, bytes), by, &|_, _, _, _| None)
             }
             false => self.read_rows(id, from, &reads),
         };
@@ -320,7 +320,7 @@ impl Machine<'_> {
         let mut chunks = match reads.is_empty() {
             true => {
                 let by = self.by(id, None);
-                self.read((from, length), by, &|_, _, _| None)
+                self.read((from, length), by, &|_, _, _, _| None)
             }
             false => self.read_rows(id, from, &reads),
         };

@@ -7,7 +7,7 @@ use super::{
     thread::{Activity, Chunk, State, Todo},
     value::{Scalar, Val},
 };
-use unsnarl_trace::{EventKind, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
 
 /// `EBUSY`, `ETIMEDOUT`.
 const BUSY: u128 = 16;
@@ -111,10 +111,10 @@ impl Machine<'_> {
     /// Uses the call's events up to one of these kinds, which says what it returns.
     fn until(&mut self, id: ThreadId, made: &Made, ends: &[EventKind]) -> Result<Did, String> {
         loop {
-            let row = match self.due(id) {
+            let (event, row) = match self.due(id) {
                 Due::Later | Due::Over => return Ok(Did::Wait),
                 Due::Elsewhere => return Ok(Did::Strange),
-                Due::Now(_, row) => row,
+                Due::Now(event, row) => (event, row),
             };
             if let (Some(pointer), false) = (
                 made.argument(0).and_then(|pointer| pointer.bits),
@@ -132,10 +132,46 @@ impl Machine<'_> {
                 return self.gone(id);
             }
             self.raw(id);
+            if row.kind == EventKind::BarrierLeave {
+                let last = if self.was_last(event, id) {
+                    0xffff_ffff
+                } else {
+                    0
+                };
+                let result = self.outside(id, format!("result of {}", made.name), 32, Some(last));
+                return Ok(Did::Value(Some(result.into())));
+            }
             if ends.contains(&row.kind) {
                 return Ok(Did::Value(self.result_of(made, row.kind, row.value)));
             }
         }
+    }
+
+    /// Whether the thread that leaves a barrier was the last that came: nobody came between it and the first that
+    /// left.
+    fn was_last(&self, leaves: EventId, id: ThreadId) -> bool {
+        let Some(row) = self.run.events.get(leaves) else {
+            return false;
+        };
+        let earlier = self.thread(id).map_or(&[][..], |thread| {
+            thread.events.get(..thread.used).unwrap_or(&[])
+        });
+        let kind = |event: EventId| {
+            self.run
+                .events
+                .get(event)
+                .filter(|other| other.location == row.location)
+                .map(|other| other.kind)
+        };
+        let came = earlier
+            .iter()
+            .rev()
+            .find(|event| kind(**event) == Some(EventKind::BarrierArrive));
+        let after = came.map_or(leaves.0, |came| came.0 + 1)..=leaves.0;
+        let next = after
+            .filter_map(|event| kind(EventId(event)))
+            .find(|kind| matches!(kind, EventKind::BarrierArrive | EventKind::BarrierLeave));
+        next == Some(EventKind::BarrierLeave)
     }
 
     fn result_of(&mut self, made: &Made, kind: EventKind, value: Option<Value>) -> Option<Val> {
@@ -154,8 +190,6 @@ impl Machine<'_> {
             (EventKind::Wake, Some(Value::Bits(1))) if is_c11 => 4,
             (EventKind::Wake, Some(Value::Bits(1))) => TIMED_OUT,
             (EventKind::OnceBegin, _) => 1,
-            // Who is told that it was the last at a barrier is not recorded: it may be any of them.
-            (EventKind::BarrierLeave, _) => return None,
             _ => 0,
         };
         Some(self.int(number))
@@ -286,6 +320,9 @@ impl Machine<'_> {
         let by = match next {
             Some((event, row)) if matches!(self.due_inside(id), Due::Now(..) | Due::Later) => {
                 self.use_event(id, row.site);
+                if let Some(Value::Address(location)) = row.value {
+                    self.places.insert(location, handle);
+                }
                 self.by(id, Some(event))
             }
             _ => self.by(id, None),
