@@ -11,7 +11,7 @@ pub fn concrete(run: &Run, budget: &Budget) -> Walked {
     let mut first = Machine::new((run, &program), (&points, &sites), &[], budget);
     first.is_first = true;
     first.take_all();
-    let shared = first.uses.shared();
+    let shared = first.uses.shared(|_| false);
     let mut second = Machine::new((run, &program), (&points, &sites), &shared, budget);
     second.take_all();
     let lost = match run.meta.mode {

@@ -169,6 +169,9 @@ impl Machine<'_> {
         let base = self.memory.allocate(name.clone(), global.size, fresh);
         self.globals.insert((unit, id), base);
         self.debug_types.insert(base, (unit, global.debug_type));
+        if !is_external && !global.is_thread_local {
+            self.variables.insert(base);
+        }
         if global.is_constant {
             self.constants.insert(base);
         }

@@ -90,6 +90,8 @@ pub(super) struct Machine<'a> {
     pub thread_locals: FxHashMap<(ThreadId, u64), u64>,
     /// The first access of a freed block, and what freed it.
     pub after_free: Option<(StepId, StepId)>,
+    /// Bases of global variables that the program defines.
+    pub variables: FxHashSet<u64>,
     /// Bases of globals that are never written.
     pub constants: FxHashSet<u64>,
 }
@@ -154,6 +156,7 @@ impl<'a> Machine<'a> {
             is_first: false,
             thread_locals: FxHashMap::default(),
             after_free: None,
+            variables: FxHashSet::default(),
             constants: FxHashSet::default(),
         }
     }

@@ -66,7 +66,7 @@ pub fn walk(run: &Run, program: &Program, budget: &Budget) -> Walked {
     let mut first = Machine::new((run, program), (&points, &sites), &[], budget);
     first.is_first = true;
     first.follow_all();
-    let shared: Vec<SharedPiece> = first.uses.shared();
+    let shared: Vec<SharedPiece> = first.uses.shared(|address| first.may_change(address));
     drop(first);
     let mut second = Machine::new((run, program), (&points, &sites), &shared, budget);
     second.follow_all();
@@ -96,6 +96,16 @@ impl Machine<'_> {
                 self.go_on(id);
             }
         }
+    }
+
+    /// Whether the program may write there although it did not: variables that are no constants.
+    fn may_change(&self, address: u64) -> bool {
+        let base = self.memory.object(address).map(|object| object.base);
+        base.is_some_and(|base| {
+            self.debug_types.contains_key(&base)
+                && !self.constants.contains(&base)
+                && self.variables.contains(&base)
+        })
     }
 
     /// The event whose turn it is belongs to this thread.

@@ -31,8 +31,9 @@ impl Uses {
         self.0.insert(one);
     }
 
-    /// What two threads touch and one of them writes, in pieces that no access cuts, by address. Sorts.
-    pub fn shared(&self) -> Vec<SharedPiece> {
+    /// What two threads touch and one of them writes, in pieces that no access cuts, by address; also what nobody
+    /// writes and `may_change`, since another order may bring a write. Sorts.
+    pub fn shared(&self, may_change: impl Fn(u64) -> bool) -> Vec<SharedPiece> {
         let mut borders: Vec<u64> = self
             .0
             .iter()
@@ -54,8 +55,10 @@ impl Uses {
             }
         }
         let mut shared = Vec::new();
-        for (pair, (_, many, written)) in borders.windows(2).zip(&pieces) {
-            if let (&[from, to], true, true) = (pair, *many, *written) {
+        for (pair, (who, many, written)) in borders.windows(2).zip(&pieces) {
+            let &[from, to] = pair else { continue };
+            let is_read = who.is_some();
+            if (*many && *written) || (is_read && !*written && may_change(from)) {
                 cut(&mut shared, from, to);
             }
         }
@@ -98,11 +101,11 @@ mod tests {
         note(200, 8, 0, false);
         note(200, 8, 1, false);
         note(300, 8, 1, true);
-        let pieces = uses.shared();
+        let pieces = uses.shared(|address| address == 200);
         let pieces: Vec<(u64, u8)> = pieces
             .iter()
             .map(|piece| (piece.address, piece.size))
             .collect();
-        assert_eq!(pieces, [(100, 4), (120, 8)]);
+        assert_eq!(pieces, [(100, 4), (120, 8), (200, 8)]);
     }
 }

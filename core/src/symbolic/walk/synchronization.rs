@@ -394,7 +394,7 @@ impl Machine<'_> {
             return Ok(Did::Strange);
         }
         let this = made.argument(0).ok_or("a call without arguments")?;
-        loop {
+        while self.frame(id).is_some_and(|frame| frame.stage == 0) {
             let row = match self.due_inside(id) {
                 Due::Later | Due::Over => return Ok(Did::Wait),
                 Due::Elsewhere if is_detach => break,
@@ -408,22 +408,32 @@ impl Machine<'_> {
                     self.handle_written(id, this, ThreadId(child as u16));
                     return Ok(Did::Value(None));
                 }
-                (EventKind::Join, _) if is_join => break,
+                (EventKind::Join, _) if is_join => {
+                    if let Some(frame) = self.frame_mut(id) {
+                        frame.stage = 1;
+                    }
+                }
                 _ => {}
             }
         }
+        // The thread's number becomes zero; the run tells of that where the variable is known to others.
         let at = self.address(id, this).ok_or("an address is not known")?;
-        let by = self.by(id, None);
+        let event = match self.due_inside(id) {
+            Due::Later => return Ok(Did::Wait),
+            Due::Now(event, row) if row.kind == EventKind::Write => {
+                self.use_event(id, row.site);
+                Some(event)
+            }
+            _ => None,
+        };
+        let by = self.by(id, event);
         let value = Scalar::address(&mut self.exprs, 0);
-        self.write(
-            (at, 8),
-            by,
-            &[Chunk {
-                offset: 0,
-                size: 8,
-                value,
-            }],
-        );
+        let chunk = Chunk {
+            offset: 0,
+            size: 8,
+            value,
+        };
+        self.write((at, 8), by, &[chunk]);
         Ok(Did::Value(None))
     }
 
