@@ -21,6 +21,9 @@ struct Stretch {
     cell: Option<usize>,
 }
 
+/// What the run says of bytes of an access: their offset, their size, what they hold by the model.
+pub(super) type Recorded<'r, M> = &'r dyn Fn(&mut M, u64, u8, Option<u128>) -> Option<u128>;
+
 /// Longest private part of an access, in bytes.
 const LONGEST: u64 = 8;
 
@@ -115,7 +118,7 @@ impl Machine<'_> {
         &mut self,
         (address, size): (u64, u64),
         by: By,
-        recorded: &dyn Fn(&mut Self, u64, u8, Option<u128>) -> Option<u128>,
+        recorded: Recorded<'_, Self>,
     ) -> Vec<Chunk> {
         self.note(address, size, by, false);
         let mut chunks = Vec::new();

@@ -12,7 +12,7 @@ use crate::symbolic::{
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{
     ThreadId,
-    program::{BlockId, Function, Op},
+    program::{BlockId, Constant, Function, Op, Operand, UnitId},
 };
 
 /// Where a failing branch's other way leads.
@@ -58,7 +58,7 @@ impl Machine<'_> {
         let fails = frame.block;
         let mut deciding = Vec::new();
         for decision in frame.decisions.iter().rev() {
-            let other = where_to(code, decision, fails);
+            let other = self.where_to((frame.unit, code), decision, fails);
             if deciding.is_empty() && other == Other::Fails {
                 continue;
             }
@@ -71,6 +71,57 @@ impl Machine<'_> {
             }
         }
         (!deciding.is_empty()).then_some(deciding)
+    }
+
+    /// Where the way leads that was not taken.
+    fn where_to(
+        &self,
+        (unit, code): (UnitId, &Function),
+        decision: &Decision,
+        fails: BlockId,
+    ) -> Other {
+        if decision.other == decision.taken {
+            return Other::Depends;
+        }
+        let other = self.through(unit, code, decision.block, decision.other);
+        if other == fails {
+            return Other::Fails;
+        }
+        let to_failure = reaches(code, other, decision.block, |block| block == fails);
+        match to_failure {
+            false => Other::Passes,
+            true if leaves_without(code, other, fails) => Other::Depends,
+            true => Other::Fails,
+        }
+    }
+
+    /// The block behind one that only passes on what the way into it decides, as for `a || b` as a value.
+    fn through(&self, unit: UnitId, code: &Function, from: BlockId, to: BlockId) -> BlockId {
+        let [phi, branch] = code.block(to) else {
+            return to;
+        };
+        let (Op::Phi(ways), Op::Branch { condition, yes, no }) = (&phi.op, &branch.op) else {
+            return to;
+        };
+        let way = ways.iter().find(|(came_from, _)| *came_from == from);
+        let bits = way.and_then(|(_, value)| match value {
+            Operand::Constant(constant) => match self.program.constant(unit, *constant)? {
+                Constant::Integer { bits, .. } => Some(*bits),
+                Constant::Zero(_) => Some(0),
+                _ => None,
+            },
+            Operand::Value(_) => None,
+        });
+        match bits {
+            Some(bits) if phi.result.map(Operand::Value) == Some(*condition) => {
+                if bits == 1 {
+                    *yes
+                } else {
+                    *no
+                }
+            }
+            _ => to,
+        }
     }
 
     fn bug_of(&mut self, id: ThreadId, deciding: &[(Decision, Other)]) -> Bug {
@@ -155,23 +206,6 @@ impl Machine<'_> {
             step,
             condition: condition.expr,
         };
-    }
-}
-
-/// Where the way leads that was not taken.
-fn where_to(code: &Function, decision: &Decision, fails: BlockId) -> Other {
-    if decision.other == decision.taken {
-        return Other::Depends;
-    }
-    let to_failure = reaches(code, decision.other, decision.block, |block| block == fails);
-    if !to_failure {
-        return Other::Passes;
-    }
-    let past_it = leaves_without(code, decision.other, fails);
-    if past_it {
-        Other::Depends
-    } else {
-        Other::Fails
     }
 }
 

@@ -77,7 +77,7 @@ impl Machine<'_> {
         } else {
             EventKind::Read
         };
-        match self.due(id) {
+        match self.due_access(id, kind, size) {
             Due::Later | Due::Over => return Ok(Did::Wait),
             Due::Now(_, row) if row.kind == EventKind::Failure => {
                 self.use_event(id, row.site);
@@ -122,6 +122,25 @@ impl Machine<'_> {
             }
         }
         Ok(Did::Value(None))
+    }
+
+    /// As [`Machine::due`], for an access: a function's first instructions have no place in the source, and their
+    /// events no point.
+    fn due_access(&self, id: ThreadId, kind: EventKind, size: u64) -> Due {
+        let place = self.instruction(id).map(|instruction| instruction.place);
+        match self.peek(id) {
+            Some((event, row))
+                if self.points.get(row.point).is_none()
+                    && place == Some(unsnarl_trace::program::PlaceId(0))
+                    && (row.kind, u64::from(row.size)) == (kind, size) =>
+            {
+                match event <= self.now {
+                    true => Due::Now(event, row),
+                    false => Due::Later,
+                }
+            }
+            _ => self.due(id),
+        }
     }
 
     /// The rows of one access: neighbours of one kind at one point, up to this many bytes.
