@@ -33,6 +33,8 @@ pub enum Section {
     Mining,
     /// Predicted anomalies: the subjects of PECAN's Table 1, speed; into docs/engines/predict.md
     Predict,
+    /// Differential schedule projections: Tables 1 and 2 of their paper, growth; into docs/engines/dsp.md
+    Dsp,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
@@ -61,6 +63,7 @@ fn measure(section: Section) -> Result<()> {
         Section::Pairs => end_to_end("pairs"),
         Section::Mining => end_to_end("mining"),
         Section::Predict => end_to_end("predict"),
+        Section::Dsp => end_to_end("dsp"),
         Section::Latency => end_to_end("latency"),
     };
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);

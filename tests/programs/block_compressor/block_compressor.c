@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CONSUMERS = 7, BLOCKS = 2, MOST = 1024, BLOCK = 24 };
+enum { CONSUMERS = 7, BLOCKS = 2, MOST = 1024, BLOCK = 16 };
 
 struct queue {
     pthread_mutex_t lock;
@@ -31,7 +31,8 @@ struct packed {
     unsigned check;
 };
 
-static const char text[] = "she sells sea shells on the sea shore; aaaaaaaa bbbbbbbb cccc";
+static const char text[] = "she sells sea shells on the sea shore; aaaaaaaa bbbb cccc";
+static const char letters[] = " ;abcehlnorst";
 static struct queue jobs = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false};
 static struct queue *fifo = &jobs;
 static int blocks = BLOCKS;
@@ -42,7 +43,7 @@ static struct packed output[MOST];
 static int compressed;
 
 // Moves `letter` to the front of the alphabet and returns where it was.
-static int move_to_front(unsigned char *alphabet, unsigned char letter)
+static int move_to_front(char *alphabet, char letter)
 {
     int at = 0;
     while (alphabet[at] != letter)
@@ -56,14 +57,14 @@ static int move_to_front(unsigned char *alphabet, unsigned char letter)
 // Compresses a block: ranks by move-to-front, equal ones in a row as one with their number.
 static struct packed compress(int block)
 {
-    unsigned char alphabet[128];
+    char alphabet[sizeof letters - 1];
     struct packed packed = {0, 1};
     int before = -1, run = 0;
-    for (int i = 0; i < 128; i++)
-        alphabet[i] = (unsigned char)i;
+    for (size_t i = 0; i < sizeof alphabet; i++)
+        alphabet[i] = letters[i];
     for (int i = 0; i < BLOCK; i++) {
         int at = (block * BLOCK + i) % (int)(sizeof text - 1);
-        int rank = move_to_front(alphabet, (unsigned char)text[at]);
+        int rank = move_to_front(alphabet, text[at]);
         run = rank == before ? run + 1 : 1;
         if (run == 1)
             packed.length += 2;

@@ -14,11 +14,13 @@
 //! bench pairs-speed          the second half: access pairs beside plain scans, growth
 //! bench mining [WHAT]        bug explanation patterns: what they cost, the case studies of their paper, into the docs
 //! bench predict [WHAT]       predicted anomalies: the subjects of their paper, speed, into the docs
+//! bench dsp [WHAT]           differential schedule projections: the tables of their paper, growth, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
 mod cases;
 mod docs;
+mod dsp;
 mod exactness;
 mod hits;
 mod latency;
@@ -65,9 +67,10 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "pairs-bugs" => pairs::bugs(&[]),
         Some((what, [])) if what == "pairs-speed" => pairs_speed::run(),
         Some((what, words)) if what == "predict" => predict::run(words),
+        Some((what, words)) if what == "dsp" => dsp::run(words),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

@@ -1,0 +1,221 @@
+//! Differential schedule projections of the programs of their paper: what the tables of its section 5 have, and how
+//! long it takes from a failing run to its projection, by the number of accesses.
+
+mod subjects;
+
+use crate::{docs, table::Table};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+use subjects::{Recorded, SUBJECTS, Subject, TARGETS};
+
+/// The page with the tables.
+const PAGE: &str = "engines/dsp.md";
+/// Executions of each order.
+const TIMES: &str = "10";
+
+/// Measures what the words ask for.
+pub fn run(words: &[String]) -> Result<()> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] => {
+            tables()?;
+            growth()
+        }
+        ["tables"] => tables(),
+        ["growth"] => growth(),
+        [name] => {
+            let subject = SUBJECTS.iter().find(|subject| subject.theirs == *name);
+            let subject = subject.with_context(|| format!("no subject is called {name}"))?;
+            let recorded = subject.record()?;
+            println!("{}", Measured::of(&recorded, &[])?.document);
+            Ok(())
+        }
+        _ => bail!(
+            "expected `tables`, `growth`, a name or nothing, not `{}`",
+            words.join(" ")
+        ),
+    }
+}
+
+/// What `unsnarl explain` says of a run.
+struct Measured {
+    document: Value,
+    time: Duration,
+}
+
+impl Measured {
+    fn of(recorded: &Recorded, options: &[&str]) -> Result<Measured> {
+        let words = [
+            &["explain", "--engine", "dsp", "--format", "json"][..],
+            &["--times", TIMES],
+            options,
+            &[&recorded.run_file],
+        ]
+        .concat();
+        let begin = Instant::now();
+        let finished = recorded.workspace.unsnarl(&words)?;
+        let time = begin.elapsed();
+        let document = serde_json::from_str(&finished.stdout)
+            .with_context(|| format!("no JSON:\n{finished}"))?;
+        Ok(Measured { document, time })
+    }
+
+    /// A value of the only way to fail, by its path.
+    fn at(&self, path: &str) -> Option<&Value> {
+        let value = self.document.pointer(&format!("/answers/0/dsp/0{path}"))?;
+        (!value.is_null()).then_some(value)
+    }
+
+    fn number(&self, path: &str) -> String {
+        match self.at(path) {
+            Some(Value::Number(number)) if number.is_f64() => {
+                format!("{:.0}", number.as_f64().unwrap_or_default())
+            }
+            Some(value) => value.to_string(),
+            None => "-".to_owned(),
+        }
+    }
+
+    /// `fails 10/10, passes 10/10`.
+    fn executed(&self) -> String {
+        let number = |name: &str| self.number(&format!("/confirmed/{name}"));
+        match self.at("/confirmed") {
+            Some(_) => format!(
+                "fails {}/{}, passes {}/{}",
+                number("fails"),
+                number("of_fails"),
+                number("passes"),
+                number("of_passes")
+            ),
+            None => "no".to_owned(),
+        }
+    }
+}
+
+fn tables() -> Result<()> {
+    let mut sizes = Table::new(&[
+        "program",
+        "theirs",
+        "lines",
+        "threads",
+        "shared variables",
+        "shared accesses",
+        "theirs",
+        "events",
+        "constraints",
+        "theirs",
+        "unknowns",
+        "theirs",
+        "following the threads, ms",
+        "solver, ms",
+        "theirs, solver",
+    ]);
+    let mut projections = Table::new(&[
+        "program",
+        "pairs tried",
+        "theirs",
+        "events of the failing order",
+        "events shown",
+        "theirs",
+        "data flows",
+        "data flows that differ",
+        "operations to read",
+        "theirs",
+        "explains",
+        "finds the fix",
+        "executed",
+    ]);
+    for subject in SUBJECTS {
+        eprintln!("{} ...", subject.theirs);
+        let recorded = subject.record()?;
+        let measured = Measured::of(&recorded, &[])?;
+        sizes.row(size_row(subject, &recorded, &measured));
+        projections.row(projection_row(subject, &recorded, &measured)?);
+    }
+    let text = format!("{sizes}\n{projections}");
+    println!("{text}");
+    docs::replace(PAGE, "tables", &text)
+}
+
+fn size_row(subject: &Subject, recorded: &Recorded, measured: &Measured) -> Vec<String> {
+    let sizes = &recorded.sizes;
+    let measure = |name: &str| measured.number(&format!("/measured/{name}"));
+    vec![
+        subject.name(),
+        subject.theirs.to_owned(),
+        recorded.lines.to_string(),
+        sizes.threads.to_string(),
+        sizes.variables.to_string(),
+        sizes.accesses.to_string(),
+        subject.accesses.to_string(),
+        sizes.events.to_string(),
+        measure("constraints"),
+        subject.constraints.to_owned(),
+        measure("variables"),
+        subject.variables.to_owned(),
+        measure("symbolic_ms"),
+        measure("solver_ms"),
+        subject.solver.to_owned(),
+    ]
+}
+
+fn projection_row(
+    subject: &Subject,
+    recorded: &Recorded,
+    measured: &Measured,
+) -> Result<Vec<String>> {
+    let count = |name: &str| measured.number(&format!("/projection/counts/{name}"));
+    let judged = recorded.judge(measured.at("/projection"))?;
+    let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    Ok(vec![
+        subject.name(),
+        measured.number("/measured/tried"),
+        subject.pairs.to_owned(),
+        count("events"),
+        count("shown"),
+        subject.shown.to_owned(),
+        count("flows"),
+        count("variations"),
+        count("to_read"),
+        subject.to_read.to_owned(),
+        yes(judged.explains),
+        yes(judged.finds_fix),
+        measured.executed(),
+    ])
+}
+
+/// Time from a recorded failing run to its projection.
+fn growth() -> Result<()> {
+    let mut table = Table::new(&[
+        "program",
+        "shared accesses",
+        "events",
+        "following the threads, ms",
+        "looking for another order, ms",
+        "pairs tried",
+        "whole command without executing, ms",
+        "executing, ms",
+        "executed",
+    ]);
+    for subject in TARGETS {
+        eprintln!("{} ...", subject.name());
+        let recorded = subject.record()?;
+        let plain = Measured::of(&recorded, &["--no-run"])?;
+        let executed = Measured::of(&recorded, &[])?;
+        let measure = |name: &str| plain.number(&format!("/measured/{name}"));
+        table.row(vec![
+            subject.name(),
+            recorded.sizes.accesses.to_string(),
+            recorded.sizes.events.to_string(),
+            measure("symbolic_ms"),
+            measure("search_ms"),
+            measure("tried"),
+            format!("{:.0}", plain.time.as_secs_f64() * 1000.0),
+            executed.number("/measured/executing_ms"),
+            executed.executed(),
+        ]);
+    }
+    println!("{table}");
+    docs::replace(PAGE, "growth", &table.to_string())
+}
