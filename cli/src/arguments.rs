@@ -156,15 +156,17 @@ pub struct Explain {
     /// The runs: a folder of runs, a project with .unsnarl/runs, or a run file [default: .]
     pub place: Option<PathBuf>,
     /// How to say it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
+    pub format: ExplainFormat,
     /// Time for the analysis: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", value_parser = duration)]
     pub budget: Option<Duration>,
     /// What these engines find, each as its method reports it, instead of explanations: pairs,
-    /// mining (docs/engines)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = engine)]
-    pub engine: Vec<Engine>,
+    /// mining, dsp (docs/engines)
+    ///
+    /// dsp executes the failing order and the one that passes, unless --no-run is given.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Asked::from_name)]
+    pub engine: Vec<Asked>,
     /// Test procedures of the engine pairs: I, II, III-pc, III-tid, III-loop [default: all, in this order, until
     /// one reports something]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = procedure, requires = "engine")]
@@ -185,6 +187,38 @@ pub struct Explain {
     /// Engine mining: so many failing and so many passing runs, chosen by chance from SEED
     #[arg(long, value_name = "FAILING,PASSING,SEED", value_delimiter = ',', num_args = 1, requires = "engine", value_parser = clap::value_parser!(u32))]
     pub sample: Vec<u32>,
+    /// Engine dsp: execute nothing; then nothing is confirmed
+    #[arg(long, requires = "engine")]
+    pub no_run: bool,
+    /// Engine dsp: executions of each of the two orders
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..), requires = "engine")]
+    pub times: u64,
+    /// Engine dsp: file for the program's standard input, if the runs had one
+    #[arg(long, value_name = "FILE", requires = "engine")]
+    pub stdin: Option<PathBuf>,
+    /// Engine dsp: time that one execution may take: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration, requires = "engine")]
+    pub timeout: Duration,
+}
+
+/// An engine that can be asked by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// One that compares runs.
+    Comparing(Engine),
+    /// The failing order and the nearest one that passes.
+    Dsp,
+}
+
+impl Asked {
+    fn from_name(name: &str) -> Result<Asked, String> {
+        if name == "dsp" {
+            return Ok(Asked::Dsp);
+        }
+        let names = Engine::ALL.map(Engine::name).join(", ");
+        let engine = Engine::from_name(name).map(Asked::Comparing);
+        engine.ok_or_else(|| format!("no such engine: expected {names}, dsp"))
+    }
 }
 
 /// What counts as an occurrence of a pattern in a run (docs/engines/mining.md).
@@ -220,13 +254,26 @@ pub enum CoverageFormat {
     Json,
 }
 
-/// How explanations are printed.
+/// How findings are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Format {
     /// For reading
     Text,
     /// For programs (docs/explain-json.md)
     Json,
+}
+
+/// How explanations are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ExplainFormat {
+    /// For reading
+    Text,
+    /// For programs (docs/explain-json.md)
+    Json,
+    /// A graph for Graphviz; engine dsp only
+    Dot,
+    /// A picture; engine dsp only
+    Svg,
 }
 
 /// `unsnarl predict`
@@ -352,11 +399,6 @@ pub struct Lsp {
 fn at_least_one(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("`{text}` is no number from 1"))
-}
-
-fn engine(name: &str) -> Result<Engine, String> {
-    let names = Engine::ALL.map(Engine::name).join(", ");
-    Engine::from_name(name).ok_or_else(|| format!("no such engine: expected {names}"))
 }
 
 fn procedure(name: &str) -> Result<Procedure, String> {

@@ -1,10 +1,12 @@
 //! `unsnarl explain --engine`: what single engines find, as their methods report it.
 
 use crate::{
-    arguments::{Explain, Format, Occurrence},
+    arguments::{self, Explain, ExplainFormat, Occurrence},
+    dsp,
     explain::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row, name_corpus, stopped},
     load::Loaded,
     message,
+    record::stop_flag,
 };
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
@@ -13,7 +15,7 @@ use std::process::ExitCode;
 use unsnarl_core::{
     Budget, Corpora, Corpus, Explanation, StopReason,
     facts::short,
-    findings::{Answer, Finding, FoundSite, Questions, ask, elsewhere, pairs},
+    findings::{Answer, Engine, Finding, FoundSite, Questions, ask, elsewhere, pairs},
     mining,
 };
 
@@ -24,14 +26,16 @@ const SHOWN: usize = 10;
 struct Asked<'a> {
     corpus: &'a Corpus,
     answers: Vec<Answer>,
+    /// What the engine dsp says, if it was asked.
+    dsp: Option<dsp::Answer>,
     unexplained: Vec<String>,
 }
 
 impl Asked<'_> {
     fn finds_something(&self) -> bool {
-        self.answers
-            .iter()
-            .any(|answer| !answer.findings.is_empty())
+        let mut answers = self.answers.iter();
+        let projects = |answer: &dsp::Answer| answer.failures.iter().any(|one| one.told.is_ok());
+        answers.any(|answer| !answer.findings.is_empty()) || self.dsp.as_ref().is_some_and(projects)
     }
 }
 
@@ -43,21 +47,48 @@ pub fn run(
     budget: &Budget,
 ) -> Result<ExitCode> {
     let questions = Questions {
-        engines: arguments.engine.clone(),
+        engines: arguments.engine.iter().filter_map(comparing).collect(),
         pairs: pairs::Options {
             procedures: arguments.procedure.clone(),
         },
         mining: mining_options(arguments)?,
     };
-    let asked: Vec<Asked<'_>> = corpora
+    let stop = stop_flag()?;
+    let projecting = dsp::Asked {
+        arguments,
+        loaded,
+        budget,
+        stop: &stop,
+    };
+    let mut asked = Vec::new();
+    for corpus in corpora.iter() {
+        let mut about = about(corpora, corpus, &questions, budget);
+        if arguments.engine.contains(&arguments::Asked::Dsp) {
+            about.dsp = Some(dsp::ask(corpus, &projecting));
+        }
+        if !about.finds_something() {
+            about.unexplained = corpus.failing().map(|run| run.name.clone()).collect();
+        }
+        asked.push(about);
+    }
+    let answers: Vec<&dsp::Answer> = asked
         .iter()
-        .map(|corpus| about(corpora, corpus, &questions, budget))
+        .filter_map(|about| about.dsp.as_ref())
         .collect();
     match arguments.format {
-        Format::Text => print_text(&asked),
-        Format::Json => print_json(&asked, loaded)?,
+        ExplainFormat::Text => print_text(&asked),
+        ExplainFormat::Json => print_json(&asked, loaded)?,
+        ExplainFormat::Dot => dsp::print_dot(&answers)?,
+        ExplainFormat::Svg => dsp::print_svg(&answers)?,
     }
     Ok(ExitCode::from(status(&asked)))
+}
+
+fn comparing(asked: &arguments::Asked) -> Option<Engine> {
+    match asked {
+        arguments::Asked::Comparing(engine) => Some(*engine),
+        arguments::Asked::Dsp => None,
+    }
 }
 
 fn mining_options(arguments: &Explain) -> Result<mining::Options> {
@@ -98,15 +129,12 @@ fn about<'a>(
         let lacking = answers.iter_mut().filter(lacking);
         lacking.for_each(|answer| answer.notes.push(note.clone()));
     }
-    let mut asked = Asked {
+    Asked {
         corpus,
         answers,
+        dsp: None,
         unexplained: Vec::new(),
-    };
-    if !asked.finds_something() {
-        asked.unexplained = corpus.failing().map(|run| run.name.clone()).collect();
     }
-    asked
 }
 
 /// 0 nothing failed, 1 something was found, 3 runs failed and nothing was found.
@@ -134,6 +162,9 @@ fn print_text(asked: &[Asked<'_>]) {
         }
         for answer in &about.answers {
             print_answer(answer);
+        }
+        if let Some(answer) = &about.dsp {
+            dsp::print(answer);
         }
     }
 }
@@ -199,17 +230,29 @@ struct AnswerRow<'a> {
     stopped: Option<String>,
     notes: &'a [String],
     findings: &'a [Finding],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dsp: Option<Vec<dsp::Row<'a>>>,
 }
 
 fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
     let answers = asked.iter().enumerate().flat_map(|(corpus, about)| {
-        about.answers.iter().map(move |answer| AnswerRow {
+        let compared = about.answers.iter().map(move |answer| AnswerRow {
             corpus,
             engine: answer.engine.name(),
             stopped: stopped(answer.stopped),
             notes: &answer.notes,
             findings: &answer.findings,
-        })
+            dsp: None,
+        });
+        let projected = about.dsp.iter().map(move |answer| AnswerRow {
+            corpus,
+            engine: "dsp",
+            stopped: stopped(answer.stopped),
+            notes: &answer.notes,
+            findings: &[],
+            dsp: Some(answer.failures.iter().map(dsp::Row::new).collect()),
+        });
+        compared.chain(projected)
     });
     let corpora = asked.iter().map(|about| {
         let mut early = about.answers.iter().map(|answer| answer.stopped);

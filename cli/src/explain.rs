@@ -1,7 +1,7 @@
 //! `unsnarl explain`.
 
 use crate::{
-    arguments::{Explain, Format},
+    arguments::{Asked, Explain, ExplainFormat},
     engines,
     load::{self, Loaded},
     message,
@@ -38,6 +38,12 @@ struct Finding<'a> {
 
 /// Explains the failing runs.
 pub fn run(arguments: &Explain) -> Result<ExitCode> {
+    let is_picture = matches!(arguments.format, ExplainFormat::Dot | ExplainFormat::Svg);
+    if is_picture && !arguments.engine.contains(&Asked::Dsp) {
+        bail!(
+            "only the engine dsp makes pictures\n  next: unsnarl explain --engine dsp --format svg"
+        );
+    }
     let loaded = load::load(arguments.place.as_deref())?;
     name_broken(&loaded);
     if loaded.runs.is_empty() {
@@ -63,8 +69,8 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
         .map(|corpus| look_at(corpus, &loaded, &budget))
         .collect();
     match arguments.format {
-        Format::Text => print_text(&findings, &sources),
-        Format::Json => print_json(&findings, &loaded)?,
+        ExplainFormat::Json => print_json(&findings, &loaded)?,
+        _ => print_text(&findings, &sources),
     }
     Ok(ExitCode::from(status(&findings)))
 }

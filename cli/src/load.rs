@@ -1,7 +1,10 @@
 //! Finds and reads run files.
 
 use anyhow::{Context, Result, bail};
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use unsnarl_trace::{Run, RunFile, RunFolder, read_run};
 
 /// Where runs land unless something else is said.
@@ -14,13 +17,18 @@ pub struct Loaded {
     pub runs: Vec<(String, Arc<Run>)>,
     /// File and what is wrong with it.
     pub broken: Vec<(String, String)>,
+    /// The folder that they lie in.
+    pub folder: PathBuf,
 }
 
 /// Reads the runs at a place: a folder of runs, a project, or one run file.
 pub fn load(place: Option<&Path>) -> Result<Loaded> {
     let mut loaded = Loaded::default();
     match place {
-        Some(file) if file.is_file() => read(file, file.display().to_string(), &mut loaded),
+        Some(file) if file.is_file() => {
+            loaded.folder = file.parent().unwrap_or(Path::new("")).to_owned();
+            read(file, file.display().to_string(), &mut loaded);
+        }
         place => in_folder(place, &mut loaded, |_| {})?,
     }
     Ok(loaded)
@@ -54,6 +62,7 @@ fn in_folder(
             "there are no runs in {shown}\n  next: record some: unsnarl record --until-failing 3 -- ./prog"
         );
     }
+    loaded.folder = folder.to_owned();
     arrange(&mut files);
     for file in files {
         // Where `replay` looks by itself the name is enough.

@@ -4,8 +4,10 @@
 //! work itself (progress, warnings, errors) to standard error.
 
 mod arguments;
+mod cancel;
 mod cc;
 mod doctor;
+mod dsp;
 mod engines;
 mod executable;
 mod explain;

@@ -20,6 +20,7 @@ use self::{
 };
 use crate::{
     arguments::{Format, Predict},
+    cancel::cancellable,
     message,
     record::stop_flag,
 };
@@ -32,7 +33,6 @@ use std::{
     path::Path,
     process::ExitCode,
     sync::atomic::{AtomicBool, Ordering},
-    thread,
     time::{Duration, Instant},
 };
 use unsnarl_core::{
@@ -157,7 +157,7 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
     let begin = Instant::now();
     let sound = Sound::new(&run);
     let preparing = begin.elapsed();
-    let predicted = cancellable(asked, || {
+    let predicted = cancellable(asked.stop, asked.budget, || {
         engine::predict(&subject, &scheduler, &sound, asked.patterns, asked.budget)
     });
     let mut report = Report {
@@ -276,24 +276,6 @@ impl Report {
     fn tally(&self) -> Tally {
         Tally::of(&self.findings)
     }
-}
-
-/// Does the work; an interruption by the user cancels its budget.
-fn cancellable<T>(asked: &Asked<'_>, work: impl FnOnce() -> T) -> T {
-    let is_done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_done.load(Ordering::Relaxed) {
-                if asked.stop.load(Ordering::Relaxed) {
-                    asked.budget.cancel();
-                }
-                thread::sleep(Duration::from_millis(5));
-            }
-        });
-        let result = work();
-        is_done.store(true, Ordering::Relaxed);
-        result
-    })
 }
 
 fn bar(candidates: usize) -> ProgressBar {

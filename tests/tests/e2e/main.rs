@@ -9,6 +9,7 @@ mod copies;
 mod debugger;
 mod debugging_page;
 mod determinism;
+mod dsp;
 mod editor;
 mod ends;
 mod engine_input;

@@ -1,0 +1,307 @@
+//! From a failing run to its projection: the threads followed through the program model, other orders looked for,
+//! nearest first, and executed until one passes.
+
+use super::{
+    Measured, Projection,
+    execute::{Executor, Tried},
+};
+use anyhow::{Result, anyhow, bail};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+use unsnarl_core::{
+    Budget, StopReason, Tally,
+    dsp::{self, Alternate, Alternates, Candidate, Dsp, Options},
+    facts::{place, short},
+    symbolic::{self, StepId, SymbolicTrace},
+};
+use unsnarl_trace::{EventId, Mode, Run, program::Program};
+
+/// Orders that are executed at most until one passes.
+const EXECUTED: usize = 100;
+/// Places that were taken as recorded and are named one by one.
+const NAMED: usize = 5;
+
+/// A failing run as expressions.
+pub struct Analysis<'a> {
+    name: &'a str,
+    run: &'a Run,
+    trace: SymbolicTrace,
+    others: Alternates,
+    measured: Measured,
+}
+
+/// An order that may pass.
+enum Other {
+    /// All that is known says that it does not fail.
+    Found(Alternate),
+    /// Only executing it tells.
+    Undecided(Candidate),
+}
+
+impl Other {
+    fn order(&self) -> &[StepId] {
+        match self {
+            Other::Found(alternate) => &alternate.order,
+            Other::Undecided(candidate) => &candidate.order,
+        }
+    }
+
+    fn pair(&self) -> [StepId; 2] {
+        match self {
+            Other::Found(Alternate { pair, .. }) | Other::Undecided(Candidate { pair, .. }) => {
+                [pair.0, pair.1]
+            }
+        }
+    }
+}
+
+/// The order that is shown, and what executing it has shown.
+struct Chosen {
+    other: Other,
+    /// The run that had it and passed.
+    passing: Option<Box<Run>>,
+    tally: Option<Tally>,
+    unconfirmed: Option<String>,
+}
+
+impl<'a> Analysis<'a> {
+    /// Follows the threads of a run and looks for orders that do not fail. What could not be followed, or was taken
+    /// as recorded, goes into `notes`.
+    pub fn of(
+        name: &'a str,
+        run: &'a Run,
+        models: &Program,
+        notes: &mut Vec<String>,
+        budget: &Budget,
+    ) -> Result<Analysis<'a>> {
+        refuse(run)?;
+        match Analysis::with(name, run, models, budget) {
+            Ok(analysis) => {
+                analysis.note(notes);
+                Ok(analysis)
+            }
+            Err(contradiction) => {
+                notes.push(format!(
+                    "the program model contradicts the run, so only its order is used: {contradiction}"
+                ));
+                let analysis = Analysis::with(name, run, &Program::default(), budget);
+                analysis.map_err(|reason| anyhow!("the run contradicts itself: {reason}"))
+            }
+        }
+    }
+
+    /// The error says why the recorded order is none.
+    fn with(
+        name: &'a str,
+        run: &'a Run,
+        models: &Program,
+        budget: &Budget,
+    ) -> Result<Analysis<'a>, String> {
+        let mut measured = sizes(run);
+        let begin = Instant::now();
+        let trace = symbolic::walk(run, models, budget).trace;
+        measured.symbolic_ms = milliseconds(begin.elapsed());
+        let begin = Instant::now();
+        let others = dsp::alternates(&trace, &trace.order, &Options::default(), None, budget);
+        let others = others.map_err(|infeasible| infeasible.in_words(&trace, run))?;
+        measured.search_ms = milliseconds(begin.elapsed());
+        measured.pairs = others.all_pairs;
+        measured.tried = others.pairs;
+        Ok(Analysis {
+            name,
+            run,
+            trace,
+            others,
+            measured,
+        })
+    }
+
+    fn note(&self, notes: &mut Vec<String>) {
+        notes.extend(self.trace.gaps.iter().cloned());
+        let mut taken: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for one in &self.trace.concretized {
+            let at = short(&place(self.run, one.site));
+            taken.entry(&one.what).or_default().insert(at);
+        }
+        let count = taken.len();
+        for (what, places) in taken.iter().take(NAMED) {
+            let places: Vec<&str> = places.iter().map(String::as_str).collect();
+            notes.push(format!("taken as recorded: {what} ({})", places.join(", ")));
+        }
+        if count > NAMED {
+            notes.push(format!("{} more were taken as recorded", count - NAMED));
+        }
+    }
+
+    /// Executes the orders, where that can be done, until one passes.
+    pub fn project(
+        mut self,
+        executor: Result<Executor<'_>, String>,
+        budget: &Budget,
+    ) -> Result<Projection> {
+        let stopped = self.others.stopped;
+        let found = std::mem::take(&mut self.others.found);
+        let undecided = std::mem::take(&mut self.others.undecided);
+        let others = found.into_iter().map(Other::Found);
+        let others = others.chain(undecided.into_iter().map(Other::Undecided));
+        let chosen = match executor {
+            Ok(executor) => self.execute(others, &executor, budget, stopped)?,
+            Err(reason) => unexecuted(others, reason, stopped)?,
+        };
+        let dsp = self.dsp(&chosen)?;
+        Ok(Projection {
+            run: self.name.to_owned(),
+            dsp,
+            confirmed: chosen.tally,
+            unconfirmed: chosen.unconfirmed,
+            measured: self.measured,
+        })
+    }
+
+    fn dsp(&self, chosen: &Chosen) -> Result<Dsp> {
+        match (&chosen.other, &chosen.passing) {
+            (Other::Found(alternate), _) => {
+                let (trace, run) = (&self.trace, self.run);
+                dsp::project(trace, run, &trace.order, alternate)
+                    .map_err(|infeasible| anyhow!(infeasible.in_words(trace, run)))
+            }
+            (Other::Undecided(_), Some(passing)) => Ok(dsp::project_runs(self.run, passing)),
+            (Other::Undecided(_), None) => {
+                bail!("an order that only executing tells was not executed")
+            }
+        }
+    }
+
+    fn execute(
+        &mut self,
+        others: impl Iterator<Item = Other>,
+        executor: &Executor<'_>,
+        budget: &Budget,
+        stopped: StopReason,
+    ) -> Result<Chosen> {
+        let begin = Instant::now();
+        let (fails, difference) = executor.fails()?;
+        let mut first: Option<(Other, String)> = None;
+        let mut reason = None;
+        let mut chosen = None;
+        for other in others {
+            if self.measured.executed == EXECUTED || budget.stop().is_some() {
+                break;
+            }
+            self.measured.executed += 1;
+            match executor.passes(&self.events(other.order()), &self.events(&other.pair()))? {
+                Tried::Passes { passes, run } => {
+                    let times = executor.times();
+                    let tally = Tally {
+                        fails: fails as u32,
+                        of_fails: times as u32,
+                        passes: passes as u32,
+                        of_passes: times as u32,
+                    };
+                    chosen = Some(Chosen {
+                        other,
+                        passing: Some(run),
+                        tally: Some(tally),
+                        unconfirmed: difference.clone(),
+                    });
+                    break;
+                }
+                Tried::Not(why) => {
+                    reason.get_or_insert_with(|| why.clone());
+                    if matches!(other, Other::Found(_)) && first.is_none() {
+                        first = Some((other, why));
+                    }
+                }
+                Tried::Stopped => break,
+            }
+        }
+        self.measured.executing_ms = milliseconds(begin.elapsed());
+        match (chosen, first) {
+            (Some(chosen), _) => Ok(chosen),
+            (None, Some((other, why))) => Ok(Chosen {
+                other,
+                passing: None,
+                tally: None,
+                unconfirmed: Some(why),
+            }),
+            (None, None) => bail!(none_passes(self.measured.executed, reason, stopped)),
+        }
+    }
+
+    fn events(&self, order: &[StepId]) -> Vec<EventId> {
+        dsp::events(&self.trace, order)
+    }
+}
+
+/// What is shown when nothing is executed: the first order that does not fail as far as the model tells.
+fn unexecuted(
+    mut others: impl Iterator<Item = Other>,
+    reason: String,
+    stopped: StopReason,
+) -> Result<Chosen> {
+    let Some(other) = others.next() else {
+        bail!(none_passes(0, None, stopped));
+    };
+    if matches!(other, Other::Undecided(_)) {
+        bail!("other orders can only be told apart by executing them, and they were not: {reason}");
+    }
+    Ok(Chosen {
+        other,
+        passing: None,
+        tally: None,
+        unconfirmed: Some(reason),
+    })
+}
+
+fn none_passes(executed: usize, reason: Option<String>, stopped: StopReason) -> String {
+    let budget = match stopped {
+        StopReason::Complete => String::new(),
+        _ => ", but not all were looked at\n  next: give it more time: --budget".to_owned(),
+    };
+    match (executed, reason) {
+        (0, _) => format!(
+            "no order of the same steps passes{budget}: the failure may not depend on the order"
+        ),
+        (executed, reason) => format!(
+            "none of {executed} other orders passed when it was executed{budget}: {}",
+            reason.unwrap_or_default()
+        ),
+    }
+}
+
+/// Runs that have no order and values to go by.
+fn refuse(run: &Run) -> Result<()> {
+    match run.meta.mode {
+        Mode::Free => bail!(
+            "its order is not exact: it was recorded while the threads ran freely\n  next: record with a controlled strategy, such as the default"
+        ),
+        Mode::Path => bail!(
+            "it has no order: it was recorded as paths\n  next: record with a controlled strategy, such as the default"
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// What is shared in a run.
+fn sizes(run: &Run) -> Measured {
+    let mut uses: BTreeMap<u32, (BTreeSet<u16>, bool, usize)> = BTreeMap::new();
+    let accesses = run.events.iter().map(|(_, event)| event);
+    for event in accesses.filter(|event| event.kind.is_access()) {
+        let (threads, is_written, count) = uses.entry(event.location.0).or_default();
+        threads.insert(event.thread.0);
+        *is_written |= event.kind.writes();
+        *count += 1;
+    }
+    uses.retain(|_, (threads, is_written, _)| threads.len() > 1 && *is_written);
+    Measured {
+        shared_variables: uses.len(),
+        shared_accesses: uses.values().map(|(_, _, count)| count).sum(),
+        ..Measured::default()
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}

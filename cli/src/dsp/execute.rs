@@ -1,0 +1,148 @@
+//! Executes the two orders of a projection: does the one fail each time, and does the other pass?
+
+use crate::executable::{Executable, Given, listed};
+use anyhow::Result;
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+};
+use unsnarl_recorder::{
+    launch::Output,
+    proposal::{Ended, Verdict},
+    replay::{Options, replay},
+};
+use unsnarl_trace::{EventId, Outcome, Policy, Proposal, Run};
+
+/// Ways to go on after an order: each thread until it waits; then random ones.
+const WAYS: [Policy; 3] = [
+    Policy::Sequential,
+    Policy::Random { seed: 0 },
+    Policy::Random { seed: 1 },
+];
+
+/// Executes orders of one run's events.
+pub struct Executor<'a> {
+    run: &'a Run,
+    program: Executable,
+    given: &'a Given,
+    /// How often an order that is shown is executed.
+    times: u64,
+    stop: &'a AtomicBool,
+}
+
+/// What came of an order that should not fail.
+pub enum Tried {
+    /// The program had this order and passed, `passes` times of so many executions.
+    Passes {
+        /// How often.
+        passes: u64,
+        /// The first of these runs.
+        run: Box<Run>,
+    },
+    /// Not so, for this reason.
+    Not(String),
+    /// The user stopped it.
+    Stopped,
+}
+
+impl<'a> Executor<'a> {
+    /// The executor of a run's program, which has to be the build that was recorded.
+    pub fn new(
+        run: &'a Run,
+        name: &str,
+        given: &'a Given,
+        times: u64,
+        stop: &'a AtomicBool,
+    ) -> Result<Executor<'a>> {
+        Ok(Executor {
+            run,
+            program: Executable::of(run, name, given)?,
+            given,
+            times,
+            stop,
+        })
+    }
+
+    /// How often an order is executed.
+    pub fn times(&self) -> u64 {
+        self.times
+    }
+
+    /// How often the recorded failing run fails when it is run again, up to the first that is another run; why it
+    /// is one.
+    pub fn fails(&self) -> Result<(u64, Option<String>)> {
+        let options = Options {
+            times: self.times,
+            stdin: self.given.stdin.clone(),
+            timeout: self.given.timeout,
+            output: Output::Kept,
+            branches: false,
+        };
+        let replayed = replay(self.run, &options, self.stop, |_| {})?;
+        let difference = replayed.difference.map(|difference| {
+            format!(
+                "run again it differs: {} instead of {}",
+                difference.replayed, difference.recorded
+            )
+        });
+        Ok((replayed.same, difference))
+    }
+
+    /// Executes an order; of the events those that are `important` are named in any case.
+    pub fn passes(&self, order: &[EventId], important: &[EventId]) -> Result<Tried> {
+        let events = listed(self.run, important, order);
+        let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
+        for then in WAYS {
+            let proposal = Proposal {
+                then,
+                ..Proposal::of_events(self.run, &events)
+            };
+            let Some(first) = self.once(&proposal)? else {
+                return Ok(Tried::Stopped);
+            };
+            match failure(&first) {
+                None => return self.again(&proposal, first.run),
+                // How it goes on does not matter to an order that was not had.
+                Some(reason) if first.ended != Ended::Reached => return Ok(Tried::Not(reason)),
+                Some(reason) => *reasons.entry(reason).or_default() += 1,
+            }
+        }
+        let reasons: Vec<String> = reasons.into_keys().collect();
+        Ok(Tried::Not(reasons.join("; ")))
+    }
+
+    /// The other executions of an order that passed once.
+    fn again(&self, proposal: &Proposal, run: Run) -> Result<Tried> {
+        let mut passes = 1;
+        for _ in 1..self.times {
+            let Some(verdict) = self.once(proposal)? else {
+                return Ok(Tried::Stopped);
+            };
+            passes += u64::from(failure(&verdict).is_none());
+        }
+        let run = Box::new(run);
+        Ok(Tried::Passes { passes, run })
+    }
+
+    fn once(&self, proposal: &Proposal) -> Result<Option<Verdict>> {
+        let verdict = self.program.run(proposal, self.stop)?;
+        let stopped = verdict.stopped || self.stop.load(Ordering::Relaxed);
+        Ok((!stopped).then_some(verdict))
+    }
+}
+
+/// Why an execution does not confirm the order; none when it does.
+fn failure(verdict: &Verdict) -> Option<String> {
+    let outcome = verdict.run.meta.outcome;
+    match &verdict.ended {
+        Ended::Reached if outcome == Outcome::Passed => None,
+        Ended::Reached => {
+            let failure = verdict.run.meta.failure.as_ref();
+            let what = failure.map_or(outcome.name(), |failure| failure.message.as_str());
+            Some(format!("with this order the program failed, too: {what}"))
+        }
+        Ended::Diverged(divergence) | Ended::Deadlocked(divergence) => {
+            Some(divergence.reason.clone())
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `unsnarl explain --engine dsp`: for each way to fail the failing order, the nearest order that passes, and what
+//! they do differently; both executed.
+
+mod analysis;
+mod execute;
+mod json;
+mod text;
+
+pub use json::Row;
+pub use text::{print, print_dot, print_svg};
+
+use self::{analysis::Analysis, execute::Executor};
+use crate::{arguments::Explain, cancel::cancellable, executable::Given, load::Loaded};
+use serde::Serialize;
+use std::sync::atomic::AtomicBool;
+use unsnarl_core::{
+    Budget, Corpus, StopReason, Tally,
+    dsp::Dsp,
+    findings::{by_failure, weaknesses},
+};
+use unsnarl_trace::{
+    Run,
+    program::{self, LoadError, Program},
+};
+
+/// Failing runs of one way to fail that are looked at until one can be told about.
+const RUNS: usize = 3;
+
+/// What the engine says about a corpus.
+pub struct Answer {
+    /// For each way to fail, those of most runs first.
+    pub failures: Vec<Failure>,
+    /// Why it stopped.
+    pub stopped: StopReason,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+}
+
+/// One way to fail.
+pub struct Failure {
+    /// What fails where.
+    pub what: String,
+    /// The runs that fail so, as `replay` takes them; the shortest first.
+    pub runs: Vec<String>,
+    /// The projection, or why there is none, with the next step.
+    pub told: Result<Box<Projection>, String>,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+}
+
+/// A projection with what came of executing it.
+pub struct Projection {
+    /// The failing run that it is of.
+    pub run: String,
+    /// The two orders.
+    pub dsp: Dsp,
+    /// How often the failing order failed and the other one passed; none when they were not executed.
+    pub confirmed: Option<Tally>,
+    /// Why it is not confirmed, in words; none when it is.
+    pub unconfirmed: Option<String>,
+    /// What it took.
+    pub measured: Measured,
+}
+
+/// Sizes and times, for tables.
+#[derive(Clone, Default, Debug, Serialize)]
+pub struct Measured {
+    /// Locations that several threads access and one writes.
+    pub shared_variables: usize,
+    /// Accesses of them.
+    pub shared_accesses: usize,
+    /// Constraints of the failing order, as the solver gets them.
+    pub constraints: Option<u64>,
+    /// Unknowns of the failing order.
+    pub variables: Option<u64>,
+    /// Milliseconds that following the threads through the program model took.
+    pub symbolic_ms: f64,
+    /// Milliseconds that looking for other orders took.
+    pub search_ms: f64,
+    /// Milliseconds that the solver took for the failing order.
+    pub solver_ms: Option<f64>,
+    /// Milliseconds that executing took.
+    pub executing_ms: f64,
+    /// Pairs of operations that could be turned round.
+    pub pairs: usize,
+    /// Pairs that were tried until an order passed.
+    pub tried: usize,
+    /// Orders that were executed.
+    pub executed: usize,
+}
+
+/// What is asked for.
+pub struct Asked<'a> {
+    /// The command line.
+    pub arguments: &'a Explain,
+    /// The runs.
+    pub loaded: &'a Loaded,
+    /// Time for all of it.
+    pub budget: &'a Budget,
+    /// The user stops it.
+    pub stop: &'a AtomicBool,
+}
+
+/// Asks the engine about the failing runs of a corpus.
+pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
+    if corpus.failing().next().is_none() {
+        return Answer {
+            failures: Vec::new(),
+            stopped: StopReason::Lacks("a failing run"),
+            notes: Vec::new(),
+        };
+    }
+    let kinds = by_failure(corpus);
+    let mut failures = Vec::new();
+    for (what, runs) in kinds {
+        let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+        failures.push(explain(what, names, asked));
+    }
+    failures.sort_by_key(|failure| std::cmp::Reverse(failure.runs.len()));
+    Answer {
+        failures,
+        stopped: asked.budget.stop().unwrap_or(StopReason::Complete),
+        notes: weaknesses(corpus),
+    }
+}
+
+/// The projection of the first of the runs that one can be made of.
+fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
+    let mut notes = Vec::new();
+    let mut first_reason = None;
+    for name in runs.iter().take(RUNS) {
+        let found = asked.loaded.runs.iter().find(|(known, _)| known == name);
+        let Some((_, run)) = found else { continue };
+        match about(name, run, asked, &mut notes) {
+            Ok(projection) => {
+                return Failure {
+                    what,
+                    runs,
+                    told: Ok(Box::new(projection)),
+                    notes,
+                };
+            }
+            Err(reason) => {
+                first_reason.get_or_insert(format!("{name}: {reason:#}"));
+            }
+        }
+        if asked.budget.stop().is_some() {
+            break;
+        }
+    }
+    let reason = first_reason.unwrap_or_else(|| "the runs are gone".to_owned());
+    Failure {
+        what,
+        runs,
+        told: Err(reason),
+        notes,
+    }
+}
+
+fn about(
+    name: &str,
+    run: &Run,
+    asked: &Asked<'_>,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Projection> {
+    let given = Given {
+        stdin: asked.arguments.stdin.clone(),
+        timeout: asked.arguments.timeout,
+    };
+    let executor = match asked.arguments.no_run {
+        true => Err("nothing was executed (--no-run)".to_owned()),
+        false => Executor::new(run, name, &given, asked.arguments.times, asked.stop)
+            .map_err(|error| format!("{error:#}")),
+    };
+    let models = models(asked.loaded, run, notes);
+    let analysis = cancellable(asked.stop, asked.budget, || {
+        Analysis::of(name, run, &models, notes, asked.budget)
+    });
+    analysis?.project(executor, asked.budget)
+}
+
+/// The models that were kept when the run was recorded; without them only its order is used.
+fn models(loaded: &Loaded, run: &Run, notes: &mut Vec<String>) -> Program {
+    match program::load(&loaded.folder, &run.meta.build_id) {
+        Ok(models) => models,
+        Err(LoadError::Missing { .. }) => {
+            notes.push(
+                "there is no program model: only executing tells which order passes, and no conditions are shown\n  next: build with clang: UNSNARL_CC=clang unsnarl cc".to_owned(),
+            );
+            Program::default()
+        }
+        Err(error) => {
+            notes.push(format!("the program model cannot be used: {error}"));
+            Program::default()
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Projections for reading, and as pictures.
+
+use super::{Answer, Failure, Projection};
+use crate::{explain::stopped, message};
+use anstyle::{AnsiColor, Style};
+use anyhow::{Result, bail};
+use unsnarl_core::dsp::render;
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+/// Width of the two orders.
+const COLUMNS: usize = 110;
+
+/// Prints what the engine says about a corpus.
+pub fn print(answer: &Answer) {
+    let told = answer.failures.iter().filter(|one| one.told.is_ok());
+    let count = match (told.count(), answer.failures.len()) {
+        (_, 0) => "nothing".to_owned(),
+        (told, all) if told == all => format!("{all} {}", ways(all)),
+        (told, all) => format!("{told} of {all} {}", ways(all)),
+    };
+    anstream::println!("{BOLD}dsp:{BOLD:#} {count}");
+    for failure in &answer.failures {
+        anstream::println!();
+        match &failure.told {
+            Ok(projection) => print_projection(projection, failure),
+            Err(reason) => {
+                anstream::println!("{}: no other order is told of it", failure.what);
+                message::warning(reason);
+            }
+        }
+        failure.notes.iter().for_each(|note| message::note(note));
+    }
+    if let Some(reason) = stopped(answer.stopped) {
+        message::warning(&format!("dsp ended early: {reason}"));
+    }
+    answer.notes.iter().for_each(|note| message::note(note));
+}
+
+fn ways(number: usize) -> &'static str {
+    match number {
+        1 => "way to fail",
+        _ => "ways to fail",
+    }
+}
+
+fn print_projection(projection: &Projection, failure: &Failure) {
+    anstream::println!("{ERROR}error:{ERROR:#} {}\n", failure.what);
+    anstream::println!("{}", render::text(&projection.dsp, COLUMNS).trim_end());
+    anstream::println!("\n  {}", certainty(projection));
+    let runs = match failure.runs.len() {
+        1 => projection.run.clone(),
+        all => format!("{} and {} more", projection.run, all - 1),
+    };
+    anstream::println!("  {DIM}Fails so in {runs}.{DIM:#}");
+}
+
+/// What executing both orders has shown, in a sentence.
+fn certainty(projection: &Projection) -> String {
+    let tally = projection.confirmed.map(|tally| {
+        format!(
+            "this order fails {}/{}, the other passes {}/{}",
+            tally.fails, tally.of_fails, tally.passes, tally.of_passes
+        )
+    });
+    match (tally, &projection.unconfirmed) {
+        (Some(tally), None) => format!("Confirmed: {tally}."),
+        (Some(tally), Some(reason)) => format!("Not confirmed: {reason} ({tally})."),
+        (None, Some(reason)) => format!("Not confirmed: {reason}."),
+        (None, None) => "Not confirmed.".to_owned(),
+    }
+}
+
+/// Prints the projections as graphs for Graphviz, one after the other.
+pub fn print_dot(answers: &[&Answer]) -> Result<()> {
+    for projection in projections(answers)? {
+        anstream::print!("{}", render::dot(&projection.dsp));
+    }
+    Ok(())
+}
+
+/// Prints the picture of the only projection.
+pub fn print_svg(answers: &[&Answer]) -> Result<()> {
+    let projections = projections(answers)?;
+    match projections.as_slice() {
+        [only] => anstream::print!("{}", render::svg(&only.dsp)),
+        several => {
+            let runs: Vec<&str> = several.iter().map(|one| one.run.as_str()).collect();
+            bail!(
+                "a picture shows one way to fail, and there are {}\n  next: name a run: {}",
+                several.len(),
+                runs.join(", ")
+            )
+        }
+    }
+    Ok(())
+}
+
+fn projections<'a>(answers: &[&'a Answer]) -> Result<Vec<&'a Projection>> {
+    let failures = answers.iter().flat_map(|answer| &answer.failures);
+    let mut projections = Vec::new();
+    for failure in failures {
+        match &failure.told {
+            Ok(projection) => projections.push(&**projection),
+            Err(reason) => message::warning(&format!("{}: {reason}", failure.what)),
+        }
+    }
+    if projections.is_empty() {
+        bail!("there is nothing to draw\n  next: unsnarl explain --engine dsp says why");
+    }
+    Ok(projections)
+}

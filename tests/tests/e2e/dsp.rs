@@ -1,0 +1,187 @@
+//! The failing order and the nearest order that passes: found, and executed.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::fs;
+use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
+
+/// A program with failing runs.
+fn recorded(name: &str, compiler: Compiler) -> Result<Workspace> {
+    let workspace = Workspace::new()?;
+    let program = Program::open(name)?;
+    let command = program.compile(&workspace, compiler)?;
+    let words = ["-n", "2000", "--until-failing", "1"];
+    workspace.record(&words, &command)?.exits(1)?;
+    Ok(workspace)
+}
+
+/// The ways to fail in the JSON of the engine.
+fn failures(finished: &Finished) -> Result<Vec<Value>> {
+    let json: Value =
+        serde_json::from_str(&finished.stdout).with_context(|| format!("{finished}"))?;
+    let answer = json.pointer("/answers/0/dsp").context("no answer")?;
+    Ok(answer.as_array().context("no list")?.clone())
+}
+
+/// Both orders are executed ten times: the one fails each time, the other one passes each time.
+fn is_confirmed(name: &str, compiler: Compiler) -> Result<()> {
+    let workspace = recorded(name, compiler)?;
+    let words = ["explain", "--engine", "dsp", "--format", "json"];
+    let finished = workspace.unsnarl(&words)?.exits(1)?;
+    for failure in failures(&finished)? {
+        let tally = serde_json::json!({"fails": 10, "of_fails": 10, "passes": 10, "of_passes": 10});
+        ensure!(
+            failure["confirmed"] == tally,
+            "{failure:#}\n{}",
+            finished.stderr
+        );
+        let shown = failure.pointer("/projection/operations");
+        let shown = shown.and_then(Value::as_array).map_or(0, Vec::len);
+        ensure!(
+            (2..=12).contains(&shown),
+            "{shown} operations:\n{failure:#}"
+        );
+    }
+    Ok(())
+}
+
+macro_rules! confirmed {
+    ($($name:ident)*) => { $(
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn is_confirmed_with_clang() -> Result<()> {
+                is_confirmed(stringify!($name), Compiler::Clang)
+            }
+
+            #[test]
+            fn is_confirmed_with_gcc() -> Result<()> {
+                is_confirmed(stringify!($name), Compiler::Gcc)
+            }
+        }
+    )* };
+}
+
+confirmed! { bank_account bounded_queue file_scanner crasher bank_total two_stage airline block_compressor cpp_string_buffer object_cache }
+
+#[test]
+fn what_is_not_executed_is_not_confirmed() -> Result<()> {
+    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let words = ["explain", "--engine", "dsp", "--no-run"];
+    let said = workspace.unsnarl(&words)?.exits(1)?;
+    said.says(&[
+        "this order fails",
+        "Not confirmed: nothing was executed (--no-run)",
+    ])?;
+    fs::remove_file(workspace.path().join("bank_account"))?;
+    let said = workspace.unsnarl(&words[..3])?.exits(1)?;
+    said.says(&["this order fails", "Not confirmed:", "bank_account"])?;
+    Ok(())
+}
+
+#[test]
+fn another_build_is_not_executed() -> Result<()> {
+    let workspace = recorded("bank_account", Compiler::Clang)?;
+    Program::open("bank_account")?.compile_with(&workspace, Compiler::Clang, &["-O2"])?;
+    let said = workspace
+        .unsnarl(&["explain", "--engine", "dsp"])?
+        .exits(1)?;
+    said.says(&[
+        "Not confirmed:",
+        "is another build than the one that was recorded",
+        "next:",
+    ])?;
+    Ok(())
+}
+
+#[test]
+fn without_a_model_only_executing_tells() -> Result<()> {
+    let workspace = recorded("bank_account", Compiler::Gcc)?;
+    let words = ["explain", "--engine", "dsp", "--no-run"];
+    let said = workspace.unsnarl(&words)?.exits(3)?;
+    said.says(&[
+        "there is no program model",
+        "only be told apart by executing them",
+        "next:",
+    ])?;
+    Ok(())
+}
+
+#[test]
+fn a_model_that_cannot_be_read_is_left_aside() -> Result<()> {
+    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let folder = workspace.path().join(".unsnarl/models");
+    for entry in fs::read_dir(&folder)? {
+        fs::write(entry?.path(), b"no model")?;
+    }
+    let said = workspace
+        .unsnarl(&["explain", "--engine", "dsp"])?
+        .exits(1)?;
+    said.says(&["the program model cannot be used", "passes 10/10"])?;
+    Ok(())
+}
+
+#[test]
+fn runs_without_an_exact_order_are_refused() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let program = Program::open("sequential_threads")?;
+    let command = program.compile(&workspace, Compiler::Clang)?;
+    workspace
+        .record(&["-n", "5", "--strategy", "free"], &command)?
+        .exits(1)?;
+    let said = workspace
+        .unsnarl(&["explain", "--engine", "dsp"])?
+        .exits(3)?;
+    said.says(&[
+        "its order is not exact",
+        "next: record with a controlled strategy",
+    ])?;
+    Ok(())
+}
+
+#[test]
+fn a_failure_in_every_order_has_no_projection() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let program = Program::open("sequential_threads")?;
+    let command = program.compile(&workspace, Compiler::Clang)?;
+    workspace.record(&["-n", "20"], &command)?.exits(1)?;
+    let said = workspace
+        .unsnarl(&["explain", "--engine", "dsp"])?
+        .exits(3)?;
+    said.says(&["no other order is told of it"])?;
+    Ok(())
+}
+
+#[test]
+fn a_budget_that_is_over_is_said() -> Result<()> {
+    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let words = ["explain", "--engine", "dsp", "--budget", "1ms"];
+    workspace
+        .unsnarl(&words)?
+        .says(&["dsp ended early: its time was over (--budget)"])?;
+    Ok(())
+}
+
+#[test]
+fn pictures() -> Result<()> {
+    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let draw = |format| -> Result<String> {
+        let words = ["explain", "--engine", "dsp", "--no-run", "--format", format];
+        Ok(workspace.unsnarl(&words)?.exits(1)?.stdout)
+    };
+    let (dot, svg) = (draw("dot")?, draw("svg")?);
+    ensure!(
+        dot.starts_with("digraph") && dot.trim_end().ends_with('}'),
+        "{dot}"
+    );
+    ensure!(
+        svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"),
+        "{svg}"
+    );
+    let said = workspace
+        .unsnarl(&["explain", "--format", "svg"])?
+        .exits(2)?;
+    said.says(&["only the engine dsp makes pictures", "next:"])?;
+    Ok(())
+}
