@@ -36,5 +36,6 @@ mod real_programs;
 mod replays;
 mod schedules;
 mod surroundings;
+mod symbolic;
 mod timers;
 mod unusual;

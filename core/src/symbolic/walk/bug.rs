@@ -1,6 +1,7 @@
 //! What went wrong, as a condition: read back from the branches that led there.
 
 use super::{
+    calls::COVERAGE,
     machine::Machine,
     thread::{Activity, Decision, Frame},
     value::Scalar,
@@ -97,9 +98,17 @@ impl Machine<'_> {
 
     /// The block behind one that only passes on what the way into it decides, as for `a || b` as a value.
     fn through(&self, unit: UnitId, code: &Function, from: BlockId, to: BlockId) -> BlockId {
-        let [phi, branch] = code.block(to) else {
+        let [phi, between @ .., branch] = code.block(to) else {
             return to;
         };
+        let is_callback = |callee| {
+            let name = self.callee_name(unit, callee);
+            name.is_some_and(|name| name.starts_with(COVERAGE))
+        };
+        let mut between = between.iter();
+        if !between.all(|one| matches!(one.op, Op::Call { callee, .. } if is_callback(callee))) {
+            return to;
+        }
         let (Op::Phi(ways), Op::Branch { condition, yes, no }) = (&phi.op, &branch.op) else {
             return to;
         };

@@ -77,7 +77,7 @@ impl Machine<'_> {
         } else {
             EventKind::Read
         };
-        match self.due_access(id, kind, size) {
+        match self.due_access(id, kind, size, pointer.bits.map(|bits| bits as u64)) {
             Due::Later | Due::Over => return Ok(Did::Wait),
             Due::Now(_, row) if row.kind == EventKind::Failure => {
                 self.use_event(id, row.site);
@@ -124,16 +124,11 @@ impl Machine<'_> {
         Ok(Did::Value(None))
     }
 
-    /// As [`Machine::due`], for an access: a function's first instructions have no place in the source, and their
-    /// events no point.
-    fn due_access(&self, id: ThreadId, kind: EventKind, size: u64) -> Due {
-        let place = self.instruction(id).map(|instruction| instruction.place);
+    /// As [`Machine::due`], for an access: a function's first instructions have no place in the source, so their
+    /// events have no point; and where an optimizer has made one instruction of two, events have the other's.
+    fn due_access(&self, id: ThreadId, kind: EventKind, size: u64, at: Option<u64>) -> Due {
         match self.peek(id) {
-            Some((event, row))
-                if self.points.get(row.point).is_none()
-                    && place == Some(unsnarl_trace::program::PlaceId(0))
-                    && (row.kind, u64::from(row.size)) == (kind, size) =>
-            {
+            Some((event, row)) if self.is_alike(id, row, (kind, size, at)) => {
                 match event <= self.now {
                     true => Due::Now(event, row),
                     false => Due::Later,
@@ -141,6 +136,28 @@ impl Machine<'_> {
             }
             _ => self.due(id),
         }
+    }
+
+    /// Whether an event may be the access although it is another instruction's.
+    fn is_alike(
+        &self,
+        id: ThreadId,
+        row: Event,
+        (kind, size, at): (EventKind, u64, Option<u64>),
+    ) -> bool {
+        let function = |(unit, function, _)| (unit, function);
+        let here = self.spot(id).map(function);
+        let there = self.points.get(row.point).map(function);
+        let known = self.places.get(&row.location).copied();
+        (row.kind, u64::from(row.size)) == (kind, size)
+            && (there.is_none() || there == here)
+            && known.is_none_or(|known| Some(known) == at || self.is_on_stack(row.location))
+    }
+
+    /// Places on stacks have the same name in each call.
+    fn is_on_stack(&self, location: unsnarl_trace::LocationId) -> bool {
+        let name = self.run.location(location);
+        !name.starts_with("heap(") && name.contains(':')
     }
 
     /// The rows of one access: neighbours of one kind at one point, up to this many bytes.

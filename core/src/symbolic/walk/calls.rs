@@ -11,6 +11,9 @@ use unsnarl_trace::{
     program::{Instruction, Op, Operand, TypeKind},
 };
 
+/// How the callbacks begin that blocks have for recording branches.
+pub(super) const COVERAGE: &str = "__sanitizer_cov_";
+
 /// What came of a call.
 pub(super) enum Did {
     /// It has returned.
@@ -169,6 +172,9 @@ impl Machine<'_> {
     fn library(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         if made.name.starts_with("__tsan_") {
             return self.callback(id, made);
+        }
+        if made.name.starts_with(COVERAGE) {
+            return Ok(Did::Value(None));
         }
         if made.name.starts_with("llvm.") {
             return self.intrinsic(id, made);

@@ -19,7 +19,7 @@ use unsnarl_trace::{
 };
 
 /// Instructions that a thread may take from one of its events to the next.
-const MOST_IDLE: u64 = 20_000_000;
+const MOST_IDLE: u64 = 4_000_000;
 /// So often the budget is asked.
 const POLL: u64 = 1 << 12;
 

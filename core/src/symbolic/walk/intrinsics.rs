@@ -183,9 +183,9 @@ impl Machine<'_> {
     }
 
     fn float_function(&mut self, id: ThreadId, made: &Made, kind: &str) -> Result<Val, String> {
-        let width = made
-            .width
-            .ok_or_else(|| format!("llvm.{kind} is not known"))?;
+        let Some(width) = made.width else {
+            return self.each_element(id, made, kind);
+        };
         let known = [
             "fabs",
             "sqrt",
@@ -240,6 +240,35 @@ impl Machine<'_> {
                 .outside(id, format!("result of {kind}"), width, None)
                 .into(),
         })
+    }
+
+    /// The same for each element of vectors.
+    fn each_element(&mut self, id: ThreadId, made: &Made, kind: &str) -> Result<Val, String> {
+        let Some(Val::List(first)) = made.arguments.first() else {
+            return Err(format!("llvm.{kind} is not known"));
+        };
+        let mut items = Vec::new();
+        for row in 0..first.len() {
+            let arguments: Vec<Val> = made
+                .arguments
+                .iter()
+                .filter_map(|argument| match argument {
+                    Val::List(of) => of.get(row).cloned(),
+                    Val::Scalar(_) => Some(argument.clone()),
+                })
+                .collect();
+            let width = arguments
+                .first()
+                .and_then(Val::scalar)
+                .map(|first| self.exprs.width(first.expr));
+            let one = Made {
+                name: made.name,
+                arguments: &arguments,
+                width,
+            };
+            items.push(self.computed(id, &one, kind)?);
+        }
+        Ok(Val::list(items))
     }
 
     /// A thread's own copy of a variable.

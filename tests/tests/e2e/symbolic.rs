@@ -1,0 +1,173 @@
+//! Symbolic traces of real programs: each program under `tests/programs` is compiled with clang, recorded and
+//! followed through its model; what the trace says must be what was recorded.
+
+use anyhow::{Context, Result, ensure};
+use unsnarl_core::{
+    Budget,
+    symbolic::{Action, Bug, SymbolId, Walked, expr::Values, walk},
+};
+use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_trace::{EventKind, Run, Value, program, read_run};
+
+/// Programs of which a thread cannot be followed to its end, and why.
+const LOST: [&str; 2] = [
+    // Strings of the C++ library are changed by functions without instrumentation.
+    "cpp_listeners",
+    "correct_cpp",
+];
+
+/// Follows one run of a program: a failing one where there is one.
+fn followed(name: &str, level: &str) -> Result<(Run, Walked)> {
+    let program = Program::open(name)?;
+    let workspace = Workspace::new()?;
+    let command = program.compile_with(&workspace, Compiler::Clang, &[level])?;
+    let options = [
+        &["-n", "400", "--until-failing", "1"],
+        &program.recording()[..],
+    ]
+    .concat();
+    workspace.record(&options, &command)?;
+    let runs = workspace.runs()?;
+    let fails = |name: &&String| !name.starts_with("passed");
+    let run = runs.iter().find(fails).or_else(|| runs.first());
+    let path = workspace
+        .path()
+        .join(workspace.run_path(run.context("no runs")?));
+    let run = read_run(&path)?;
+    let folder = path.parent().context("runs lie in a folder")?;
+    let model = program::load(folder, &run.meta.build_id)?;
+    let walked = walk(&run, &model, &Budget::unlimited());
+    Ok((run, walked))
+}
+
+/// Under the recorded values all conditions hold, and what is written is what was recorded.
+fn agrees(run: &Run, walked: &Walked) -> Result<()> {
+    let trace = &walked.trace;
+    let mut values = Values::new();
+    let recorded = |symbol: SymbolId| trace.symbol(symbol)?.recorded;
+    for (id, step) in trace.steps() {
+        let place = || format!("{id:?} at {:?}", run.meta.sites.get(step.site.index()));
+        match step.action {
+            Action::Assume(condition) => {
+                let value = trace.exprs.value(condition, &mut values, &recorded);
+                let text = || format!("`{}` at {}", trace.show(condition), place());
+                ensure!(value.is_none_or(|value| value == 1), "{}", text());
+            }
+            Action::Write { cell, value } => {
+                let value = trace.exprs.value(value, &mut values, &recorded);
+                let event = step.event.and_then(|event| run.events.get(event));
+                let size = trace.cell(cell).map(|cell| u32::from(cell.size));
+                let whole = event.filter(|event| Some(event.size) == size && event.size <= 8);
+                if let Some(Value::Bits(bits)) = whole.and_then(|event| event.value) {
+                    ensure!(
+                        value == Some(bits.into()),
+                        "{}: {value:?} for {bits}",
+                        place()
+                    );
+                }
+            }
+            Action::Read { symbol, .. } => {
+                let event = step.event.and_then(|event| run.events.get(event));
+                let whole = event.filter(|event| event.kind != EventKind::Rmw && event.size <= 8);
+                let width = trace
+                    .symbol(symbol)
+                    .map(|symbol| u32::from(symbol.width) / 8);
+                let whole = whole.filter(|event| Some(event.size) == width);
+                if let Some(Value::Bits(bits)) = whole.and_then(|event| event.value) {
+                    ensure!(recorded(symbol) == Some(bits.into()), "{}", place());
+                }
+            }
+            Action::Sync { .. } | Action::Release { .. } => {}
+        }
+    }
+    let steps: usize = trace.threads.iter().map(|thread| thread.steps.len()).sum();
+    ensure!(trace.order.len() == steps, "steps are missing in the order");
+    Ok(())
+}
+
+/// Every program's trace agrees with its run, and all but the listed ones are followed to their ends.
+#[test]
+fn traces_agree_with_what_was_recorded() -> Result<()> {
+    for name in Program::names()? {
+        let (run, walked) = followed(&name, "-O0").with_context(|| name.clone())?;
+        agrees(&run, &walked).with_context(|| name.clone())?;
+        let (some, all) = walked.followed;
+        let gaps = &walked.trace.gaps;
+        ensure!(
+            some == all || LOST.contains(&name.as_str()),
+            "{name}: {gaps:?}"
+        );
+    }
+    Ok(())
+}
+
+/// Optimized code is followed where its instructions still are those of the model, and else says so.
+#[test]
+fn traces_of_optimized_programs_agree_as_well() -> Result<()> {
+    for name in [
+        "bank_account",
+        "crasher",
+        "bounded_queue",
+        "bank_total",
+        "airline",
+    ] {
+        let (run, walked) = followed(name, "-O2").with_context(|| name.to_owned())?;
+        agrees(&run, &walked).with_context(|| name.to_owned())?;
+        ensure!(
+            walked.followed.0 == walked.followed.1,
+            "{name}: {:?}",
+            walked.trace.gaps
+        );
+    }
+    Ok(())
+}
+
+/// Conditions come back in the source's words.
+#[test]
+fn failures_are_conditions_in_the_words_of_the_source() -> Result<()> {
+    let expected = [
+        ("bank_account", "account.balance != 450"),
+        ("bounded_queue", "queue.filled <= 0"),
+        ("airline", "seats < sold"),
+        ("crasher", "current == 0"),
+        ("linked_list", "sum != 6 & sum != 4"),
+        ("object_cache", "!cleaner.sleeps"),
+    ];
+    for (name, condition) in expected {
+        let (_, walked) = followed(name, "-O0").with_context(|| name.to_owned())?;
+        let shown = match &walked.trace.bug {
+            Bug::Condition { condition, .. } => walked.trace.show(*condition),
+            other => format!("{other:?}"),
+        };
+        ensure!(shown == condition, "{name}: {shown}");
+    }
+    Ok(())
+}
+
+/// Without a model the values are there, and what that loses is said.
+#[test]
+fn without_a_model_only_values_are_known() -> Result<()> {
+    let program = Program::open("bank_account")?;
+    let workspace = Workspace::new()?;
+    let command = program.compile_with(&workspace, Compiler::Gcc, &["-O0"])?;
+    workspace.record(&["-n", "200", "--until-failing", "1"], &command)?;
+    let name = workspace.runs_that("failed")?.into_iter().next();
+    let path = workspace
+        .path()
+        .join(workspace.run_path(&name.context("no failing run")?));
+    let run = read_run(&path)?;
+    let walked = walk(&run, &program::Program::default(), &Budget::unlimited());
+    agrees(&run, &walked)?;
+    ensure!(
+        matches!(walked.trace.bug, Bug::Unknown(_)),
+        "{:?}",
+        walked.trace.bug
+    );
+    let says = walked
+        .trace
+        .gaps
+        .iter()
+        .any(|gap| gap.contains("no program model"));
+    ensure!(says, "{:?}", walked.trace.gaps);
+    Ok(())
+}
