@@ -96,41 +96,56 @@ impl Machine<'_> {
         }
     }
 
-    /// The block behind one that only passes on what the way into it decides, as for `a || b` as a value.
+    /// The block behind those that only pass on what the way into them decides, as for `a || b` as a value.
     fn through(&self, unit: UnitId, code: &Function, from: BlockId, to: BlockId) -> BlockId {
-        let [phi, between @ .., branch] = code.block(to) else {
-            return to;
-        };
-        let is_callback = |callee| {
-            let name = self.callee_name(unit, callee);
-            name.is_some_and(|name| name.starts_with(COVERAGE))
-        };
-        let mut between = between.iter();
-        if !between.all(|one| matches!(one.op, Op::Call { callee, .. } if is_callback(callee))) {
-            return to;
+        let (mut from, mut to) = (from, to);
+        for _ in 0..code.blocks.len() {
+            let Some(next) = self.passed_on(unit, code, from, to) else {
+                return to;
+            };
+            (from, to) = (to, next);
         }
-        let (Op::Phi(ways), Op::Branch { condition, yes, no }) = (&phi.op, &branch.op) else {
-            return to;
-        };
-        let way = ways.iter().find(|(came_from, _)| *came_from == from);
-        let bits = way.and_then(|(_, value)| match value {
-            Operand::Constant(constant) => match self.program.constant(unit, *constant)? {
-                Constant::Integer { bits, .. } => Some(*bits),
-                Constant::Zero(_) => Some(0),
-                _ => None,
-            },
-            Operand::Value(_) => None,
-        });
-        match bits {
-            Some(bits) if phi.result.map(Operand::Value) == Some(*condition) => {
-                if bits == 1 {
-                    *yes
-                } else {
-                    *no
-                }
+        to
+    }
+
+    /// Where a block goes to that does nothing: always, or by a phi of which this way has a constant.
+    fn passed_on(
+        &self,
+        unit: UnitId,
+        code: &Function,
+        from: BlockId,
+        to: BlockId,
+    ) -> Option<BlockId> {
+        let mut left = code
+            .block(to)
+            .iter()
+            .filter(|one| !self.is_coverage(unit, &one.op));
+        match (&left.next()?.op, left.next().map(|one| &one.op)) {
+            (Op::Jump(next), None) => Some(*next),
+            (Op::Phi(ways), Some(Op::Branch { condition, yes, no })) => {
+                let phi = code.block(to).first()?.result.map(Operand::Value);
+                let (_, value) = ways.iter().find(|(came_from, _)| *came_from == from)?;
+                let Operand::Constant(constant) = value else {
+                    return None;
+                };
+                let bits = match self.program.constant(unit, *constant)? {
+                    Constant::Integer { bits, .. } => *bits,
+                    Constant::Zero(_) => 0,
+                    _ => return None,
+                };
+                let way = if bits == 1 { *yes } else { *no };
+                (phi == Some(*condition)).then_some(way)
             }
-            _ => to,
+            _ => None,
         }
+    }
+
+    fn is_coverage(&self, unit: UnitId, op: &Op) -> bool {
+        let Op::Call { callee, .. } = op else {
+            return false;
+        };
+        let name = self.callee_name(unit, *callee);
+        name.is_some_and(|name| name.starts_with(COVERAGE))
     }
 
     fn bug_of(&mut self, id: ThreadId, deciding: &[(Decision, Other)]) -> Bug {
