@@ -1,0 +1,134 @@
+//! Phi_fail and Phi_alt.
+
+use super::{
+    Answer, Counts, MemoryModel, Options, Schedule, Unknown, Verdict,
+    engine::{Asked, Engine, Found},
+    problem::Problem,
+};
+use crate::{
+    Budget,
+    dsp::Checker,
+    symbolic::{Bug, StepId, SymbolId, SymbolicTrace},
+};
+use z3::{Config, with_z3_config};
+
+/// An order of all steps that fails as the trace says ([symbiosis], section 3.3), as close to the recorded one as it
+/// can be: that is a hint only, and may be missing. Exponential at worst, within the options.
+///
+/// [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*, PLDI 2015.
+pub fn synthesize(trace: &SymbolicTrace, options: &Options, budget: &Budget) -> Answer<Schedule> {
+    ask(trace, &trace.order, options, budget, true, &[])
+}
+
+/// An order that does not fail, takes the same paths, and has `pair` the other way than `order` ([symbiosis], section
+/// 3.5): its second step comes before its first. What else changes is what must, as far as the solver's choices show.
+///
+/// [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*, PLDI 2015.
+pub fn alternate(
+    trace: &SymbolicTrace,
+    order: &[StepId],
+    pair: (StepId, StepId),
+    options: &Options,
+    budget: &Budget,
+) -> Answer<Schedule> {
+    ask(trace, order, options, budget, false, &[(pair.1, pair.0)])
+}
+
+fn ask(
+    trace: &SymbolicTrace,
+    order: &[StepId],
+    options: &Options,
+    budget: &Budget,
+    fails: bool,
+    orders: &[(StepId, StepId)],
+) -> Answer<Schedule> {
+    // A context of its own: what was asked before must not change the answer.
+    with_z3_config(&Config::new(), || {
+        let problem = Problem::new(trace, order, options.memory_model);
+        let counts = Counts::of(&problem);
+        let answer = |verdict| Answer { verdict, counts };
+        let mut asked = match goal(&problem, fails) {
+            Ok(asked) => asked,
+            Err(why) => return answer(Verdict::Unknown(Unknown::Trace(why))),
+        };
+        for &(before, after) in orders {
+            match (problem.node_of(before), problem.node_of(after)) {
+                (Some(before), Some(after)) => asked.orders.push((before, after)),
+                _ => {
+                    return answer(Verdict::Unknown(Unknown::Trace(
+                        "a step of the pair is not in the trace".into(),
+                    )));
+                }
+            }
+        }
+        let Some(mut engine) = Engine::new(&problem, options, budget) else {
+            return answer(match &problem.lacks {
+                Some(what) => Verdict::Unknown(Unknown::Trace(what.clone())),
+                None => Verdict::Impossible,
+            });
+        };
+        let verdict = match engine.solve(&asked) {
+            Verdict::Found(found) => checked(&problem, found, fails, options),
+            Verdict::Impossible => Verdict::Impossible,
+            Verdict::Unknown(why) => Verdict::Unknown(why),
+        };
+        Answer {
+            verdict,
+            counts: counts.with(&engine),
+        }
+    })
+}
+
+/// What it means to fail, or not to.
+pub(super) fn goal(problem: &Problem, fails: bool) -> Result<Asked, String> {
+    match &problem.trace.bug {
+        Bug::Unknown(why) => Err(why.clone()),
+        Bug::Deadlock => Err("orders that end in a deadlock are not solved for".into()),
+        Bug::Condition { .. } => Ok(Asked {
+            fails: Some(fails),
+            orders: Vec::new(),
+        }),
+        Bug::AfterFree { step, freed } => {
+            let nodes = [*freed, *step].map(|id| problem.node_of(id));
+            let [Some(freed), Some(step)] = nodes else {
+                return Err("the failure's steps are not in the trace".into());
+            };
+            Ok(Asked {
+                fails: None,
+                orders: vec![if fails { (freed, step) } else { (step, freed) }],
+            })
+        }
+    }
+}
+
+/// Only what the checker accepts is an answer.
+fn checked(
+    problem: &Problem,
+    (nodes, inputs): Found,
+    fails: bool,
+    options: &Options,
+) -> Verdict<Schedule> {
+    let order = problem.steps(&nodes);
+    let refused = match options.memory_model {
+        MemoryModel::Sequential => {
+            let outside = |symbol: SymbolId| {
+                let assumed = inputs.iter().find(|(input, _)| *input == symbol);
+                let recorded = || problem.trace.symbol(symbol)?.recorded;
+                assumed.map(|(_, value)| *value).or_else(recorded)
+            };
+            match Checker::new(problem.trace).check_with(&order, outside) {
+                Err(broken) => Some(broken.rule.sentence().to_owned()),
+                Ok(feasible) if feasible.fails != Some(fails) => Some(format!(
+                    "it {}",
+                    if fails { "does not fail" } else { "fails" }
+                )),
+                Ok(_) => None,
+            }
+        }
+        _ => super::relaxed::refusal(problem, &nodes, &inputs, fails),
+    };
+    match refused {
+        None => Verdict::Found(Schedule { order, inputs }),
+        Some(why) => Verdict::Unknown(Unknown::Refused(why)),
+    }
+}

@@ -1,0 +1,133 @@
+//! What follows for every order from what is known: from-reads, and that sections of a lock do not overlap.
+
+use super::{
+    graph::{Conflict, Graph, What, Why},
+    problem::{Lock, NodeId, Read, Section, Write},
+};
+
+type NewEdge = (NodeId, NodeId, Why);
+
+/// The edges that one look at each choice and each section adds; a contradiction where one would have to be before
+/// itself. Time in proportion to choices and sections, times chains, times a logarithm.
+pub(super) fn what_follows(graph: &Graph) -> Result<Vec<NewEdge>, Conflict> {
+    let mut new = Vec::new();
+    for choice in graph.chosen {
+        if let What::Reads(read, write) = choice.what {
+            reads(graph, choice.literal, read, write, &mut new)?;
+        }
+    }
+    for lock in &graph.problem.locks {
+        sections(graph, lock, &mut new);
+    }
+    Ok(new)
+}
+
+/// Phi_rw: every other write of the cell is before the write that is read, or after the read.
+fn reads(
+    graph: &Graph,
+    literal: u32,
+    read: Read,
+    write: Option<NodeId>,
+    new: &mut Vec<NewEdge>,
+) -> Result<(), Conflict> {
+    let Some(chains) = graph.problem.writes.get(read.cell.index()) else {
+        return Ok(());
+    };
+    for (chain, writes) in chains.iter().enumerate() {
+        before_read(graph, literal, (read.node, write), (chain, writes), new)?;
+        after_write(graph, literal, (read.node, write), writes, new);
+    }
+    Ok(())
+}
+
+/// The last write of a chain that is before the read is before what is read.
+fn before_read(
+    graph: &Graph,
+    literal: u32,
+    (read, write): (NodeId, Option<NodeId>),
+    (chain, writes): (usize, &[Write]),
+    new: &mut Vec<NewEdge>,
+) -> Result<(), Conflict> {
+    let clock = graph.clock(read, chain);
+    let count = writes.partition_point(|other| graph.problem.spot(other.node).1 < clock);
+    // A read-modify-write does not read what it writes.
+    let mut earlier = writes.get(..count).unwrap_or(&[]).iter().rev();
+    let Some(other) = earlier.find(|other| other.node != read) else {
+        return Ok(());
+    };
+    match write {
+        None => Err(graph.contradiction(&[literal], Some((other.node, read)))),
+        Some(write) if other.node == write || graph.is_before(other.node, write) => Ok(()),
+        Some(write) => {
+            let path = Some((other.node, read));
+            let why = Why::Follows(Some(literal), path, graph.known());
+            new.push((other.node, write, why));
+            Ok(())
+        }
+    }
+}
+
+/// The first write of a chain that is after what is read is after the read.
+fn after_write(
+    graph: &Graph,
+    literal: u32,
+    (read, write): (NodeId, Option<NodeId>),
+    writes: &[Write],
+    new: &mut Vec<NewEdge>,
+) {
+    let later = match write {
+        None => writes.iter().find(|other| other.node != read),
+        Some(write) => {
+            let is_not_after = |other: &Write| !graph.is_before(write, other.node);
+            let start = writes.partition_point(is_not_after);
+            let later = writes.get(start..).unwrap_or(&[]).iter();
+            later.into_iter().find(|other| other.node != read)
+        }
+    };
+    if let Some(later) = later
+        && !graph.is_before(read, later.node)
+    {
+        let path = write.map(|write| (write, later.node));
+        let why = Why::Follows(Some(literal), path, graph.known());
+        new.push((read, later.node, why));
+    }
+}
+
+/// A section that begins before another one of the lock ends, ends before the other begins.
+fn sections(graph: &Graph, lock: &Lock, new: &mut Vec<NewEdge>) {
+    for section in lock.all.iter().flatten() {
+        let Some(end) = section.to else {
+            continue;
+        };
+        let others = match section.is_shared {
+            true => &lock.exclusive,
+            false => &lock.all,
+        };
+        for others in others {
+            if others
+                .first()
+                .is_some_and(|other| other.thread != section.thread)
+            {
+                last_before(graph, section, end, others, new);
+            }
+        }
+    }
+}
+
+fn last_before(
+    graph: &Graph,
+    section: &Section,
+    end: NodeId,
+    others: &[Section],
+    new: &mut Vec<NewEdge>,
+) {
+    let count = others.partition_point(|other| graph.is_before(other.from, end));
+    let earlier = count.checked_sub(1).and_then(|last| others.get(last));
+    if let Some(other) = earlier
+        && let Some(to) = other.to
+        && !graph.is_before(to, section.from)
+    {
+        let why = Why::Follows(None, Some((other.from, end)), graph.known());
+        new.push((to, section.from, why));
+    }
+}

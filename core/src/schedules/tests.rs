@@ -1,0 +1,174 @@
+mod random;
+mod running_example;
+mod sizes;
+
+use super::{synthetic::Builder, *};
+use crate::{Budget, dsp::Checker, symbolic::SymbolicTrace};
+
+#[test]
+fn the_solver_is_the_one_that_the_set_up_installed() {
+    let found = solver_version();
+    assert!(
+        found.contains(include_str!("../../solver-version.txt")),
+        "{found}"
+    );
+    assert!(solver_is_recent(), "{found}");
+}
+
+#[test]
+fn old_solvers_are_told_apart() {
+    for (version, recent) in [
+        ("5.4.0.0", true),
+        ("Z3 4.13.3.0 abc", true),
+        ("4.8.12.0", false),
+        ("", false),
+    ] {
+        assert_eq!(is_recent(version), recent, "{version}");
+    }
+}
+
+/// All feasible orders of a small trace, with whether each fails: one after the other, step by step.
+fn all_orders(trace: &SymbolicTrace) -> Vec<(Vec<StepId>, bool)> {
+    let checker = Checker::new(trace);
+    let (mut open, mut found) = (vec![Vec::<StepId>::new()], Vec::new());
+    while let Some(order) = open.pop() {
+        let feasible = match checker.check(&order) {
+            Ok(feasible) => feasible,
+            Err(_) => continue,
+        };
+        if feasible.cut.is_empty() {
+            found.push((order, feasible.fails.unwrap()));
+            continue;
+        }
+        for next in feasible.cut {
+            let mut longer = order.clone();
+            longer.push(next);
+            // The rest of the event comes at once.
+            let event = trace.step(next).unwrap().event;
+            let mut more = StepId {
+                index: next.index + 1,
+                ..next
+            };
+            while event.is_some() && trace.step(more).is_some_and(|step| step.event == event) {
+                longer.push(more);
+                more.index += 1;
+            }
+            open.push(longer);
+        }
+    }
+    found
+}
+
+fn found<T: std::fmt::Debug>(answer: Answer<T>) -> T {
+    match answer.verdict {
+        Verdict::Found(found) => found,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_cancelled_question_says_so() {
+    let trace = synthetic::failing(synthetic::Program::Bank, 40, 2, 1);
+    let budget = Budget::unlimited();
+    budget.cancel();
+    let answer = synthesize(&trace, &Options::default(), &budget);
+    assert_eq!(
+        answer.verdict,
+        Verdict::Unknown(Unknown::Stopped(StopReason::Cancelled))
+    );
+}
+
+#[test]
+fn without_effort_nothing_is_known() {
+    let trace = synthetic::failing(synthetic::Program::Bank, 40, 2, 1);
+    let options = Options {
+        effort: 0,
+        ..Options::default()
+    };
+    let answer = synthesize(&trace, &options, &Budget::unlimited());
+    assert_eq!(answer.verdict, Verdict::Unknown(Unknown::Effort));
+}
+
+/// Store buffering: both threads read what the other has not written yet. Only relaxed memory does that.
+#[test]
+fn relaxed_memory_reads_before_it_writes() {
+    let mut builder = Builder::new();
+    use unsnarl_trace::{EventKind, ThreadId};
+    let [main, one, two] = [0, 1, 2].map(ThreadId);
+    let (x, y) = (builder.cell("x", 0), builder.cell("y", 0));
+    builder.thread(main, EventKind::Fork, 1);
+    builder.thread(main, EventKind::Fork, 2);
+    let number = builder.trace.exprs.number(1, 32);
+    builder.write(one, x, number);
+    let a = builder.read(one, y);
+    builder.write(two, y, number);
+    let b = builder.read(two, x);
+    builder.thread(main, EventKind::Join, 1);
+    builder.thread(main, EventKind::Join, 2);
+    let none = builder.trace.exprs.number(0, 32);
+    let sum = builder
+        .trace
+        .exprs
+        .binary(crate::symbolic::Binary::Add, a, b);
+    let both = builder
+        .trace
+        .exprs
+        .compare(crate::symbolic::Compare::Eq, sum, none);
+    builder.bug(main, both);
+    for (memory_model, happens) in [
+        (MemoryModel::Sequential, false),
+        (MemoryModel::TotalStore, true),
+        (MemoryModel::PartialStore, true),
+    ] {
+        let options = Options {
+            memory_model,
+            ..Options::default()
+        };
+        let answer = synthesize(&builder.trace, &options, &Budget::unlimited());
+        match happens {
+            true => drop(found(answer)),
+            false => assert_eq!(answer.verdict, Verdict::Impossible),
+        }
+    }
+}
+
+/// Message passing: the flag comes before the data. Only where writes of different cells change places.
+#[test]
+fn partial_store_order_writes_the_flag_first() {
+    let mut builder = Builder::new();
+    use unsnarl_trace::{EventKind, ThreadId};
+    let [main, one] = [0, 1].map(ThreadId);
+    let (data, flag) = (builder.cell("data", 0), builder.cell("flag", 0));
+    builder.thread(main, EventKind::Fork, 1);
+    let number = builder.trace.exprs.number(1, 32);
+    builder.write(main, data, number);
+    builder.write(main, flag, number);
+    let f = builder.read(one, flag);
+    let set = builder
+        .trace
+        .exprs
+        .compare(crate::symbolic::Compare::Eq, f, number);
+    builder.assume(one, set);
+    let d = builder.read(one, data);
+    let there = builder
+        .trace
+        .exprs
+        .compare(crate::symbolic::Compare::Eq, d, number);
+    let missing = builder.trace.exprs.not(there);
+    builder.bug(one, missing);
+    for (memory_model, happens) in [
+        (MemoryModel::Sequential, false),
+        (MemoryModel::TotalStore, false),
+        (MemoryModel::PartialStore, true),
+    ] {
+        let options = Options {
+            memory_model,
+            ..Options::default()
+        };
+        let answer = synthesize(&builder.trace, &options, &Budget::unlimited());
+        match happens {
+            true => drop(found(answer)),
+            false => assert_eq!(answer.verdict, Verdict::Impossible),
+        }
+    }
+}
