@@ -30,6 +30,7 @@ mod path_mode;
 mod predict;
 mod primitives;
 mod program_model;
+mod program_text;
 mod programs;
 mod proposals;
 mod real_programs;
