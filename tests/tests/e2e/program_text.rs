@@ -171,7 +171,7 @@ fn compare(run: &Run, program: &program::Program) -> Result<(usize, usize)> {
         let Some(Operand::Constant(address)) = accessed(unit, &instruction.op) else {
             continue;
         };
-        if let Some(global) = global(unit, *address).filter(|global| !global.display.is_empty()) {
+        if let Some(global) = global(unit, address).filter(|global| !global.display.is_empty()) {
             let location = run.location(event.location);
             let rest = location.strip_prefix(global.display.as_str());
             let is_part = rest
