@@ -14,6 +14,9 @@ use unsnarl_trace::{
 /// How the callbacks begin that blocks have for recording branches.
 pub(super) const COVERAGE: &str = "__sanitizer_cov_";
 
+/// Bytes of a string of the C++ library.
+const STRING: u64 = 32;
+
 /// What came of a call.
 pub(super) enum Did {
     /// It has returned.
@@ -259,11 +262,12 @@ impl Machine<'_> {
             "perror", "strcmp", "strncmp", "atoi", "atol", "strtol", "strtoul", "getenv", "write",
             "fclose", "fopen", "vprintf", "vfprintf",
         ];
-        if HARMLESS.contains(&made.name)
-            || made.name.starts_with("_ZNSo")
-            || made.name.starts_with("_ZSt")
-            || made.name.starts_with("_ZNKSt")
-        {
+        // Methods of the C++ library change what they are called on, which the run tells of, and strings.
+        let is_string = made.name.starts_with("_ZNSt7__cxx1112basic_string");
+        let is_library = ["_ZNS", "_ZS", "_ZNKS"]
+            .iter()
+            .any(|begin| made.name.starts_with(begin));
+        if HARMLESS.contains(&made.name) || (is_library && !is_string) {
             return;
         }
         for argument in made.arguments {
@@ -277,10 +281,13 @@ impl Machine<'_> {
             let Some(object) = self.memory.object(at) else {
                 continue;
             };
-            let (base, size) = (object.base, object.size);
+            let (base, size) = match is_string {
+                true => (at, STRING),
+                false => (object.base, object.size),
+            };
             if self.code_at.contains_key(&base)
                 || self.library_at.contains_key(&base)
-                || self.is_constant(base)
+                || self.is_constant(object.base)
             {
                 continue;
             }
