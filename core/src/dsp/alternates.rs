@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Budget, StopReason,
-    symbolic::{Bug, StepId, SymbolicTrace},
+    symbolic::{Action, Bug, CellId, StepId, SymbolicTrace},
 };
 use rustc_hash::FxHashSet;
 use unsnarl_trace::EventId;
@@ -67,10 +67,23 @@ pub struct Alternate {
     pub order: Vec<StepId>,
     /// What the checker says about it.
     pub feasible: Feasible,
+    /// Is what a thread does with the pair's cell around the other's access uninterrupted now?
+    pub serial: Serial,
     /// How many reads (and cells at the end) take another write's value than in the failing order.
     pub variations: usize,
     /// The solver found it, not the simulation.
     pub by_solver: bool,
+}
+
+/// Whether an alternate shows a region that is one step in it. Those that do explain most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Serial {
+    /// The thread's accesses of the cell around the other's access have nothing between them.
+    Whole,
+    /// There are no such accesses: only the order of the two counts.
+    Pair,
+    /// Others come between still.
+    Mixed,
 }
 
 /// An order that only running the program can decide.
@@ -87,7 +100,8 @@ pub struct Candidate {
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alternates {
-    /// Orders that do not fail: those with the fewest variations first, then in the order in which they were found.
+    /// Orders that do not fail, best first: by [`Serial`], then those with the fewest variations, then in the order in
+    /// which they were found.
     pub found: Vec<Alternate>,
     /// Candidates for the program itself, nearest first.
     pub undecided: Vec<Candidate>,
@@ -165,7 +179,9 @@ pub fn alternates(
         search.ask(solver);
     }
     let mut result = search.result;
-    result.found.sort_by_key(|alternate| alternate.variations);
+    result
+        .found
+        .sort_by_key(|alternate| (alternate.serial, alternate.variations));
     Ok(result)
 }
 
@@ -175,6 +191,66 @@ pub fn events(trace: &SymbolicTrace, order: &[StepId]) -> Vec<EventId> {
     let mut events: Vec<EventId> = events.collect();
     events.dedup();
     events
+}
+
+/// See [`Serial`]. Linear in the orders.
+fn serial(
+    trace: &SymbolicTrace,
+    failing: &[StepId],
+    (first, second): (StepId, StepId),
+    order: &[StepId],
+) -> Serial {
+    let Some((cell, _)) = access(trace, second) else {
+        return Serial::Pair;
+    };
+    let on_cell = |id: &StepId| access(trace, *id).is_some_and(|(other, _)| other == cell);
+    let of = |order: &[StepId]| {
+        order
+            .iter()
+            .copied()
+            .filter(on_cell)
+            .collect::<Vec<StepId>>()
+    };
+    let (before, after) = (of(failing), of(order));
+    let place = |id: StepId| before.iter().position(|&other| other == id);
+    let (Some(a), Some(b)) = (place(first), place(second)) else {
+        return Serial::Pair;
+    };
+    let mut earlier = before.iter().take(a).rev();
+    let ending = earlier.find(|id| id.thread == second.thread);
+    let mut later = before.iter().skip(b + 1);
+    let beginning = later.find(|id| id.thread == first.thread);
+    let regions = [
+        ending.map(|&start| (start, second)),
+        beginning.map(|&end| (first, end)),
+    ];
+    let is_whole = |(start, end): (StepId, StepId)| {
+        let place = |id: StepId| after.iter().position(|&other| other == id);
+        let (Some(start), Some(end)) = (place(start), place(end)) else {
+            return false;
+        };
+        let within = after.get(start..=end).unwrap_or(&[]);
+        let mine = |id: &&StepId| id.thread == within.first().map_or(id.thread, |id| id.thread);
+        let writes = |id: &StepId| access(trace, *id).is_some_and(|(_, writes)| writes);
+        let i_write = within.iter().filter(mine).any(writes);
+        let others = within.iter().filter(|id| !mine(id));
+        !others.into_iter().any(|id| i_write || writes(id))
+    };
+    let mut regions = regions.into_iter().flatten().peekable();
+    match (regions.peek().is_some(), regions.any(is_whole)) {
+        (false, _) => Serial::Pair,
+        (true, true) => Serial::Whole,
+        (true, false) => Serial::Mixed,
+    }
+}
+
+/// The cell that a step accesses, and whether it writes it.
+fn access(trace: &SymbolicTrace, id: StepId) -> Option<(CellId, bool)> {
+    match trace.step(id)?.action {
+        Action::Read { cell, .. } => Some((cell, false)),
+        Action::Write { cell, .. } => Some((cell, true)),
+        _ => None,
+    }
 }
 
 struct Search<'t> {
@@ -339,6 +415,7 @@ impl Search<'_> {
             let variations = super::flows::variations(self.trace, self.failing, &order);
             self.result.found.push(Alternate {
                 pair: ids,
+                serial: serial(self.trace, self.failing, ids, &order),
                 order,
                 feasible,
                 variations,
@@ -387,6 +464,7 @@ impl Search<'_> {
                 let variations = super::flows::variations(self.trace, self.failing, &order);
                 self.result.found.push(Alternate {
                     pair: (first, second),
+                    serial: serial(self.trace, self.failing, (first, second), &order),
                     order,
                     feasible,
                     variations,

@@ -7,6 +7,8 @@
 
 mod alternates;
 #[cfg(test)]
+mod brute;
+#[cfg(test)]
 mod cases;
 mod check;
 #[cfg(test)]
@@ -20,9 +22,11 @@ pub mod render;
 mod simulate;
 mod slice;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use alternates::{
-    Alternate, Alternates, Candidate, Options, Solve, Solved, alternates, events,
+    Alternate, Alternates, Candidate, Options, Serial, Solve, Solved, alternates, events,
 };
 pub use check::{Checker, Feasible, Infeasible, Rule, check, step_in_words};
 pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};

@@ -15,7 +15,7 @@ mod traced;
 pub use runs::project_runs;
 pub use traced::project;
 
-use super::model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
+use super::model::{Advice, Counts, Dsp, Flow, Flows, Operation};
 use crate::explanation::{Place, Region};
 use advice::{Asked, Hint};
 use compare::{Variation, moved, variations};
@@ -185,23 +185,26 @@ impl Projection<'_> {
         dsp
     }
 
-    /// The operation that fails: a shown one of its line if there is one.
+    /// The operation that fails: the last read on its line that the failure depends on, which has a value to show;
+    /// the check itself where there is none.
     fn failure(&self, keys: &mut FxHashSet<Key>) -> Option<Key> {
         let failure = self.source.failure()?;
-        let place = self.source.describe(failure);
-        let mut same: Vec<Key> = keys
-            .iter()
-            .copied()
-            .filter(|&key| {
-                let other = self.source.describe(key);
-                other.thread == place.thread
-                    && other.place.file == place.place.file
-                    && other.place.line == place.place.line
-                    && other.does != Does::Writes
-            })
-            .collect();
-        same.sort_by_key(|&key| self.failing.place(key));
-        let shown = same.last().copied().unwrap_or(failure);
+        let check = self.source.describe(failure);
+        let op = self.failing.op(failure);
+        if op.is_some_and(side::Op::is_access) {
+            keys.insert(failure);
+            return Some(failure);
+        }
+        let thread = op.map(|op| op.thread);
+        let end = self.failing.place(failure).map_or(0, |place| place + 1);
+        let before = self.failing.ops.get(..end).unwrap_or(&[]).iter().rev();
+        let mut mine = before.filter(|op| Some(op.thread) == thread && op.key != failure);
+        let near = mine.find(|op| op.is_access()).filter(|op| {
+            let place = self.source.describe(op.key).place;
+            let on_line = place.file == check.place.file && place.line == check.place.line;
+            on_line && !op.reads.is_empty() && self.source.matters(op.key)
+        });
+        let shown = near.map_or(failure, |op| op.key);
         keys.insert(shown);
         Some(shown)
     }

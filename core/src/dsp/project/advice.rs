@@ -96,22 +96,37 @@ fn nearest<'s, I: Iterator<Item = &'s Op>>(
 }
 
 /// What of others came between in the failing order and conflicts with the region; none when something of the kind
-/// is between in the alternate, too.
+/// is between in the alternate, too. A thread that takes another way in the alternate may not come to one end: then
+/// what came between must be beyond the other.
 fn between(asked: &Asked, first: Key, last: Key) -> Option<Vec<Key>> {
-    let within = |side: &Side| -> Option<Vec<Key>> {
-        let (from, to) = (side.place(first)?, side.place(last)?);
-        let ends = [side.ops.get(from)?, side.ops.get(to)?];
-        let inner = || side.between(from, to).iter();
-        let mine: Vec<&Op> = inner()
-            .filter(|op| op.thread == ends[0].thread && (asked.matters)(op.key))
-            .chain(ends)
-            .collect();
-        let others = inner().filter(|op| op.thread != ends[0].thread && op.is_access());
-        let conflicting = others.filter(|op| mine.iter().any(|mine| mine.conflicts(op)));
-        Some(conflicting.map(|op| op.key).collect())
+    let between = within(asked, asked.failing, first, last)?;
+    let alternate = asked.alternate;
+    let place = |key: &Key| alternate.place(*key);
+    let is_whole = match (alternate.place(first), alternate.place(last)) {
+        (Some(_), Some(_)) => within(asked, alternate, first, last)?.is_empty(),
+        (Some(first), None) => between
+            .iter()
+            .all(|key| place(key).is_some_and(|at| at < first)),
+        (None, Some(last)) => between
+            .iter()
+            .all(|key| place(key).is_none_or(|at| at > last)),
+        (None, None) => false,
     };
-    let is_whole = within(asked.alternate)?.is_empty();
-    within(asked.failing).filter(|between| is_whole && !between.is_empty())
+    (is_whole && !between.is_empty()).then_some(between)
+}
+
+/// What of others is between two operations of a thread and conflicts with them, or with what matters between them.
+fn within(asked: &Asked, side: &Side, first: Key, last: Key) -> Option<Vec<Key>> {
+    let (from, to) = (side.place(first)?, side.place(last)?);
+    let ends = [side.ops.get(from)?, side.ops.get(to)?];
+    let inner = || side.between(from, to).iter();
+    let mine: Vec<&Op> = inner()
+        .filter(|op| op.thread == ends[0].thread && (asked.matters)(op.key))
+        .chain(ends)
+        .collect();
+    let others = inner().filter(|op| op.thread != ends[0].thread && op.is_access());
+    let conflicting = others.filter(|op| mine.iter().any(|mine| mine.conflicts(op)));
+    Some(conflicting.map(|op| op.key).collect())
 }
 
 /// The region with the critical sections that its ends lie in.

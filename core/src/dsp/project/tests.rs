@@ -96,8 +96,8 @@ fn the_case_studies() {
         2 of 4 events, 1 of 1 flows, 2 to read"#]]
     .assert_eq(&told(&dsp(PBZIP2)));
     expect_test::expect![[r#"
-        R1.24 W2.25 W1.25 C0.88
-        W2.25 R1.24 W1.25 C0.88
+        R1.24 W2.25 W1.25 R0.88
+        W2.25 R1.24 W1.25 R0.88
         -->R1.24 becomes W2.25->R1.24
         24 to 25 of transfer (main.1) in one piece
         2 of 21 events, 1 of 3 flows, 2 to read"#]]

@@ -74,19 +74,21 @@ fn clause(operation: &Operation) -> String {
     )
 }
 
-/// `reads filled = 0`; `checks filled > 0`.
+/// `reads filled = 0`; `finds filled <= 0`.
 fn deed(operation: &Operation, failing: bool) -> String {
     let value = match failing {
         true => &operation.failing_value,
         false => &operation.alternate_value,
     };
-    let mut words = operation.does.verb().to_owned();
-    if operation.does == Does::Checks
-        && let Some(expression) = &operation.expression
-    {
+    if operation.does == Does::Checks {
         // The condition is the one under which it fails.
-        return format!("fails if {expression}");
+        return match (&operation.expression, failing) {
+            (Some(expression), true) => format!("finds {expression}"),
+            (_, true) => String::new(),
+            (_, false) => "passes".to_owned(),
+        };
     }
+    let mut words = operation.does.verb().to_owned();
     if !operation.variable.is_empty() {
         words.push_str(&format!(" {}", operation.variable));
     }

@@ -34,7 +34,7 @@ fn headlines() {
         With lines 9 to 19 of get in one piece the assertion holds. Each part of it holds `m`, but the lock is given up in between.
         With lines 5 to 7 of append in one piece the assertion holds. Each part of it holds `m`, but the lock is given up in between.
         With lines 280 to 287 of consumer in one piece the program does not fail.
-        With lines 24 to 25 of transfer in one piece the program does not fail.
+        With lines 24 to 25 of transfer in one piece the assertion holds.
         When cleaner (main.2) reads inTryBlock at cache.c:30 before update (main.1) writes inTryBlock at cache.c:12, the assertion holds."#]].assert_eq(&sentences.join("\n"));
 }
 
@@ -43,14 +43,18 @@ fn side_by_side_and_one_under_the_other() {
     expect![[r#"
           this order fails                               |   this order does not
                                                          |
-          1 main    pfscan.c:4  filled++;                |   1 main    pfscan.c:4  filled++;
-                      writes filled = 1                  |               writes filled = 1
-          2 main.2  pfscan.c:10  if (filled == 0)        |   2 main.2  pfscan.c:10  if (filled == 0)
-                      reads filled = 1                   |               reads filled = 1
-        > 3 main.1  pfscan.c:20  filled--;               |   4 main.2  pfscan.c:19  assert(filled > 0);
-                      writes filled = 0                  |               reads filled = 1 <- 1
-          4 main.2  pfscan.c:19  assert(filled > 0);     | > 3 main.1  pfscan.c:20  filled--;
-                      reads filled = 0 <- 3   fails      |               writes filled = 0
+          1 main    pfscan.c:4                           |   1 main    pfscan.c:4
+                    filled++;                            |             filled++;
+                    writes filled = 1                    |             writes filled = 1
+          2 main.2  pfscan.c:10                          |   2 main.2  pfscan.c:10
+                    if (filled == 0)                     |             if (filled == 0)
+                    reads filled = 1                     |             reads filled = 1
+        > 3 main.1  pfscan.c:20                          |   4 main.2  pfscan.c:19
+                    filled--;                            |             assert(filled > 0);
+                    writes filled = 0                    |             reads filled = 1 <- 1
+          4 main.2  pfscan.c:19                          | > 3 main.1  pfscan.c:20
+                    assert(filled > 0);                  |             filled--;
+                    reads filled = 0 <- 3   fails        |             writes filled = 0
 
           > comes at another place than in the other order
           <- N takes the value that step N left; only in this order
@@ -60,21 +64,27 @@ fn side_by_side_and_one_under_the_other() {
     expect![[r#"
           this order fails
 
-          1 main.1  cache.c:10  inTryBlock = true;
-                      writes inTryBlock = 1
-        > 2 main.1  cache.c:12  inTryBlock = false;
-                      writes inTryBlock = 0
-          3 main.2  cache.c:30  assert(inTryBlock);
-                      reads inTryBlock = 0 <- 2   fails
+          1 main.1  cache.c:10
+                    inTryBlock = true;
+                    writes inTryBlock = 1
+        > 2 main.1  cache.c:12
+                    inTryBlock = false;
+                    writes inTryBlock = 0
+          3 main.2  cache.c:30
+                    assert(inTryBlock);
+                    reads inTryBlock = 0 <- 2   fails
 
           this order does not
 
-          1 main.1  cache.c:10  inTryBlock = true;
-                      writes inTryBlock = 1
-          3 main.2  cache.c:30  assert(inTryBlock);
-                      reads inTryBlock = 1 <- 1
-        > 2 main.1  cache.c:12  inTryBlock = false;
-                      writes inTryBlock = 0
+          1 main.1  cache.c:10
+                    inTryBlock = true;
+                    writes inTryBlock = 1
+          3 main.2  cache.c:30
+                    assert(inTryBlock);
+                    reads inTryBlock = 1 <- 1
+        > 2 main.1  cache.c:12
+                    inTryBlock = false;
+                    writes inTryBlock = 0
 
           > comes at another place than in the other order
           <- N takes the value that step N left; only in this order

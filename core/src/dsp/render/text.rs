@@ -72,22 +72,21 @@ fn order(dsp: &Dsp, failing: bool, width: usize) -> Vec<String> {
         .unwrap_or(0);
     for &at in order {
         if let Some(operation) = dsp.operations.get(at as usize) {
-            lines.extend(step(dsp, at, operation, failing, name).map(|line| cut(&line, width)));
+            let step = step(dsp, at, operation, failing, name);
+            lines.extend(step.iter().map(|line| cut(line, width)));
         }
     }
     lines
 }
 
-/// Two lines: where, and what.
-fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -> [String; 2] {
+/// Three lines: where, the source, and what.
+fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -> Vec<String> {
     let moved = if operation.is_moved { '>' } else { ' ' };
     let number = at + 1;
     let place = facts::short(&operation.place);
-    let first = format!(
-        "{moved}{number:2} {:name$}  {place}  {}",
-        operation.thread, operation.place.text
-    );
-    let mut second = format!("    {:name$}    {}", "", deed(operation, failing));
+    let first = format!("{moved}{number:2} {:name$}  {place}", operation.thread);
+    let indent = " ".repeat(name + 6);
+    let mut second = format!("{indent}{}", deed(operation, failing));
     if let Some(flow) = flow_into(dsp, at, failing) {
         let from = match flow.from {
             Some(from) => format!(" <- {}", from + 1),
@@ -98,7 +97,12 @@ fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -
     if failing && dsp.failure == Some(at) {
         second.push_str("   fails");
     }
-    [first, second]
+    let source = format!("{indent}{}", operation.place.text);
+    let lines = [first, source, second];
+    lines
+        .into_iter()
+        .filter(|line| !line.trim().is_empty())
+        .collect()
 }
 
 /// At most so many characters.
