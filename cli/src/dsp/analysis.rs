@@ -3,7 +3,7 @@
 
 use super::{
     Measured, Projection,
-    execute::{Executor, Tried},
+    execute::{Executor, Tried, WAYS},
 };
 use anyhow::{Result, anyhow, bail};
 use std::{
@@ -19,7 +19,7 @@ use unsnarl_core::{
 use unsnarl_trace::{EventId, Mode, Run, program::Program};
 
 /// Orders that are executed at most until one passes.
-const EXECUTED: usize = 100;
+const EXECUTED: usize = 200;
 /// Places that were taken as recorded and are named one by one.
 const NAMED: usize = 5;
 
@@ -104,7 +104,11 @@ impl<'a> Analysis<'a> {
         let trace = symbolic::walk(run, models, budget).trace;
         measured.symbolic_ms = milliseconds(begin.elapsed());
         let begin = Instant::now();
-        let others = dsp::alternates(&trace, &trace.order, &Options::default(), None, budget);
+        let options = Options {
+            candidates: EXECUTED,
+            ..Options::default()
+        };
+        let others = dsp::alternates(&trace, &trace.order, &options, None, budget);
         let others = others.map_err(|infeasible| infeasible.in_words(&trace, run))?;
         measured.search_ms = milliseconds(begin.elapsed());
         measured.pairs = others.all_pairs;
@@ -191,7 +195,12 @@ impl<'a> Analysis<'a> {
                 break;
             }
             self.measured.executed += 1;
-            match executor.passes(&self.events(other.order()), &self.events(&other.pair()))? {
+            let ways = match other {
+                Other::Found(_) => WAYS,
+                Other::Undecided(_) => 1,
+            };
+            let (order, pair) = (self.events(other.order()), self.events(&other.pair()));
+            match executor.passes(&order, &pair, ways)? {
                 Tried::Passes { passes, run } => {
                     let times = executor.times();
                     let tally = Tally {

@@ -13,8 +13,10 @@ use unsnarl_recorder::{
 };
 use unsnarl_trace::{EventId, Outcome, Policy, Proposal, Run};
 
-/// Ways to go on after an order: each thread until it waits; then random ones.
-const WAYS: [Policy; 3] = [
+/// Ways to go on after an order that should pass.
+pub const WAYS: usize = 3;
+/// They are: each thread until it waits; then random ones.
+const POLICIES: [Policy; WAYS] = [
     Policy::Sequential,
     Policy::Random { seed: 0 },
     Policy::Random { seed: 1 },
@@ -88,11 +90,12 @@ impl<'a> Executor<'a> {
         Ok((replayed.same, difference))
     }
 
-    /// Executes an order; of the events those that are `important` are named in any case.
-    pub fn passes(&self, order: &[EventId], important: &[EventId]) -> Result<Tried> {
+    /// Executes an order, and goes on after it in so many ways until one passes; of the events those that are
+    /// `important` are named in any case.
+    pub fn passes(&self, order: &[EventId], important: &[EventId], ways: usize) -> Result<Tried> {
         let events = listed(self.run, important, order);
         let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
-        for then in WAYS {
+        for then in POLICIES.into_iter().take(ways) {
             let proposal = Proposal {
                 then,
                 ..Proposal::of_events(self.run, &events)
