@@ -730,10 +730,9 @@ impl Machine<'_> {
 
     /// The next thing that a library does.
     fn native(&mut self, id: ThreadId) -> Flow {
-        let next = match self
-            .thread_mut(id)
-            .and_then(|thread| thread.stack.last_mut())
-        {
+        let stack = self.thread(id).map_or(&[][..], |thread| &thread.stack);
+        let depth = stack.len().saturating_sub(1);
+        let next = match stack.last() {
             Some(Activity::Native(todo)) => todo.front().cloned(),
             _ => None,
         };
@@ -744,21 +743,13 @@ impl Machine<'_> {
             return Flow::On;
         };
         let flow = self.library_step(id, &next);
-        if !matches!(flow, Flow::Wait) && !matches!(next, Todo::Return(_)) {
-            // A call stands on top of the list by now.
-            let stack = self.thread_mut(id).map(|thread| &mut thread.stack);
-            let list = stack.and_then(|stack| {
-                let lists = stack.iter_mut().rev();
-                lists
-                    .filter_map(|activity| match activity {
-                        Activity::Native(todo) => Some(todo),
-                        Activity::Code(_) => None,
-                    })
-                    .next()
-            });
-            if let Some(list) = list {
-                list.pop_front();
-            }
+        // What it calls stands on top of the list by now, and may be a list, too.
+        if !matches!(flow, Flow::Wait)
+            && !matches!(next, Todo::Return(_))
+            && let Some(thread) = self.thread_mut(id)
+            && let Some(Activity::Native(todo)) = thread.stack.get_mut(depth)
+        {
+            todo.pop_front();
         }
         flow
     }
