@@ -12,14 +12,17 @@ use std::{
 };
 use unsnarl_core::{
     Budget, StopReason, Tally,
-    dsp::{self, Alternate, Alternates, Candidate, Dsp, Options},
+    dsp::{self, Alternate, Alternates, Candidate, Dsp, Options, Solve},
     facts::{place, short},
-    symbolic::{self, StepId, SymbolicTrace},
+    schedules::{self, Flips},
+    symbolic::{self, Bug, StepId, SymbolicTrace},
 };
 use unsnarl_trace::{EventId, Mode, Run, program::Program};
 
 /// Orders that are executed at most until one passes.
 const EXECUTED: usize = 200;
+/// What the solver may do for all pairs of a run together, where the simulation finds nothing: some seconds.
+const SOLVED: u64 = 20_000_000;
 /// Places that were taken as recorded and are named one by one.
 const NAMED: usize = 5;
 
@@ -108,7 +111,15 @@ impl<'a> Analysis<'a> {
             candidates: EXECUTED,
             ..Options::default()
         };
-        let others = dsp::alternates(&trace, &trace.order, &options, None, budget);
+        let effort = schedules::Options {
+            effort: SOLVED,
+            ..schedules::Options::default()
+        };
+        let mut solver = Flips::new(&trace, &trace.order, effort);
+        // Without a condition there is nothing to solve for: executing tells.
+        let is_condition = matches!(trace.bug, Bug::Condition { .. } | Bug::AfterFree { .. });
+        let solver = is_condition.then_some(&mut solver as &mut dyn Solve);
+        let others = dsp::alternates(&trace, &trace.order, &options, solver, budget);
         let others = others.map_err(|infeasible| infeasible.in_words(&trace, run))?;
         measured.search_ms = milliseconds(begin.elapsed());
         measured.pairs = others.all_pairs;

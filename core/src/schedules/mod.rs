@@ -33,7 +33,7 @@ use crate::{
 };
 
 pub use counts::Counts;
-pub use queries::{alternate, synthesize};
+pub use queries::{Flips, alternate, synthesize};
 pub use root::root_cause;
 
 /// What the solver may do.

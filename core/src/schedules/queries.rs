@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Budget,
-    dsp::Checker,
+    dsp::{Checker, Solve, Solved},
     symbolic::{Bug, StepId, SymbolId, SymbolicTrace},
 };
 use z3::{Config, with_z3_config};
@@ -130,5 +130,40 @@ fn checked(
     match refused {
         None => Verdict::Found(Schedule { order, inputs }),
         Some(why) => Verdict::Unknown(Unknown::Refused(why)),
+    }
+}
+
+/// Answers for [`crate::dsp::alternates`] about the pairs of one failing order.
+#[derive(Debug)]
+pub struct Flips<'t> {
+    trace: &'t SymbolicTrace,
+    order: &'t [StepId],
+    options: Options,
+}
+
+impl<'t> Flips<'t> {
+    /// Of this trace and failing order; the options' effort is for all pairs together.
+    pub fn new(trace: &'t SymbolicTrace, order: &'t [StepId], options: Options) -> Flips<'t> {
+        Flips {
+            trace,
+            order,
+            options,
+        }
+    }
+}
+
+impl Solve for Flips<'_> {
+    fn flipped(&mut self, first: StepId, second: StepId, budget: &Budget) -> Solved {
+        if self.options.effort == 0 {
+            return Solved::Unknown(Unknown::Effort.to_string());
+        }
+        let pair = (first, second);
+        let answer = alternate(self.trace, self.order, pair, &self.options, budget);
+        self.options.effort = self.options.effort.saturating_sub(answer.counts.effort);
+        match answer.verdict {
+            Verdict::Found(schedule) => Solved::Order(schedule.order),
+            Verdict::Impossible => Solved::Impossible,
+            Verdict::Unknown(why) => Solved::Unknown(why.to_string()),
+        }
     }
 }
