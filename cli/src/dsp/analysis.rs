@@ -109,6 +109,7 @@ impl<'a> Analysis<'a> {
         let begin = Instant::now();
         let options = Options {
             candidates: EXECUTED,
+            check: dsp::check_of(&trace, run),
             ..Options::default()
         };
         let effort = schedules::Options {
@@ -182,7 +183,10 @@ impl<'a> Analysis<'a> {
                 dsp::project(trace, run, &trace.order, alternate)
                     .map_err(|infeasible| anyhow!(infeasible.in_words(trace, run)))
             }
-            (Other::Undecided(_), Some(passing)) => Ok(dsp::project_runs(self.run, passing)),
+            (Other::Undecided(candidate), Some(passing)) => {
+                let hints = dsp::hints(&self.trace, &self.trace.order, candidate.pair);
+                Ok(dsp::project_runs(self.run, passing, &hints))
+            }
             (Other::Undecided(_), None) => {
                 bail!("an order that only executing tells was not executed")
             }
@@ -200,7 +204,7 @@ impl<'a> Analysis<'a> {
         let (fails, difference) = executor.fails()?;
         let mut first: Option<(Other, String)> = None;
         let mut reason = None;
-        let mut chosen = None;
+        let (mut chosen, mut weak) = (None, None);
         for other in others {
             if self.measured.executed == EXECUTED || budget.stop().is_some() {
                 break;
@@ -220,13 +224,18 @@ impl<'a> Analysis<'a> {
                         passes: passes as u32,
                         of_passes: times as u32,
                     };
-                    chosen = Some(Chosen {
+                    let passing = Chosen {
                         other,
                         passing: Some(run),
                         tally: Some(tally),
                         unconfirmed: difference.clone(),
-                    });
-                    break;
+                    };
+                    if self.dsp(&passing)?.explains {
+                        chosen = Some(passing);
+                        break;
+                    }
+                    // It passes, but what it does differently says nothing of the failure.
+                    weak.get_or_insert(passing);
                 }
                 Tried::Not(why) => {
                     reason.get_or_insert_with(|| why.clone());
@@ -238,7 +247,7 @@ impl<'a> Analysis<'a> {
             }
         }
         self.measured.executing_ms = milliseconds(begin.elapsed());
-        match (chosen, first) {
+        match (chosen.or(weak), first) {
             (Some(chosen), _) => Ok(chosen),
             (None, Some((other, why))) => Ok(Chosen {
                 other,

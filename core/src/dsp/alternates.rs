@@ -20,7 +20,7 @@ use crate::{
     symbolic::{Action, Bug, CellId, StepId, SymbolicTrace},
 };
 use rustc_hash::FxHashSet;
-use unsnarl_trace::EventId;
+use unsnarl_trace::{EventId, Run, SiteId};
 
 /// How far to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,9 @@ pub struct Options {
     pub patience: usize,
     /// Ask the solver about every pair without an alternate, not only when there is no alternate at all.
     pub solve_all: bool,
+    /// Where the failing thread begins to read what its check is about; only asked when the condition of the failure
+    /// is not known. See [`check_of`].
+    pub check: Option<StepId>,
 }
 
 impl Default for Options {
@@ -42,6 +45,7 @@ impl Default for Options {
             candidates: 32,
             patience: 64,
             solve_all: false,
+            check: None,
         }
     }
 }
@@ -54,6 +58,7 @@ impl Options {
             candidates: usize::MAX,
             patience: usize::MAX,
             solve_all: true,
+            check: None,
         }
     }
 }
@@ -145,7 +150,10 @@ pub fn alternates(
 ) -> Result<Alternates, Infeasible> {
     let checker = Checker::new(trace);
     checker.check(failing)?;
-    let slice = Slice::new(trace, failing);
+    let slice = match (&trace.bug, options.check) {
+        (Bug::Unknown(_), Some(check)) => Slice::of_check(trace, failing, check),
+        _ => Slice::new(trace, failing),
+    };
     let first = super::check::first_values(trace);
     let mut search = Search {
         trace,
@@ -183,6 +191,27 @@ pub fn alternates(
         .found
         .sort_by_key(|alternate| (alternate.serial, alternate.variations));
     Ok(result)
+}
+
+/// Where the failing thread begins to read what its check is about: the first of its last reads on the line of the
+/// failure, or its last read where the line has none.
+pub fn check_of(trace: &SymbolicTrace, run: &Run) -> Option<StepId> {
+    let failure = run.meta.failure.as_ref()?;
+    let thread = failure.thread?;
+    let steps = &trace.threads.get(thread.index())?.steps;
+    let line = |site: SiteId| {
+        let row = run.meta.site(site);
+        (row.file.as_str(), row.line)
+    };
+    let reads = (0..)
+        .zip(steps)
+        .filter(|(_, step)| matches!(step.action, Action::Read { .. }));
+    let reads: Vec<(u32, SiteId)> = reads.map(|(index, step)| (index, step.site)).collect();
+    let failing = failure.site.map(line);
+    let on_line = |(_, site): &&(u32, SiteId)| Some(line(*site)) == failing;
+    let latest = reads.iter().rev().skip_while(|read| !on_line(read));
+    let first = latest.take_while(on_line).last().or(reads.last());
+    first.map(|&(index, _)| StepId { thread, index })
 }
 
 /// The recorded events of an order's steps, each once: what a proposed schedule names.

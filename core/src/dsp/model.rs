@@ -22,6 +22,9 @@ pub struct Dsp {
     pub failure: Option<u32>,
     /// What would keep the program from failing like this.
     pub advice: Option<Advice>,
+    /// A flow that is shown leads to the failure, or to where a thread goes another way; if not, the two orders
+    /// differ in something else, too, and this says little.
+    pub explains: bool,
     /// Sizes of what it was made of.
     pub counts: Counts,
 }

@@ -12,7 +12,7 @@ mod side;
 mod tests;
 mod traced;
 
-pub use runs::project_runs;
+pub use runs::{Hints, hints, project_runs};
 pub use traced::project;
 
 use super::model::{Advice, Counts, Dsp, Flow, Flows, Operation};
@@ -36,6 +36,8 @@ trait Source {
     fn lock(&self, lock: u32) -> String;
     /// Is the operation part of what the failure was computed from, in either order?
     fn matters(&self, key: Key) -> bool;
+    /// Does a thread go another way in the alternate because of what this read found?
+    fn decides(&self, key: Key) -> bool;
     /// Does it fail as well when what the others do up to the second comes before the first?
     fn fails_all_the_same(&self, first: Key, until: Key) -> bool;
     /// The operation that fails.
@@ -65,7 +67,7 @@ fn projection(
         alternate,
     };
     let varying = variations(failing, alternate);
-    let shown = projection.chosen(&varying);
+    let shown = projection.chosen(&varying, pair);
     let pair = pair.or_else(|| projection.pair(&shown));
     let hint = pair.map(|pair| {
         advice::hint(
@@ -82,29 +84,41 @@ fn projection(
 }
 
 impl Projection<'_> {
-    /// The variations that are shown: those that the failure depends on, if there are any, and as many as are
-    /// quickly read.
-    fn chosen(&self, varying: &[Variation]) -> Vec<Variation> {
-        let depends = |variation: &&Variation| match variation.to {
-            To::Read(key, _) => self.source.matters(key),
-            To::End(_) => false,
+    /// The variations that are shown: where a thread goes another way, and those that the failure depends on, from
+    /// the failure backwards, as many as are quickly read. The others only when there are none of these. When the
+    /// read that fails was turned round itself, where threads go after that says nothing.
+    fn chosen(&self, varying: &[Variation], pair: Option<(Key, Key)>) -> Vec<Variation> {
+        let failing = self.failure(&mut FxHashSet::default());
+        let is_direct = pair.is_some_and(|(a, b)| failing == Some(a) || failing == Some(b));
+        let rank = |variation: &Variation| match variation.to {
+            To::Read(key, _) if is_direct && failing == Some(key) => 0,
+            To::Read(key, _) if !is_direct && self.source.decides(key) => 0,
+            To::Read(key, _) if self.source.matters(key) => 1,
+            _ => 2,
         };
-        let mut ranked: Vec<Variation> = varying.iter().filter(depends).copied().collect();
-        if ranked.is_empty() {
-            ranked = varying.to_vec();
-        }
+        let mut ranked: Vec<Variation> = varying.iter().rev().copied().collect();
+        ranked.sort_by_key(rank);
+        let best = ranked.first().map_or(2, rank);
         let mut keys: FxHashSet<Key> = FxHashSet::default();
-        // From the failure backwards.
         let mut chosen: Vec<Variation> = Vec::new();
-        for variation in ranked.into_iter().rev() {
+        for variation in ranked {
             let new = variation.keys().filter(|key| !keys.contains(key)).count();
-            if chosen.is_empty() || keys.len() + new <= TO_READ {
+            let tells = best == 2 || rank(&variation) < 2;
+            if chosen.is_empty() || (tells && keys.len() + new <= TO_READ) {
                 keys.extend(variation.keys());
                 chosen.push(variation);
             }
         }
-        chosen.reverse();
+        chosen.sort_by_key(|chosen| varying.iter().position(|other| other == chosen));
         chosen
+    }
+
+    /// Does a shown variation lead to the failure, or away from it?
+    fn explains(&self, shown: &[Variation]) -> bool {
+        shown.iter().any(|variation| match variation.to {
+            To::Read(key, _) => self.source.decides(key) || self.source.matters(key),
+            To::End(_) => false,
+        })
     }
 
     /// The pair that came the other way round, from the variations: a read and the write that it took its value
@@ -167,6 +181,7 @@ impl Projection<'_> {
             flipped: pair.and_then(|(a, b)| Some((number(a)?, number(b)?))),
             failure: failure.and_then(number),
             advice: hint.and_then(|hint| self.advice(hint, &numbers)),
+            explains: self.explains(shown),
             counts: self.counts(varying, shown, &in_flow),
             operations: Vec::new(),
         };

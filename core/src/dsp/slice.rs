@@ -62,6 +62,33 @@ impl Slice {
         walk.slice
     }
 
+    /// The slice when the condition of the failure is not known: what the failing thread read from this step on
+    /// counts as data, what it read before as control.
+    pub fn of_check(trace: &SymbolicTrace, order: &[StepId], check: StepId) -> Slice {
+        let mut walk = Walk {
+            trace,
+            slice: Slice::without(trace, order),
+            seen: vec![false; trace.exprs.len()],
+            conditions: vec![0; trace.threads.len()],
+        };
+        walk.slice.link(trace);
+        let steps = trace.threads.get(check.thread.index());
+        let steps = steps.map_or(&[][..], |thread| thread.steps.as_slice());
+        for as_what in [Matters::Data, Matters::Control] {
+            for (index, step) in (0..).zip(steps) {
+                let is_data = index >= check.index;
+                if let Action::Read { symbol, .. } = step.action
+                    && is_data == (as_what == Matters::Data)
+                    && let Some(value) = walk.symbol(symbol, as_what)
+                {
+                    walk.data(value, as_what);
+                }
+            }
+        }
+        walk.control();
+        walk.slice
+    }
+
     fn without(trace: &SymbolicTrace, order: &[StepId]) -> Slice {
         let mut first = vec![0];
         for thread in &trace.threads {

@@ -8,29 +8,65 @@ use super::{
     side::{Key, Lock, Op, Side, To},
 };
 use crate::{
-    dsp::model::{Dsp, Operation},
+    dsp::{
+        model::{Dsp, Operation},
+        slice::{Matters, Slice},
+    },
     explanation::Place,
+    symbolic::{Bug, StepId, SymbolicTrace},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, EventId, EventKind, Run};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{Event, EventId, EventKind, Run, Value};
+
+/// What is known of two runs beyond their events.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Hints {
+    /// The events that were turned round: the first came first in the failing run.
+    pub pair: Option<(EventId, EventId)>,
+    /// Events of the failing run that the failure was computed from.
+    pub matters: BTreeSet<EventId>,
+}
+
+/// What a symbolic trace says about the executed alternate of a pair of its steps.
+pub fn hints(trace: &SymbolicTrace, failing: &[StepId], pair: (StepId, StepId)) -> Hints {
+    let event = |id: StepId| trace.step(id).and_then(|step| step.event);
+    let slice = Slice::new(trace, failing);
+    let known = !matches!(trace.bug, Bug::Unknown(_) | Bug::Deadlock);
+    let matters = failing
+        .iter()
+        .filter(|id| known && slice.of(**id) == Matters::Data);
+    Hints {
+        pair: event(pair.0).zip(event(pair.1)),
+        matters: matters.filter_map(|&id| event(id)).collect(),
+    }
+}
 
 /// The projection of a failing run and one that did not fail. Linear in the runs.
-pub fn project_runs(failing: &Run, alternate: &Run) -> Dsp {
+pub fn project_runs(failing: &Run, alternate: &Run, hints: &Hints) -> Dsp {
     let mut match_up = MatchUp::default();
     let sides = [failing, alternate].map(|run| match_up.side(run));
-    let source = Runs {
+    let mut source = Runs {
         failing,
         alternate,
         events: match_up.events,
         cells: match_up.cells,
         cone: FxHashSet::default(),
+        deciding: FxHashSet::default(),
     };
-    let source = Runs {
-        cone: source.cone(&sides[0]),
-        ..source
-    };
-    let [failing, alternate] = &sides;
-    projection(&source, failing, alternate, None)
+    let keys: FxHashMap<EventId, Key> = (0..)
+        .zip(&source.events)
+        .filter_map(|(key, events)| Some((events[0]?, key)))
+        .collect();
+    let key = |event: EventId| keys.get(&event).copied();
+    source.cone = source.cone(&sides[0]);
+    source
+        .cone
+        .extend(hints.matters.iter().filter_map(|&event| key(event)));
+    let [first, second] = &sides;
+    source.deciding = source.departure(first, second).into_iter().collect();
+    let pair = hints.pair.and_then(|(a, b)| Some((key(a)?, key(b)?)));
+    projection(&source, first, second, pair)
 }
 
 /// What an event is called in every run.
@@ -139,6 +175,7 @@ struct Runs<'r> {
     events: Vec<[Option<EventId>; 2]>,
     cells: Vec<String>,
     cone: FxHashSet<Key>,
+    deciding: FxHashSet<Key>,
 }
 
 impl Runs<'_> {
@@ -173,6 +210,39 @@ impl Runs<'_> {
             }
         }
         cone
+    }
+
+    /// The read because of which a thread first does something else in the alternate: of each thread that does, the
+    /// last one before that which found another value; of several threads, the first.
+    fn departure(&self, failing: &Side, alternate: &Side) -> Option<Key> {
+        let of = |side: &Side| -> BTreeMap<u16, Vec<Key>> {
+            let mut threads: BTreeMap<u16, Vec<Key>> = BTreeMap::new();
+            for op in &side.ops {
+                threads.entry(op.thread).or_default().push(op.key);
+            }
+            threads
+        };
+        let (first, second) = (of(failing), of(alternate));
+        let departures = first.iter().filter_map(|(thread, keys)| {
+            let others = second.get(thread)?;
+            let same = keys.iter().zip(others).take_while(|(a, b)| a == b).count();
+            // A thread that the failure cut off did nothing else.
+            (same < keys.len() && same < others.len()).then_some(())?;
+            let before = keys.get(..same)?.iter().rev().copied();
+            let mut reads =
+                before.filter(|&key| failing.op(key).is_some_and(|op| !op.reads.is_empty()));
+            reads.find(|&key| self.raw(key, true) != self.raw(key, false))
+        });
+        departures.min_by_key(|&key| alternate.place(key))
+    }
+
+    fn raw(&self, key: Key, failing: bool) -> Option<Value> {
+        let (run, id) = self.event(key, failing)?;
+        let event = run.events.get(id)?;
+        match event.old {
+            Some(old) => Some(Value::Bits(old)),
+            None => event.value,
+        }
     }
 
     fn name(&self, number: u32) -> String {
@@ -215,6 +285,10 @@ impl Source for Runs<'_> {
 
     fn matters(&self, key: Key) -> bool {
         self.cone.contains(&key)
+    }
+
+    fn decides(&self, key: Key) -> bool {
+        self.deciding.contains(&key)
     }
 
     /// Only expressions could tell.

@@ -110,3 +110,52 @@ fn the_case_studies() {
         3 of 5 events, 1 of 1 flows, 3 to read"#]]
     .assert_eq(&told(&dsp(CACHE4J)));
 }
+
+/// A customer looks for a free seat and takes it later; who finds none goes away.
+const SEATS: &str = "
+    file seats.c
+    start main.1 customer
+    start main.2 customer
+    main   fork main.1                    @70
+    main   fork main.2                    @71
+    main.2 lock m                         @27
+    main.2 R free =3 via=57@customer      @29 find
+    main.2 unlock m                       @34
+    main.1 lock m                         @27
+    main.1 R free =3 via=57@customer      @29 find
+    main.1 unlock m                       @34
+    main.1 lock m                         @41
+    main.1 W free =1 via=59@customer      @48 take
+    main.1 unlock m                       @50
+";
+
+#[test]
+fn a_thread_that_goes_another_way_in_the_alternate_run() {
+    let failing = format!(
+        "{SEATS}
+        main.2 lock m                      @41
+        main.2 W free =-2 via=59@customer  @48 take
+        main.2 unlock m                    @50
+        main   R free =-2                  @76 main
+        main   fails @76 main"
+    );
+    let early = "main.2 lock m                         @27
+    main.2 R free =3 via=57@customer      @29 find
+    main.2 unlock m                       @34";
+    let late = early.replace("=3", "=1");
+    let alternate = format!(
+        "{}{late}
+        main.2 R rows =0                   @60 customer
+        main   R free =1                   @76 main",
+        SEATS.replace(early, "")
+    );
+    let runs = [failing, alternate].map(|text| crate::fixture::run(&text));
+    let dsp = project_runs(&runs[0], &runs[1], &Hints::default());
+    assert!(dsp.explains);
+    expect_test::expect![[r#"
+        R2.29 W1.48 W2.48 R0.76
+        W1.48 R2.29 R0.76
+        -->R2.29 W2.48->R0.76 becomes W1.48->R2.29 W1.48->R0.76
+        57 to 59 of customer (main.2) in one piece
+        6 of 16 events, 2 of 1 flows, 4 to read"#]].assert_eq(&told(&dsp));
+}

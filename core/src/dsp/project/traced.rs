@@ -288,6 +288,11 @@ impl Source for Traced<'_> {
         })
     }
 
+    /// In an alternate of the same steps nobody goes another way.
+    fn decides(&self, _: Key) -> bool {
+        false
+    }
+
     fn fails_all_the_same(&self, first: Key, until: Key) -> bool {
         let (attempts, known) = {
             let simulator = self.simulator.borrow();

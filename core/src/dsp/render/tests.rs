@@ -52,9 +52,9 @@ fn side_by_side_and_one_under_the_other() {
         > 3 main.1  pfscan.c:20                          |   4 main.2  pfscan.c:19
                     filled--;                            |             assert(filled > 0);
                     writes filled = 0                    |             reads filled = 1 <- 1
-          4 main.2  pfscan.c:19                          | > 3 main.1  pfscan.c:20
+          4 main.2  pfscan.c:19   fails                  | > 3 main.1  pfscan.c:20
                     assert(filled > 0);                  |             filled--;
-                    reads filled = 0 <- 3   fails        |             writes filled = 0
+                    reads filled = 0 <- 3                |             writes filled = 0
 
           > comes at another place than in the other order
           <- N takes the value that step N left; only in this order
@@ -70,9 +70,9 @@ fn side_by_side_and_one_under_the_other() {
         > 2 main.1  cache.c:12
                     inTryBlock = false;
                     writes inTryBlock = 0
-          3 main.2  cache.c:30
+          3 main.2  cache.c:30   fails
                     assert(inTryBlock);
-                    reads inTryBlock = 0 <- 2   fails
+                    reads inTryBlock = 0 <- 2
 
           this order does not
 

@@ -84,7 +84,17 @@ fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -
     let moved = if operation.is_moved { '>' } else { ' ' };
     let number = at + 1;
     let place = facts::short(&operation.place);
-    let first = format!("{moved}{number:2} {:name$}  {place}", operation.thread);
+    let mut first = format!("{moved}{number:2} {:name$}  {place}", operation.thread);
+    let other = if failing {
+        &dsp.alternate
+    } else {
+        &dsp.failing
+    };
+    if failing && dsp.failure == Some(at) {
+        first.push_str("   fails");
+    } else if !other.contains(&at) {
+        first.push_str("   only here");
+    }
     let indent = " ".repeat(name + 6);
     let mut second = format!("{indent}{}", deed(operation, failing));
     if let Some(flow) = flow_into(dsp, at, failing) {
@@ -93,9 +103,6 @@ fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -
             None => " <- as before".to_owned(),
         };
         second.push_str(&from);
-    }
-    if failing && dsp.failure == Some(at) {
-        second.push_str("   fails");
     }
     let source = format!("{indent}{}", operation.place.text);
     let lines = [first, source, second];
