@@ -29,7 +29,7 @@ mod synchronization;
 mod thread;
 mod value;
 
-use super::trace::{Action, Bug, SymbolicTrace, ThreadTrace};
+use super::trace::{Action, Bug, Origin, StepId, SymbolicTrace, ThreadTrace};
 use crate::{Budget, StopReason};
 use machine::Machine;
 use plan::SharedPiece;
@@ -294,11 +294,14 @@ impl Machine<'_> {
 
     /// What the run's end says where the threads' paths did not.
     fn name_the_bug(&mut self) {
-        if !matches!(self.bug, Bug::Unknown(_)) {
+        if let Some((step, freed)) = self.after_free
+            && (matches!(self.bug, Bug::Unknown(_)) || self.hangs_on_freed(step))
+        {
+            self.drop_condition();
+            self.bug = Bug::AfterFree { step, freed };
             return;
         }
-        if let Some((step, freed)) = self.after_free {
-            self.bug = Bug::AfterFree { step, freed };
+        if !matches!(self.bug, Bug::Unknown(_)) {
             return;
         }
         let kind = self.run.meta.failure.as_ref().map(|failure| failure.kind);
@@ -312,6 +315,33 @@ impl Machine<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Takes back the step that assumes the bug's condition: it is the last one of its thread.
+    fn drop_condition(&mut self) {
+        let Bug::Condition { step, .. } = self.bug else {
+            return;
+        };
+        let steps = self
+            .threads
+            .get_mut(step.thread.index())
+            .map(|thread| &mut thread.steps);
+        if let Some(steps) = steps.filter(|steps| steps.len() == step.index as usize + 1) {
+            steps.pop();
+            self.order.retain(|other| *other != step);
+        }
+    }
+
+    /// The run failed for what this step read of a block that had been freed: no write explains that value.
+    fn hangs_on_freed(&self, step: StepId) -> bool {
+        let Bug::Condition { condition, .. } = self.bug else {
+            return false;
+        };
+        let symbols = self.exprs.symbols(condition);
+        let mut origins = symbols
+            .iter()
+            .filter_map(|symbol| self.symbols.get(symbol.index()));
+        origins.any(|symbol| symbol.origin == Origin::Read(step))
     }
 
     /// Locks that threads held when the run ended are given back behind everything ([symbiosis], section 4.2).
