@@ -136,11 +136,16 @@ impl Walk<'_> {
     /// What is known of the block that begins at an address, in path mode.
     pub fn block_at(&mut self, start: u64) -> Option<BlockRow> {
         let at = self.memory.modules.locate(start)?;
+        let is_entry = at.image.landmarks.is_function(at.address);
         Some(BlockRow {
             id: at.address ^ label(&at.image.prefix) << 48,
             site: self.user_site(start.wrapping_add(1)).unwrap_or_default(),
-            point: self.point(start.wrapping_add(1)),
-            is_entry: at.image.landmarks.is_function(at.address),
+            point: if is_entry {
+                self.first_point(start)
+            } else {
+                self.point(start.wrapping_add(1))
+            },
+            is_entry,
         })
     }
 }

@@ -70,6 +70,16 @@ impl Points {
         Ok(())
     }
 
+    /// The first instruction that begins in a range of the file's own addresses.
+    pub fn first_in(&self, from: u64, to: u64) -> Option<Instruction> {
+        let after = self.rows.partition_point(|row| row.address < from);
+        let rows = self.rows.get(after..)?.iter();
+        let mut inside = rows.take_while(|row| row.address < to);
+        self.at(inside
+            .find(|row| row.number != 0 && row.unit.is_some())?
+            .address)
+    }
+
     /// The instruction whose machine code holds an address of the file's own.
     pub fn at(&self, address: u64) -> Option<Instruction> {
         let after = self.rows.partition_point(|row| row.address <= address);
@@ -127,6 +137,20 @@ impl PointTable {
 }
 
 impl Walk<'_> {
+    /// The first instruction of the function that begins at `start`; what sets up its frame is none.
+    pub fn first_point(&mut self, start: u64) -> PointId {
+        let Some(at) = self.memory.modules.locate(start) else {
+            return PointId(0);
+        };
+        let size = at
+            .image
+            .code_symbol(at.address)
+            .map_or(0, |(symbol, _)| symbol.size);
+        let end = at.address.saturating_add(size);
+        let found = at.image.points.first_in(at.address, end);
+        found.map_or(PointId(0), |instruction| self.points.id(instruction))
+    }
+
     /// The instruction that the call before `pc` belongs to; 0 where there is no model.
     pub fn point(&mut self, pc: u64) -> PointId {
         if let Some(known) = self.points.found.get(&pc) {

@@ -2,7 +2,7 @@
 //! signals and everything it prints are the compiler's own.
 
 use super::{
-    build::{self, Build, BuildError},
+    build::{self, BuildError},
     compiler::{self, Compiler, CompilerError, Family, Language},
     flags::{self, Refusal},
     model::{self, ModelError},
@@ -72,7 +72,7 @@ pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<ExitCode,
     } else {
         rewritten
     };
-    let done = match with_models(&compiler, build, &words)? {
+    let done = match with_models(&compiler, &words)? {
         Some(done) => done,
         None => start(&compiler, &words),
     };
@@ -90,11 +90,9 @@ pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<ExitCode,
 /// Compiles by the steps that keep program models, where there are any; nothing is done otherwise.
 fn with_models(
     compiler: &Compiler,
-    build: Build,
     words: &[OsString],
 ) -> Result<Option<io::Result<ExitCode>>, WrapperError> {
-    let serves = compiler.family == Family::Clang && build == Build::Exact;
-    if !serves || !model::is_wanted()? {
+    if compiler.family != Family::Clang || !model::is_wanted()? {
         return Ok(None);
     }
     let temporary = match tempfile::Builder::new().prefix("unsnarl-").tempdir() {

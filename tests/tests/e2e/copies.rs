@@ -59,6 +59,10 @@ fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
+        // The models of a build lie in a folder among the runs.
+        if entry.file_type()?.is_dir() {
+            continue;
+        }
         let name = entry.file_name().to_string_lossy().into_owned();
         files.insert(name, fs::read(entry.path())?);
     }

@@ -18,6 +18,10 @@ fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let entry = entry?;
+        // The models of a build lie in a folder among the runs.
+        if entry.file_type()?.is_dir() {
+            continue;
+        }
         files.insert(
             entry.file_name().to_string_lossy().into_owned(),
             fs::read(entry.path())?,

@@ -426,3 +426,44 @@ fn make_with_lists_of_dependencies() -> Result<()> {
     ensure!(again.contains("a.c") && !again.contains("b.c"), "{again}");
     Ok(())
 }
+
+/// In path mode the blocks of a path know their instructions, those that begin functions included.
+#[test]
+fn blocks_of_paths_have_their_instructions() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let clang = Compiler::Clang.command(false).context("no clang")?;
+    let subject = Subject::open("bank_account")?;
+    fs::copy(&subject.source, workspace.path().join("bank.c"))?;
+    let words = ["cc", "--path", "-O0", "bank.c", "-pthread", "-o", "bank"];
+    let mut command = workspace.unsnarl_command(&words)?;
+    command.env("UNSNARL_CC", clang);
+    let finished = Finished::of(command)?.exits(0)?;
+    ensure!(finished.stderr.is_empty(), "{finished}");
+    workspace.record(&["-n", "2", "--strategy", "path"], "./bank")?;
+    let recorded = recorded(&workspace)?;
+    for run in &recorded.runs {
+        ensure!(run.meta.blocks.len() > 5, "{:?}", run.meta.blocks);
+        for block in &run.meta.blocks {
+            let (unit, number) = run
+                .meta
+                .point(block.point)
+                .with_context(|| format!("{block:?}"))?;
+            let id = recorded
+                .model
+                .by_hash(unit)
+                .context("a unit that was not kept")?;
+            let (function, _, _) = recorded.model.at(id, number).context("no such point")?;
+            let function = recorded
+                .model
+                .function(id, function)
+                .context("no function")?;
+            let site = run.meta.site(block.site);
+            ensure!(
+                function.display == site.function,
+                "{site:?}: {}",
+                function.display
+            );
+        }
+    }
+    Ok(())
+}

@@ -92,6 +92,9 @@ const BEFORE_TEXT: [&str; 26] = [
     "--serialize-diagnostics*",
 ];
 
+/// A step has no use for what is meant for another one, as the linker's words.
+const UNUSED: &str = "-Wno-unused-command-line-argument";
+
 /// The steps of a rewritten command of clang's; `None` when it has to be one. `temporary` is a folder for
 /// objects that are only linked.
 pub fn plan(words: &[OsString], temporary: &Path) -> Option<Plan> {
@@ -212,6 +215,7 @@ fn source(command: &Command, input: &Input, object: PathBuf, output: Option<&str
         words.push(input.file.clone());
         words
     };
+    common.push(UNUSED.into());
     let mut to_text = common.clone();
     to_text.extend(["-S", "-emit-llvm", "-o", "-"].map(OsString::from));
     let mut plain = common;
@@ -220,6 +224,7 @@ fn source(command: &Command, input: &Input, object: PathBuf, output: Option<&str
     let code = general.filter(|word| !is_before_text(word));
     let mut to_object: Vec<OsString> = code.flat_map(Word::parts).collect();
     let last = [
+        UNUSED,
         "-Wno-override-module",
         "-Xclang",
         "-disable-llvm-passes",
@@ -305,7 +310,8 @@ mod tests {
     }
 
     fn line(words: &[OsString]) -> String {
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let words = words.iter().filter(|word| *word != UNUSED);
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
         words.join(" ")
     }
 
