@@ -116,26 +116,59 @@ impl Machine<'_> {
         from: BlockId,
         to: BlockId,
     ) -> Option<BlockId> {
-        let mut left = code
-            .block(to)
-            .iter()
-            .filter(|one| !self.is_coverage(unit, &one.op));
-        match (&left.next()?.op, left.next().map(|one| &one.op)) {
-            (Op::Jump(next), None) => Some(*next),
-            (Op::Phi(ways), Some(Op::Branch { condition, yes, no })) => {
-                let phi = code.block(to).first()?.result.map(Operand::Value);
-                let (_, value) = ways.iter().find(|(came_from, _)| *came_from == from)?;
-                let Operand::Constant(constant) = value else {
-                    return None;
-                };
-                let bits = match self.program.constant(unit, *constant)? {
-                    Constant::Integer { bits, .. } => *bits,
-                    Constant::Zero(_) => 0,
-                    _ => return None,
-                };
-                let way = if bits == 1 { *yes } else { *no };
-                (phi == Some(*condition)).then_some(way)
+        let first = code.block(to).first()?;
+        let Op::Phi(ways) = &first.op else {
+            return self.only_goes_to(unit, code, to, 0);
+        };
+        let (condition, yes, no) = self.deciding_branch(unit, code, to)?;
+        let (_, value) = ways.iter().find(|(came_from, _)| *came_from == from)?;
+        let Operand::Constant(constant) = value else {
+            return None;
+        };
+        let bits = match self.program.constant(unit, *constant)? {
+            Constant::Integer { bits, .. } => *bits,
+            Constant::Zero(_) => 0,
+            _ => return None,
+        };
+        let way = if bits == 1 { yes } else { no };
+        (first.result.map(Operand::Value) == Some(condition)).then_some(way)
+    }
+
+    /// The branch that a block begun by a phi comes to without doing anything else.
+    fn deciding_branch(
+        &self,
+        unit: UnitId,
+        code: &Function,
+        block: BlockId,
+    ) -> Option<(Operand, BlockId, BlockId)> {
+        let (mut at, mut skipped) = (block, 1);
+        for _ in 0..code.blocks.len() {
+            let (last, between) = code.block(at).get(skipped..)?.split_last()?;
+            if let Op::Branch { condition, yes, no } = &last.op {
+                let is_bare = between.iter().all(|one| self.is_coverage(unit, &one.op));
+                return is_bare.then_some((*condition, *yes, *no));
             }
+            at = self.only_goes_to(unit, code, at, skipped)?;
+            skipped = 0;
+        }
+        None
+    }
+
+    /// The next block, if this one does nothing behind so many instructions but call back.
+    fn only_goes_to(
+        &self,
+        unit: UnitId,
+        code: &Function,
+        block: BlockId,
+        skipped: usize,
+    ) -> Option<BlockId> {
+        let (last, between) = code.block(block).get(skipped..)?.split_last()?;
+        if !between.iter().all(|one| self.is_coverage(unit, &one.op)) {
+            return None;
+        }
+        match &last.op {
+            Op::Jump(next) => Some(*next),
+            Op::Call { normal, .. } if self.is_coverage(unit, &last.op) => *normal,
             _ => None,
         }
     }

@@ -26,6 +26,8 @@ mod plan;
 mod points;
 mod sites;
 mod synchronization;
+#[cfg(test)]
+mod tests;
 mod thread;
 mod value;
 
