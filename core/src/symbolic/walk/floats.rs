@@ -30,7 +30,12 @@ fn from_extended(bits: u128) -> f64 {
     match (exponent, fraction << 1) {
         (0x7fff, 0) => sign * f64::INFINITY,
         (0x7fff, _) => f64::NAN,
-        _ => sign * (fraction as f64) * 2f64.powi(exponent - 16383 - 63),
+        // In two steps: the power by itself may be too small for a number.
+        _ => {
+            let power = exponent - 16383 - 63;
+            let half = power / 2;
+            sign * (fraction as f64) * 2f64.powi(half) * 2f64.powi(power - half)
+        }
     }
 }
 

@@ -6,9 +6,8 @@ use crate::{
     symbolic::{Action, Bug, SymbolicTrace},
 };
 use unsnarl_trace::{
-    Event, EventId, EventKind, Events, LocationId, Outcome, PointId, Run, SiteId, SiteRow, StackId,
-    ThreadId, ThreadRow, Value,
-    meta::{Failure, FailureKind, PointRow},
+    Event, EventId, EventKind, Events, Failure as Failed, FailureKind, LocationId, Outcome,
+    PointId, PointRow, Run, SiteId, SiteRow, StackId, ThreadId, ThreadRow, Value,
     program::{
         BinaryOp, Block, BlockId, CompareOp, Constant, ConstantId, Function, FunctionId, Global,
         GlobalId, Hash, Instruction, Op, Operand, PlaceId, PointNumber, Program, Type, TypeId,
@@ -57,9 +56,8 @@ impl Builder {
     }
 
     fn global(&mut self, name: &str, bits: u128) -> Operand {
-        let Operand::Constant(initial) = self.number(bits) else {
-            unreachable!()
-        };
+        self.number(bits);
+        let initial = ConstantId(self.unit.constants.len() as u32 - 1);
         self.unit.globals.push(Global {
             name: name.into(),
             display: name.into(),
@@ -286,11 +284,11 @@ fn counting() -> (Unit, Run) {
         ),
     ];
     let passes = vec![(Op::Return(Some(zero)), None, VOID)];
-    let fail = vec![
+    let fail_block = vec![
         (call(fails, &[]), None, VOID),
         (Op::Unreachable, None, VOID),
     ];
-    b.function("main", 6, Vec::new(), vec![begin, passes, fail]);
+    b.function("main", 6, Vec::new(), vec![begin, passes, fail_block]);
     let rows = [
         (0, Begin, 0, 0, 0),
         (0, Fork, 0, 1, 9),
@@ -305,7 +303,7 @@ fn counting() -> (Unit, Run) {
     ];
     let mut run = run(&rows, 20);
     run.meta.outcome = Outcome::Failed;
-    run.meta.failure = Some(Failure {
+    run.meta.failure = Some(Failed {
         kind: FailureKind::Assert,
         message: "count == 5".into(),
         thread: Some(ThreadId(0)),
