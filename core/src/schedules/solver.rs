@@ -29,8 +29,9 @@ pub(super) struct Limited<'b> {
     pub formulas: u64,
 }
 
-/// The first slice of effort, and the largest: between slices the budget is looked at.
-const SLICES: (u32, u32) = (1 << 20, 1 << 24);
+/// The first slice of effort, and the largest: between slices the budget is looked at. The first has to do for taking
+/// in all formulas (1 million was too little for 1,200 accesses): what is cut short there does not come to an end.
+const SLICES: (u32, u32) = (1 << 24, 1 << 26);
 
 impl<'b> Limited<'b> {
     pub fn new(options: &Options, budget: &'b Budget) -> Limited<'b> {
