@@ -157,5 +157,6 @@ fn a_thread_that_goes_another_way_in_the_alternate_run() {
         W1.48 R2.29 R0.76
         -->R2.29 W2.48->R0.76 becomes W1.48->R2.29 W1.48->R0.76
         57 to 59 of customer (main.2) in one piece
-        6 of 16 events, 2 of 1 flows, 4 to read"#]].assert_eq(&told(&dsp));
+        6 of 16 events, 2 of 1 flows, 4 to read"#]]
+    .assert_eq(&told(&dsp));
 }

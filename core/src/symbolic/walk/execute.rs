@@ -742,13 +742,7 @@ impl Machine<'_> {
             }
             return Flow::On;
         };
-        // A call and an exit put something on top of the list, so they leave it before.
-        if !matches!(next, Todo::OnceEnd | Todo::End) {
-            self.next_todo(id);
-            return self.library_step(id, &next);
-        }
         let flow = self.library_step(id, &next);
-<<<<<<< HEAD
         // What it calls stands on top of the list by now, and may be a list, too.
         if !matches!(flow, Flow::Wait)
             && !matches!(next, Todo::Return(_))
@@ -756,20 +750,8 @@ impl Machine<'_> {
             && let Some(Activity::Native(todo)) = thread.stack.get_mut(depth)
         {
             todo.pop_front();
-=======
-        if matches!(flow, Flow::On) {
-            self.next_todo(id);
->>>>>>> 66d1761 (core: what a library does next is taken from its own list; a walk by hand)
         }
         flow
-    }
-
-    /// What stands first on the list of a library has been done.
-    fn next_todo(&mut self, id: ThreadId) {
-        let thread = self.thread_mut(id);
-        if let Some(Activity::Native(todo)) = thread.and_then(|thread| thread.stack.last_mut()) {
-            todo.pop_front();
-        }
     }
 }
 
