@@ -1,10 +1,10 @@
 //! Symbolic traces of real programs: each program under `tests/programs` is compiled with clang, recorded and
 //! followed through its model; what the trace says must be what was recorded.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use unsnarl_core::{
-    Budget,
-    symbolic::{Action, Bug, SymbolId, Walked, expr::Values, walk},
+    Budget, dsp,
+    symbolic::{Action, Bug, SymbolId, SymbolicTrace, Walked, expr::Values, walk},
 };
 use unsnarl_e2e::{Compiler, Program, Workspace};
 use unsnarl_trace::{EventKind, Run, Value, program, read_run};
@@ -85,12 +85,35 @@ fn agrees(run: &Run, walked: &Walked) -> Result<()> {
     Ok(())
 }
 
+/// The recorded order is one of the trace's: an independent checker follows it to its end, every read gives what
+/// it gave in the run, and the run fails where what went wrong is known.
+fn happens_as_recorded(trace: &SymbolicTrace) -> Result<()> {
+    let order = dsp::check(trace, &trace.order);
+    let order = order.map_err(|why| anyhow!("the recorded order is refused: {why:?}"))?;
+    ensure!(order.cut.is_empty(), "steps are left out: {:?}", order.cut);
+    for (symbol, value) in trace.symbols.iter().zip(&order.symbols) {
+        let both = value.zip(symbol.recorded);
+        ensure!(
+            both.is_none_or(|(value, recorded)| value == recorded),
+            "{symbol:?}: {value:?}"
+        );
+    }
+    let is_known = !matches!(trace.bug, Bug::Unknown(_));
+    ensure!(
+        !is_known || order.fails != Some(false),
+        "the recorded order passes: {:?}",
+        trace.bug
+    );
+    Ok(())
+}
+
 /// Every program's trace agrees with its run, and all but the listed ones are followed to their ends.
 #[test]
 fn traces_agree_with_what_was_recorded() -> Result<()> {
     for name in Program::names()? {
         let (run, walked) = followed(&name, "-O0").with_context(|| name.clone())?;
         agrees(&run, &walked).with_context(|| name.clone())?;
+        happens_as_recorded(&walked.trace).with_context(|| name.clone())?;
         let (some, all) = walked.followed;
         let gaps = &walked.trace.gaps;
         ensure!(
