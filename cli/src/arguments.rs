@@ -187,6 +187,9 @@ pub struct Explain {
     /// Engine mining: so many failing and so many passing runs, chosen by chance from SEED
     #[arg(long, value_name = "FAILING,PASSING,SEED", value_delimiter = ',', num_args = 1, requires = "engine", value_parser = clap::value_parser!(u32))]
     pub sample: Vec<u32>,
+    /// Engine dsp: also solve for the failing order and for what it needs to fail, which takes longer
+    #[arg(long, requires = "engine")]
+    pub solve: bool,
     /// Engine dsp: execute nothing; then nothing is confirmed
     #[arg(long, requires = "engine")]
     pub no_run: bool,

@@ -4,6 +4,7 @@
 use super::{
     Measured, Projection,
     execute::{Executor, Tried, WAYS},
+    solver::failing_order,
 };
 use anyhow::{Result, anyhow, bail};
 use std::{
@@ -132,6 +133,17 @@ impl<'a> Analysis<'a> {
             others,
             measured,
         })
+    }
+
+    /// Solves for the failing order and its root cause.
+    pub fn solve(&mut self, notes: &mut Vec<String>, budget: &Budget) {
+        let cause = failing_order(self.run, &self.trace, budget);
+        let counts = cause.counts;
+        self.measured.constraints =
+            Some(counts.path + counts.bug + counts.sync + counts.rw + counts.mo);
+        self.measured.variables = Some(counts.variables);
+        self.measured.solver_ms = Some(milliseconds(cause.time));
+        notes.extend(cause.lines);
     }
 
     fn note(&self, notes: &mut Vec<String>) {

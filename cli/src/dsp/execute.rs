@@ -8,7 +8,7 @@ use std::{
 };
 use unsnarl_recorder::{
     launch::Output,
-    proposal::{Ended, Verdict},
+    proposal::{Ended, ProposalError, Verdict},
     replay::{Options, replay},
 };
 use unsnarl_trace::{EventId, Outcome, Policy, Proposal, Run};
@@ -100,8 +100,12 @@ impl<'a> Executor<'a> {
                 then,
                 ..Proposal::of_events(self.run, &events)
             };
-            let Some(first) = self.once(&proposal)? else {
-                return Ok(Tried::Stopped);
+            let first = match self.once(&proposal) {
+                Ok(Some(first)) => first,
+                Ok(None) => return Ok(Tried::Stopped),
+                // An event that cannot be named is no reason to give the other orders up.
+                Err(error @ ProposalError::NoSite(..)) => return Ok(Tried::Not(error.to_string())),
+                Err(error) => return Err(error.into()),
             };
             match failure(&first) {
                 None => return self.again(&proposal, first.run),
@@ -127,7 +131,7 @@ impl<'a> Executor<'a> {
         Ok(Tried::Passes { passes, run })
     }
 
-    fn once(&self, proposal: &Proposal) -> Result<Option<Verdict>> {
+    fn once(&self, proposal: &Proposal) -> Result<Option<Verdict>, ProposalError> {
         let verdict = self.program.run(proposal, self.stop)?;
         let stopped = verdict.stopped || self.stop.load(Ordering::Relaxed);
         Ok((!stopped).then_some(verdict))

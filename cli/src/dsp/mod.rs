@@ -4,6 +4,7 @@
 mod analysis;
 mod execute;
 mod json;
+mod solver;
 mod text;
 
 pub use json::Row;
@@ -23,8 +24,8 @@ use unsnarl_trace::{
     program::{self, LoadError, Program},
 };
 
-/// Failing runs of one way to fail that are looked at until one can be told about.
-const RUNS: usize = 3;
+/// Failing runs of one way to fail that are looked at until one is told about and confirmed.
+const RUNS: usize = 6;
 
 /// What the engine says about a corpus.
 pub struct Answer {
@@ -124,35 +125,43 @@ pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
     }
 }
 
-/// The projection of the first of the runs that one can be made of.
+/// The projection of the first of the runs of which one can be made and confirmed; else of the first of which one
+/// can be made. After an order that passes as far as it is known the program may fail in another thread, which goes on
+/// differently in each run.
 fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
-    let mut notes = Vec::new();
-    let mut first_reason = None;
+    let mut told: Option<(Projection, Vec<String>)> = None;
+    let mut reason: Option<(String, Vec<String>)> = None;
     for name in runs.iter().take(RUNS) {
         let found = asked.loaded.runs.iter().find(|(known, _)| known == name);
         let Some((_, run)) = found else { continue };
+        let mut notes = Vec::new();
         match about(name, run, asked, &mut notes) {
             Ok(projection) => {
-                return Failure {
-                    what,
-                    runs,
-                    told: Ok(Box::new(projection)),
-                    notes,
-                };
+                let is_settled =
+                    projection.unconfirmed.is_none() || projection.measured.executed == 0;
+                if is_settled || told.is_none() {
+                    told = Some((projection, notes));
+                }
+                if is_settled {
+                    break;
+                }
             }
-            Err(reason) => {
-                first_reason.get_or_insert(format!("{name}: {reason:#}"));
-            }
+            Err(error) if reason.is_none() => reason = Some((format!("{name}: {error:#}"), notes)),
+            Err(_) => {}
         }
         if asked.budget.stop().is_some() {
             break;
         }
     }
-    let reason = first_reason.unwrap_or_else(|| "the runs are gone".to_owned());
+    let (told, notes) = match (told, reason) {
+        (Some((projection, notes)), _) => (Ok(Box::new(projection)), notes),
+        (None, Some((reason, notes))) => (Err(reason), notes),
+        (None, None) => (Err("the runs are gone".to_owned()), Vec::new()),
+    };
     Failure {
         what,
         runs,
-        told: Err(reason),
+        told,
         notes,
     }
 }
@@ -174,7 +183,11 @@ fn about(
     };
     let models = models(asked.loaded, run, notes);
     let analysis = cancellable(asked.stop, asked.budget, || {
-        Analysis::of(name, run, &models, notes, asked.budget)
+        let mut analysis = Analysis::of(name, run, &models, notes, asked.budget)?;
+        if asked.arguments.solve {
+            analysis.solve(notes, asked.budget);
+        }
+        anyhow::Ok(analysis)
     });
     analysis?.project(executor, asked.budget)
 }

@@ -129,7 +129,7 @@ fn tables() -> Result<()> {
     for subject in SUBJECTS {
         eprintln!("{} ...", subject.theirs);
         let recorded = subject.record()?;
-        let measured = Measured::of(&recorded, &[])?;
+        let measured = Measured::of(&recorded, &["--solve"])?;
         sizes.row(size_row(subject, &recorded, &measured));
         projections.row(projection_row(subject, &recorded, &measured)?);
     }

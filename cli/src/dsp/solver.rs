@@ -1,0 +1,72 @@
+//! `--solve`: the failing order and its root cause by constraint solving.
+
+use std::time::{Duration, Instant};
+use unsnarl_core::{
+    Budget,
+    dsp::step_in_words,
+    schedules::{self, Counts, Options, Unknown, Verdict},
+    symbolic::SymbolicTrace,
+};
+use unsnarl_trace::Run;
+
+/// What solving for the failing order has shown.
+pub struct Cause {
+    /// How large the question was.
+    pub counts: Counts,
+    /// Time of the solver.
+    pub time: Duration,
+    /// What the failure needs, or why nobody knows, a line each.
+    pub lines: Vec<String>,
+}
+
+/// Solves for an order that fails, and for what it needs to fail.
+pub fn failing_order(run: &Run, trace: &SymbolicTrace, budget: &Budget) -> Cause {
+    let options = Options::default();
+    let begin = Instant::now();
+    let failing = schedules::synthesize(trace, &options, budget);
+    let time = begin.elapsed();
+    let mut lines = Vec::new();
+    match failing.verdict {
+        Verdict::Found(_) => lines.extend(root_cause(run, trace, &options, budget)),
+        Verdict::Impossible => {
+            lines.push(
+                "solving: no order of these paths fails, which the run contradicts".to_owned(),
+            );
+        }
+        Verdict::Unknown(why) => lines.push(unsolved("the failing order", &why)),
+    }
+    Cause {
+        counts: failing.counts,
+        time,
+        lines,
+    }
+}
+
+fn root_cause(run: &Run, trace: &SymbolicTrace, options: &Options, budget: &Budget) -> Vec<String> {
+    let words = |id| step_in_words(trace, run, id);
+    match schedules::root_cause(trace, &trace.order, options, budget).verdict {
+        Verdict::Found(cause) => {
+            let orders = cause.orders.iter();
+            let lines = orders.map(|order| {
+                format!(
+                    "it fails because {} comes before {}",
+                    words(order.before),
+                    words(order.after)
+                )
+            });
+            let mut lines: Vec<String> = lines.collect();
+            if !cause.is_minimal {
+                lines.push(
+                    "not all of these orders may be needed: the solver's effort ended".to_owned(),
+                );
+            }
+            lines
+        }
+        Verdict::Impossible => vec!["solving: the recorded order does not fail".to_owned()],
+        Verdict::Unknown(why) => vec![unsolved("the root cause", &why)],
+    }
+}
+
+fn unsolved(what: &str, why: &Unknown) -> String {
+    format!("{what} was not solved for: {why}")
+}
