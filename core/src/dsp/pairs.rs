@@ -51,10 +51,23 @@ impl Pairs {
             accesses,
             nearest: BinaryHeap::new(),
         };
-        for first in 0..pairs.accesses.len() as u32 {
-            pairs.push(first, first + 1);
+        let mut first = 0;
+        while let Some(cell) = pairs.cell_from(first) {
+            let end = first + cell.len() as u32;
+            let thread = cell.first().map(|access| access.thread);
+            let is_shared = cell.iter().any(|access| Some(access.thread) != thread);
+            if is_shared && cell.iter().any(|access| access.matters == level) {
+                (first..end).for_each(|first| pairs.push(first, first + 1));
+            }
+            first = end;
         }
         pairs
+    }
+
+    /// The accesses of the cell that begins here.
+    fn cell_from(&self, first: u32) -> Option<&[Access]> {
+        let rest = self.accesses.get(first as usize..)?;
+        rest.chunk_by(|a, b| a.cell == b.cell).next()
     }
 
     /// The next pair of this first access, its second from there on.
