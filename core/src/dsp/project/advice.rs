@@ -39,6 +39,9 @@ pub(super) fn hint(asked: &Asked, pair: (Key, Key)) -> Hint {
     };
     let regions = [ending(asked, pair), beginning(asked, pair)];
     let found = regions.into_iter().flatten().find_map(|(first, last)| {
+        if waits(asked.failing, first, last) {
+            return None;
+        }
         let between = between(asked, first, last)?;
         let until = *between.last()?;
         (!(asked.fails_all_the_same)(first, until)).then_some((first, last, between))
@@ -115,6 +118,16 @@ fn between(asked: &Asked, first: Key, last: Key) -> Option<Vec<Key>> {
     (is_whole && !between.is_empty()).then_some(between)
 }
 
+/// Does the thread create or wait for others between these places?
+fn waits(side: &Side, first: Key, last: Key) -> bool {
+    let (Some(from), Some(to)) = (side.place(first), side.place(last)) else {
+        return false;
+    };
+    let thread = side.op(first).map(|op| op.thread);
+    let mut inner = side.between(from, to).iter();
+    inner.any(|op| Some(op.thread) == thread && op.lock == Lock::Waits)
+}
+
 /// What of others is between two operations of a thread and conflicts with them, or with what matters between them.
 fn within(asked: &Asked, side: &Side, first: Key, last: Key) -> Option<Vec<Key>> {
     let (from, to) = (side.place(first)?, side.place(last)?);
@@ -173,7 +186,7 @@ fn held<'s>(ops: impl Iterator<Item = &'s Op>) -> Vec<(u32, Key)> {
                     held.remove(at);
                 }
             }
-            Lock::None => {}
+            Lock::None | Lock::Waits => {}
         }
     }
     held

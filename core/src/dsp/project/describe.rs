@@ -51,8 +51,14 @@ pub(super) fn value_of(run: &Run, event: &Event) -> Option<String> {
     if !event.kind.is_access() {
         return None;
     }
-    let is_pointer = matches!(event.value, Some(Value::Address(_)))
-        || facts::mentions_null(&run.meta.site(event.site).text);
+    // A zero is a null pointer where the same memory holds an address at another time.
+    let is_pointer = || {
+        let same = |(_, other): &(EventId, Event)| other.location == event.location;
+        let mut others = run.events.iter().filter(same);
+        facts::mentions_null(&run.meta.site(event.site).text)
+            || others.any(|(_, other)| matches!(other.value, Some(Value::Address(_))))
+    };
+    let is_pointer = event.value == Some(Value::Bits(0)) && event.size == 8 && is_pointer();
     facts::value(event.value, event.size, is_pointer)
 }
 

@@ -5,7 +5,7 @@
 
 use super::{
     Source, describe, projection,
-    side::{Key, Lock, Op, Side, To},
+    side::{Key, Lock, Op, Side, To, waits},
 };
 use crate::{
     dsp::{
@@ -103,7 +103,8 @@ impl MatchUp {
                     | EventKind::Unlock
                     | EventKind::SharedUnlock
             );
-            if event.kind.is_access() || is_lock || event.kind == EventKind::Failure {
+            let counts = event.kind.is_access() || is_lock || waits(event.kind);
+            if counts || event.kind == EventKind::Failure {
                 let key = self.key(run, id, &event, &mut seen);
                 ops.push(self.op(run, key, &event));
             }
@@ -163,6 +164,7 @@ impl MatchUp {
             lock: match event.kind {
                 EventKind::Lock | EventKind::SharedLock => Lock::Takes(cell),
                 EventKind::Unlock | EventKind::SharedUnlock => Lock::Gives(cell),
+                kind if waits(kind) => Lock::Waits,
                 _ => Lock::None,
             },
         }

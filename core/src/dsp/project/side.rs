@@ -1,6 +1,7 @@
 //! An order as the projection sees it: operations with what they read and write, from a symbolic trace or a run.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_trace::EventKind;
 
 /// The number of an operation, the same in both orders.
 pub(super) type Key = u32;
@@ -14,6 +15,21 @@ pub(super) enum Lock {
     Takes(u32),
     /// Gives it back.
     Gives(u32),
+    /// None: it creates, or waits for, other threads.
+    Waits,
+}
+
+/// Does a step of this kind create or wait for other threads? No region that has one can be one step.
+pub(super) fn waits(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Fork
+            | EventKind::Join
+            | EventKind::Wait
+            | EventKind::Wake
+            | EventKind::BarrierArrive
+            | EventKind::SemWait
+    )
 }
 
 /// An operation in one order.

@@ -160,3 +160,18 @@ fn a_thread_that_goes_another_way_in_the_alternate_run() {
         6 of 16 events, 2 of 1 flows, 4 to read"#]]
     .assert_eq(&told(&dsp));
 }
+
+#[test]
+fn a_region_does_not_wait_for_the_threads_that_it_is_to_keep_out() {
+    let start = "main fork main.1 @1\nmain R stop =0 @43\nmain.1 W stop =1 @35\nmain.1 end @36";
+    let end = "main join main.1 @63";
+    let failing = format!("{start}\n{end}\nmain R stop =1 @65\nmain fails @65");
+    let alternate = "main fork main.1 @1\nmain.1 W stop =1 @35\nmain.1 end @36\nmain R stop =1 @43\nmain join main.1 @63\nmain R stop =1 @65";
+    let runs = [failing.as_str(), alternate].map(crate::fixture::run);
+    let dsp = project_runs(&runs[0], &runs[1], &Hints::default());
+    assert!(
+        matches!(dsp.advice, Some(Advice::Order { .. })),
+        "{:?}",
+        dsp.advice
+    );
+}

@@ -2,7 +2,7 @@
 
 use super::{
     Source, describe, projection,
-    side::{Key, Lock, Op, Side},
+    side::{Key, Lock, Op, Side, waits},
 };
 use crate::{
     dsp::{
@@ -186,6 +186,7 @@ fn note(op: &mut Op, step: &Step) {
             op.lock = match kind {
                 EventKind::Lock | EventKind::SharedLock => Lock::Takes(object.0),
                 EventKind::Unlock | EventKind::SharedUnlock => Lock::Gives(object.0),
+                kind if waits(kind) => Lock::Waits,
                 _ => Lock::None,
             }
         }
