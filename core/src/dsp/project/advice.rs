@@ -60,42 +60,56 @@ pub(super) fn hint(asked: &Asked, pair: (Key, Key)) -> Hint {
     }
 }
 
-/// The region that ends with the pair's second: it begins with the thread's last access before the first of the
-/// pair, of what the pair accesses rather than of what else matters.
+/// The region that ends with the pair's second: it begins with the thread's last access of the same cell before the
+/// first of the pair, or of what another thread accesses between, too, when the failure depends on that.
 fn ending(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
     let (failing, op) = (asked.failing, asked.failing.op(b)?);
-    let before = failing.ops.get(..failing.place(a)?)?;
-    let mine = || {
-        before
-            .iter()
-            .rev()
-            .filter(|other| other.thread == op.thread)
-    };
-    let first = nearest(asked, mine, op)?;
+    let (from, to) = (failing.place(a)?, failing.place(b)?);
+    let before = failing.ops.get(..from)?.iter().enumerate().rev();
+    let mine: Vec<(usize, &Op)> = before
+        .filter(|(_, other)| other.thread == op.thread)
+        .collect();
+    let first = nearest(asked, &mine, op, |at| (at, to))?;
     Some((first, b))
 }
 
 /// The region that begins with the pair's first.
 fn beginning(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
     let (failing, op) = (asked.failing, asked.failing.op(a)?);
-    let after = failing.ops.get(failing.place(b)? + 1..)?;
-    let mine = || after.iter().filter(|other| other.thread == op.thread);
-    let last = nearest(asked, mine, op)?;
+    let (from, to) = (failing.place(a)?, failing.place(b)?);
+    let after = failing.ops.iter().enumerate().skip(to + 1);
+    let mine: Vec<(usize, &Op)> = after
+        .filter(|(_, other)| other.thread == op.thread)
+        .collect();
+    let last = nearest(asked, &mine, op, |at| (from, at))?;
     Some((a, last))
 }
 
-fn nearest<'s, I: Iterator<Item = &'s Op>>(
+/// The first of these operations of a thread with which a region makes sense; `region` says from where to where.
+fn nearest(
     asked: &Asked,
-    ops: impl Fn() -> I,
+    mine: &[(usize, &Op)],
     op: &Op,
+    region: impl Fn(usize) -> (usize, usize),
 ) -> Option<Key> {
     let cells = |op: &Op| -> Vec<u32> { op.reads.iter().chain(&op.writes).copied().collect() };
     let wanted = cells(op);
-    let same = |other: &&Op| cells(other).iter().any(|cell| wanted.contains(cell));
-    let found = ops().find(same);
-    let found =
-        found.or_else(|| ops().find(|other| other.is_access() && (asked.matters)(other.key)));
-    found.map(|op| op.key)
+    let same = |other: &Op| cells(other).iter().any(|cell| wanted.contains(cell));
+    let ops = asked.failing.ops.iter().enumerate();
+    let others: Vec<(usize, &Op)> = ops
+        .filter(|(_, other)| {
+            other.thread != op.thread && other.is_access() && (asked.matters)(other.key)
+        })
+        .collect();
+    let met = |&&(at, mine): &&(usize, &Op)| {
+        let (from, to) = region(at);
+        let mut within = others.iter().filter(|(at, _)| (from..to).contains(at));
+        within.any(|(_, other)| mine.conflicts(other))
+    };
+    let found = mine.iter().find(|(_, other)| same(other));
+    found
+        .or_else(|| mine.iter().find(met))
+        .map(|(_, op)| op.key)
 }
 
 /// What of others came between in the failing order and conflicts with the region; none when something of the kind

@@ -7,6 +7,7 @@ use crate::{
         fixture::{PFSCAN, fixture},
     },
 };
+use unsnarl_trace::EventId;
 
 fn dsp(text: &str) -> Dsp {
     let fixture = fixture(text);
@@ -174,4 +175,30 @@ fn a_region_does_not_wait_for_the_threads_that_it_is_to_keep_out() {
         "{:?}",
         dsp.advice
     );
+}
+
+#[test]
+fn a_region_over_two_variables() {
+    let start = "start main.1 feed
+        start main.2 report
+        main   fork main.1      @30
+        main   fork main.2      @31";
+    let (sum, count) = ("main.1 W sum =20 @9 feed", "main.1 W count =1 @12 feed");
+    let failing = format!(
+        "{start}\n{sum}\nmain.2 R sum =20 @21 report\nmain.2 R count =0 @22 report\n{count}\nmain.2 fails @23 report"
+    );
+    let alternate = format!(
+        "{start}\nmain.2 R sum =0 @21 report\nmain.2 R count =0 @22 report\n{sum}\n{count}"
+    );
+    let runs = [failing, alternate].map(|text| crate::fixture::run(&text));
+    let hints = Hints {
+        pair: Some((EventId(2), EventId(3))),
+        matters: [EventId(3), EventId(4)].into(),
+    };
+    expect_test::expect![[r#"
+        W1.9 R2.21 W1.12 C2.23
+        R2.21 W1.9 W1.12
+        W1.9->R2.21 becomes -->R2.21
+        9 to 12 of feed (main.1) in one piece
+        2 of 7 events, 1 of 1 flows, 2 to read"#]].assert_eq(&told(&project_runs(&runs[0], &runs[1], &hints)));
 }
