@@ -200,5 +200,6 @@ fn a_region_over_two_variables() {
         R2.21 W1.9 W1.12
         W1.9->R2.21 becomes -->R2.21
         9 to 12 of feed (main.1) in one piece
-        2 of 7 events, 1 of 1 flows, 2 to read"#]].assert_eq(&told(&project_runs(&runs[0], &runs[1], &hints)));
+        2 of 7 events, 1 of 1 flows, 2 to read"#]]
+    .assert_eq(&told(&project_runs(&runs[0], &runs[1], &hints)));
 }
