@@ -3,7 +3,7 @@
 //!
 //! It is clang's intermediate code after instrumentation, condensed: types with their layout ([`types`]),
 //! functions, blocks and instructions ([`code`]), constants and globals ([`data`]), places and what the debug
-//! info says of variables ([`debug`]). An instruction is named by its *point*: its number in the unit from 1,
+//! info says of variables ([`debug`]); [`flow`] says which branches decide what runs. An instruction is named by its *point*: its number in the unit from 1,
 //! which the line table of the object carries as discriminator.
 //!
 //! Everything refers to everything by index. A reader must trust no index: [`Unit`]'s accessors give `None`
@@ -13,6 +13,7 @@ pub mod code;
 pub mod data;
 pub mod debug;
 mod encode;
+pub mod flow;
 mod print;
 mod store;
 pub mod types;
