@@ -22,6 +22,8 @@ use unsnarl_trace::{EventId, Mode, Run, program::Program};
 
 /// Orders that are executed at most until one passes.
 const EXECUTED: usize = 200;
+/// Further orders that are executed when one passes that only executing could tell: another may differ in less.
+const BETTER: usize = 8;
 /// What the solver may do for all pairs of a run together, where the simulation finds nothing: some seconds.
 const SOLVED: u64 = 20_000_000;
 /// Places that were taken as recorded and are named one by one.
@@ -216,9 +218,10 @@ impl<'a> Analysis<'a> {
         let (fails, difference) = executor.fails()?;
         let mut first: Option<(Other, String)> = None;
         let mut reason = None;
-        let (mut chosen, mut weak) = (None, None);
+        let (mut best, mut weak): (Option<(Chosen, Dsp)>, _) = (None, None);
+        let mut last = EXECUTED;
         for other in others {
-            if self.measured.executed == EXECUTED || budget.stop().is_some() {
+            if self.measured.executed >= last || budget.stop().is_some() {
                 break;
             }
             self.measured.executed += 1;
@@ -242,12 +245,21 @@ impl<'a> Analysis<'a> {
                         tally: Some(tally),
                         unconfirmed: difference.clone(),
                     };
-                    if self.dsp(&passing)?.explains {
-                        chosen = Some(passing);
+                    let dsp = self.dsp(&passing)?;
+                    let is_decided = matches!(passing.other, Other::Found(_));
+                    if !dsp.explains {
+                        // It passes, but what it does differently says nothing of the failure.
+                        weak.get_or_insert(passing);
+                    } else if best
+                        .as_ref()
+                        .is_none_or(|(_, best)| size(&dsp) < size(best))
+                    {
+                        last = last.min(self.measured.executed + BETTER);
+                        best = Some((passing, dsp));
+                    }
+                    if is_decided && best.is_some() {
                         break;
                     }
-                    // It passes, but what it does differently says nothing of the failure.
-                    weak.get_or_insert(passing);
                 }
                 Tried::Not(why) => {
                     reason.get_or_insert_with(|| why.clone());
@@ -259,6 +271,7 @@ impl<'a> Analysis<'a> {
             }
         }
         self.measured.executing_ms = milliseconds(begin.elapsed());
+        let chosen = best.map(|(chosen, _)| chosen);
         match (chosen.or(weak), first) {
             (Some(chosen), _) => Ok(chosen),
             (None, Some((other, why))) => Ok(Chosen {
@@ -274,6 +287,12 @@ impl<'a> Analysis<'a> {
     fn events(&self, order: &[StepId]) -> Vec<EventId> {
         dsp::events(&self.trace, order)
     }
+}
+
+/// How much two orders differ, what matters most first: the nearest order explains best.
+fn size(dsp: &Dsp) -> (u32, u32, u32) {
+    let counts = dsp.counts;
+    (counts.variations, counts.to_read, counts.shown)
 }
 
 /// What is shown when nothing is executed: the first order that does not fail as far as the model tells.

@@ -162,6 +162,28 @@ fn a_thread_that_goes_another_way_in_the_alternate_run() {
     .assert_eq(&told(&dsp));
 }
 
+/// [symbiosis]'s running example as it is executed: in the alternate the consumer finds the queue empty and leaves.
+#[test]
+fn a_thread_that_leaves_early_departs_at_its_check() {
+    let check = "main.2 lock m @9 take\nmain.2 R filled =FOUND @10 take\nmain.2 unlock m @11 take";
+    let other = "main.1 lock m @18 take\nmain.1 R filled =1 @19 take\nmain.1 W filled =0 @20 take\nmain.1 unlock m @21 take";
+    let start = "main W filled =1 @2\nmain fork main.1 @3\nmain fork main.2 @4";
+    let failing = format!(
+        "{start}\n{}\n{other}\nmain.2 lock m @18 take\nmain.2 R filled =0 @19 take\nmain.2 fails @19 take",
+        check.replace("FOUND", "1")
+    );
+    let alternate = format!("{start}\n{other}\n{}", check.replace("FOUND", "0"));
+    let runs = [failing, alternate].map(|text| crate::fixture::run(&text));
+    let dsp = project_runs(&runs[0], &runs[1], &Hints::default());
+    assert!(dsp.explains);
+    expect_test::expect![[r#"
+        W0.2 R2.10 W1.20 R2.19
+        W0.2 W1.20 R2.10
+        W0.2->R2.10 becomes W1.20->R2.10
+        9 to 19 of take (main.2) in one piece
+        5 of 13 events, 1 of 3 flows, 3 to read"#]].assert_eq(&told(&dsp));
+}
+
 #[test]
 fn a_region_does_not_wait_for_the_threads_that_it_is_to_keep_out() {
     let start = "main fork main.1 @1\nmain R stop =0 @43\nmain.1 W stop =1 @35\nmain.1 end @36";
