@@ -168,7 +168,7 @@ impl<'a> Analysis<'a> {
     /// Executes the orders, where that can be done, until one passes.
     pub fn project(
         mut self,
-        executor: Result<Executor<'_>, String>,
+        executor: &Result<Executor<'_>, String>,
         budget: &Budget,
     ) -> Result<Projection> {
         let stopped = self.others.stopped;
@@ -177,8 +177,8 @@ impl<'a> Analysis<'a> {
         let others = found.into_iter().map(Other::Found);
         let others = others.chain(undecided.into_iter().map(Other::Undecided));
         let chosen = match executor {
-            Ok(executor) => self.execute(others, &executor, budget, stopped)?,
-            Err(reason) => unexecuted(others, reason, stopped)?,
+            Ok(executor) => self.execute(others, executor, budget, stopped)?,
+            Err(reason) => unexecuted(others, reason.clone(), stopped)?,
         };
         let dsp = self.dsp(&chosen)?;
         Ok(Projection {
@@ -215,7 +215,7 @@ impl<'a> Analysis<'a> {
         stopped: StopReason,
     ) -> Result<Chosen> {
         let begin = Instant::now();
-        let (fails, difference) = executor.fails()?;
+        let (fails, difference) = executor.repeats(self.run)?;
         let mut first: Option<(Other, String)> = None;
         let mut reason = None;
         let (mut best, mut weak): (Option<(Chosen, Dsp)>, _) = (None, None);
@@ -290,7 +290,7 @@ impl<'a> Analysis<'a> {
 }
 
 /// How much two orders differ, what matters most first: the nearest order explains best.
-fn size(dsp: &Dsp) -> (u32, u32, u32) {
+pub fn size(dsp: &Dsp) -> (u32, u32, u32) {
     let counts = dsp.counts;
     (counts.variations, counts.to_read, counts.shown)
 }
@@ -322,7 +322,7 @@ fn none_passes(executed: usize, reason: Option<String>, stopped: StopReason) -> 
     };
     match (executed, reason) {
         (0, _) => format!(
-            "no order of the same steps passes{budget}: the failure may not depend on the order"
+            "no order of the recorded steps passes{budget}: what is missing may come after the point where the run ended, or the failure does not depend on the order"
         ),
         (executed, reason) => format!(
             "none of {executed} other orders passed when it was executed{budget}: {}",

@@ -70,9 +70,9 @@ impl<'a> Executor<'a> {
         self.times
     }
 
-    /// How often the recorded failing run fails when it is run again, up to the first that is another run; why it
+    /// How often a recorded run ends as it did when it is run again, up to the first that is another run; why it
     /// is one.
-    pub fn fails(&self) -> Result<(u64, Option<String>)> {
+    pub fn repeats(&self, run: &Run) -> Result<(u64, Option<String>)> {
         let options = Options {
             times: self.times,
             stdin: self.given.stdin.clone(),
@@ -80,7 +80,7 @@ impl<'a> Executor<'a> {
             output: Output::Kept,
             branches: false,
         };
-        let replayed = replay(self.run, &options, self.stop, |_| {})?;
+        let replayed = replay(run, &options, self.stop, |_| {})?;
         let difference = replayed.difference.map(|difference| {
             format!(
                 "run again it differs: {} instead of {}",

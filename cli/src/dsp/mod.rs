@@ -4,6 +4,7 @@
 mod analysis;
 mod execute;
 mod json;
+mod recorded;
 mod solver;
 mod text;
 
@@ -189,7 +190,17 @@ fn about(
         }
         anyhow::Ok(analysis)
     });
-    analysis?.project(executor, asked.budget)
+    let projection = match analysis {
+        Ok(analysis) => analysis.project(&executor, asked.budget),
+        Err(error) => return Err(error),
+    };
+    projection.or_else(|reason| {
+        let nearest = recorded::project(name, run, asked, &executor);
+        if nearest.is_ok() {
+            notes.push("no other order of the failing run's own steps passes: it is compared with the nearest recorded run that passed".to_owned());
+        }
+        nearest.map_err(|_| reason)
+    })
 }
 
 /// The models that were kept when the run was recorded; without them only its order is used.

@@ -181,7 +181,8 @@ fn a_thread_that_leaves_early_departs_at_its_check() {
         W0.2 W1.20 R2.10
         W0.2->R2.10 becomes W1.20->R2.10
         9 to 19 of take (main.2) in one piece
-        5 of 13 events, 1 of 3 flows, 3 to read"#]].assert_eq(&told(&dsp));
+        5 of 13 events, 1 of 3 flows, 3 to read"#]]
+    .assert_eq(&told(&dsp));
 }
 
 #[test]

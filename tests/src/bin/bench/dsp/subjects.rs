@@ -297,7 +297,10 @@ impl Recorded {
         let known: BTreeSet<u32> = of("");
         let finds_fix = match advice["kind"].as_str() {
             Some("region") => {
-                let border = |name: &str| advice["region"][name].as_u64().unwrap_or_default();
+                let border = |name: &str| {
+                    let line = advice["region"].get(name).and_then(Value::as_u64);
+                    line.unwrap_or_default()
+                };
                 let within =
                     |line: &u32| (border("first")..=border("last")).contains(&u64::from(*line));
                 let parts = self.program.expectation.parts.iter();

@@ -1,0 +1,68 @@
+//! The nearest recorded run that passed, where no other order of the failing run's own steps does: what the order that
+//! passes needs may only come after the point where the failing run ended.
+
+use super::{Asked, Measured, Projection, analysis::size, execute::Executor};
+use anyhow::{Result, anyhow};
+use unsnarl_core::{
+    Tally,
+    dsp::{Dsp, Hints, project_runs},
+};
+use unsnarl_trace::{Mode, Outcome, Run};
+
+/// Passing runs that are compared with a failing one; the first of the folder, which differ most.
+const COMPARED: usize = 50;
+
+/// What a failing run and the nearest passing one of the same program and input do differently; both are run again.
+///
+/// # Errors
+/// There is no passing run whose differences lead to the failure.
+pub fn project(
+    name: &str,
+    run: &Run,
+    asked: &Asked<'_>,
+    executor: &Result<Executor<'_>, String>,
+) -> Result<Projection> {
+    let (passing, dsp) =
+        nearest(run, asked).ok_or_else(|| anyhow!("no recorded run that passed is near it"))?;
+    let mut projection = Projection {
+        run: name.to_owned(),
+        dsp,
+        confirmed: None,
+        unconfirmed: None,
+        measured: Measured::default(),
+    };
+    match executor {
+        Ok(executor) => {
+            let (fails, first) = executor.repeats(run)?;
+            let (passes, second) = executor.repeats(passing)?;
+            let times = executor.times() as u32;
+            projection.confirmed = Some(Tally {
+                fails: fails as u32,
+                of_fails: times,
+                passes: passes as u32,
+                of_passes: times,
+            });
+            projection.unconfirmed = first.or(second);
+            projection.measured.executed = 1;
+        }
+        Err(reason) => projection.unconfirmed = Some(reason.clone()),
+    }
+    Ok(projection)
+}
+
+fn nearest<'a>(run: &Run, asked: &Asked<'a>) -> Option<(&'a Run, Dsp)> {
+    let meta = &run.meta;
+    let passed = asked.loaded.runs.iter().map(|(_, other)| &**other);
+    let passed = passed.filter(|other| {
+        other.meta.outcome == Outcome::Passed
+            && other.meta.mode == Mode::Controlled
+            && other.meta.build_id == meta.build_id
+            && other.meta.input_hash == meta.input_hash
+    });
+    let projected = passed.take(COMPARED).map(|other| {
+        let dsp = project_runs(run, other, &Hints::default());
+        (other, dsp)
+    });
+    let told = projected.filter(|(_, dsp)| dsp.explains);
+    told.min_by_key(|(_, dsp)| size(dsp))
+}
