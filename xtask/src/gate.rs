@@ -24,6 +24,8 @@ const CORE: &[&str] = &[
     "toml toml_datetime toml_parser serde_spanned winnow",
     // The solver's bindings: the library itself is linked when the program starts.
     "z3 z3-sys log",
+    // Program models as bytes.
+    "postcard cobs",
     // Names of run files: SHA-256.
     "sha2 digest block-buffer crypto-common generic-array typenum cpufeatures",
 ];
