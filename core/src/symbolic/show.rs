@@ -64,6 +64,9 @@ impl<N: Fn(SymbolId) -> String, A: Fn(u128) -> Option<String>> Shown<'_, N, A> {
             Node::Binary(op, a, b) => self.binary(out, (op, a, b), around, depth),
             Node::Compare(op, a, b) => {
                 let (sign, strength) = compare_sign(op);
+                // People write the number on the right: `filled > 0`.
+                let turned = self.exprs.constant(a).and(turned_sign(op));
+                let (a, sign, b) = turned.map_or((a, sign, b), |sign| (b, sign, a));
                 self.infix(out, (a, sign, b), (strength, around), depth)
             }
             Node::Concat(high, low) => {
@@ -184,6 +187,15 @@ fn compare_sign(op: Compare) -> (&'static str, Strength) {
     }
 }
 
+/// The sign when the operands change places.
+fn turned_sign(op: Compare) -> Option<&'static str> {
+    match op {
+        Compare::Eq => None,
+        Compare::Ult | Compare::Slt => Some(">"),
+        Compare::Ule | Compare::Sle => Some(">="),
+    }
+}
+
 fn binary_sign(op: Binary) -> (&'static str, Strength) {
     match op {
         Binary::Add => ("+", Strength::Sum),
@@ -230,5 +242,7 @@ mod tests {
             "balance - 3 <= (balance + a[4]) * a[4]"
         );
         assert_eq!(show(&exprs, other), "balance != a[4]");
+        let above = exprs.compare(Compare::Slt, three, x);
+        assert_eq!(show(&exprs, above), "balance > 3");
     }
 }

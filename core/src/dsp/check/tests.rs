@@ -36,7 +36,7 @@ fn the_alternate_of_figure_three_passes() {
     let order: Vec<usize> = (0..3).chain(7..10).collect();
     assert_eq!(
         told(&pfscan, &order),
-        "the thread takes the path that it took: main.1, condition 0 < f110 at pfscan.c:10"
+        "the thread takes the path that it took: main.1, condition f110 > 0 at pfscan.c:10"
     );
 }
 
