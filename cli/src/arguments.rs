@@ -196,6 +196,9 @@ pub struct Explain {
     /// Engine dsp: executions of each of the two orders
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..), requires = "engine")]
     pub times: u64,
+    /// Engine dsp, for runs of path mode: the same program built without --path, to execute the order that fails
+    #[arg(long, value_name = "PROGRAM", requires = "engine")]
+    pub program: Option<PathBuf>,
     /// Engine dsp: file for the program's standard input, if the runs had one
     #[arg(long, value_name = "FILE", requires = "engine")]
     pub stdin: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::AtomicBool,
     time::Duration,
 };
@@ -14,7 +14,7 @@ use unsnarl_recorder::{
     record::Job,
     target::{self, Target},
 };
-use unsnarl_trace::{Event, EventId, EventKind, Mode, Proposal, Run, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, Mode, Proposal, Run, RunFolder, ThreadId};
 
 /// What a run does not know of how it was made.
 pub struct Given {
@@ -35,16 +35,7 @@ impl Executable {
     /// build than the one that was recorded.
     pub fn of(run: &Run, name: &str, given: &Given) -> Result<Executable> {
         let meta = &run.meta;
-        let directory = PathBuf::from(&meta.directory);
-        if meta.mode == Mode::Imported {
-            bail!("{name} was imported: there is no program to execute");
-        }
-        if !directory.is_dir() {
-            bail!(
-                "the folder that the program ran in is gone: {}\n  next: make it again, or record again",
-                meta.directory
-            );
-        }
+        let directory = directory(run, name)?;
         let target = target::open(meta.program.as_ref(), &directory)?;
         if target.program.build_id() != meta.build_id {
             bail!(
@@ -53,8 +44,34 @@ impl Executable {
                 meta.command.join(" ")
             );
         }
+        Ok(Executable::with(run, target, directory, given))
+    }
+
+    /// A build that can be made to have an order, for a run called `name` of one that cannot: the program named, or
+    /// what is where the run's program was. Fails as [`Executable::of`].
+    pub fn exact(
+        run: &Run,
+        name: &str,
+        program: Option<&Path>,
+        given: &Given,
+    ) -> Result<Executable> {
+        let directory = directory(run, name)?;
+        let Some(program) = program else {
+            let target = target::open(run.meta.program.as_ref(), &directory)?;
+            return Ok(Executable::with(run, target, directory, given));
+        };
+        let program = std::path::absolute(program)?;
+        let target = target::open(program.as_os_str(), &directory)?;
+        let mut executable = Executable::with(run, target, directory, given);
+        if let Some(first) = executable.job.command.first_mut() {
+            *first = program.into();
+        }
+        Ok(executable)
+    }
+
+    fn with(run: &Run, target: Target, directory: PathBuf, given: &Given) -> Executable {
         let job = Job {
-            command: meta.command.iter().map(Into::into).collect(),
+            command: run.meta.command.iter().map(Into::into).collect(),
             directory,
             stdin: given.stdin.clone(),
             output: Output::Kept,
@@ -62,13 +79,38 @@ impl Executable {
             limits: limits(run),
             starter: Starter::default(),
         };
-        Ok(Executable { target, job })
+        Executable { target, job }
+    }
+
+    /// The program's build.
+    pub fn build_id(&self) -> &str {
+        self.target.program.build_id()
+    }
+
+    /// Keeps the program's models beside the runs of a folder.
+    pub fn keep_models(&self, runs: &RunFolder) -> Result<()> {
+        Ok(self.target.program.keep_models(runs)?)
     }
 
     /// Runs it once by a schedule.
     pub fn run(&self, proposal: &Proposal, stop: &AtomicBool) -> Result<Verdict, ProposalError> {
         execute_proposal(&self.target.program, &self.job, proposal, stop)
     }
+}
+
+/// The folder that a run's program ran in.
+fn directory(run: &Run, name: &str) -> Result<PathBuf> {
+    let directory = PathBuf::from(&run.meta.directory);
+    if run.meta.mode == Mode::Imported {
+        bail!("{name} was imported: there is no program to execute");
+    }
+    if !directory.is_dir() {
+        bail!(
+            "the folder that the program ran in is gone: {}\n  next: make it again, or record again",
+            run.meta.directory
+        );
+    }
+    Ok(directory)
 }
 
 /// A thread that goes round and round while the order holds back the one that it waits for is not waited

@@ -337,9 +337,6 @@ fn refuse(run: &Run) -> Result<()> {
         Mode::Free => bail!(
             "its order is not exact: it was recorded while the threads ran freely\n  next: record with a controlled strategy, such as the default"
         ),
-        Mode::Path => bail!(
-            "it has no order: it was recorded as paths\n  next: record with a controlled strategy, such as the default"
-        ),
         _ => Ok(()),
     }
 }

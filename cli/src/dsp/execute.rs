@@ -16,7 +16,7 @@ use unsnarl_trace::{EventId, Outcome, Policy, Proposal, Run};
 /// Ways to go on after an order that should pass.
 pub const WAYS: usize = 3;
 /// They are: each thread until it waits; then random ones.
-const POLICIES: [Policy; WAYS] = [
+pub const POLICIES: [Policy; WAYS] = [
     Policy::Sequential,
     Policy::Random { seed: 0 },
     Policy::Random { seed: 1 },

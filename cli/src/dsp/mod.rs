@@ -4,6 +4,7 @@
 mod analysis;
 mod execute;
 mod json;
+mod paths;
 mod recorded;
 mod solver;
 mod text;
@@ -21,7 +22,7 @@ use unsnarl_core::{
     findings::{by_failure, weaknesses},
 };
 use unsnarl_trace::{
-    Run,
+    Mode, Run,
     program::{self, LoadError, Program},
 };
 
@@ -173,6 +174,9 @@ fn about(
     asked: &Asked<'_>,
     notes: &mut Vec<String>,
 ) -> anyhow::Result<Projection> {
+    if run.meta.mode == Mode::Path {
+        return paths::about_paths(name, run, asked, notes);
+    }
     let given = Given {
         stdin: asked.arguments.stdin.clone(),
         timeout: asked.arguments.timeout,

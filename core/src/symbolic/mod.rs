@@ -14,4 +14,4 @@ pub use trace::{
     Action, Bug, Cell, CellId, Concretized, Object, Origin, Step, StepId, Symbol, SymbolicTrace,
     ThreadTrace,
 };
-pub use walk::{Walked, concrete, walk};
+pub use walk::{Walked, WalkedPaths, concrete, walk, walk_paths};

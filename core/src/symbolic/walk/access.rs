@@ -164,8 +164,16 @@ impl Machine<'_> {
             .map(|thread| thread.next_step())
             .unwrap_or_default();
         let name = self.source_name(by.thread, address, by.location);
-        let value = self.unknown(name, width, recorded, Origin::Read(step));
+        let mut value = self.unknown(name, width, recorded, Origin::Read(step));
         let symbol = crate::symbolic::expr::SymbolId(self.symbols.len().saturating_sub(1) as u32);
+        if self.paths.is_some() {
+            // What memory holds in this order is only a guess.
+            value.bits = held;
+            self.symbols
+                .get_mut(symbol.index())
+                .into_iter()
+                .for_each(|symbol| symbol.recorded = None);
+        }
         self.step(by.thread, by.event, by.site, Action::Read { cell, symbol });
         if seen.is_some() && seen != held {
             let known = Scalar::number(&mut self.exprs, seen.unwrap_or(0), width);

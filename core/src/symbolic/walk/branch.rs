@@ -31,6 +31,9 @@ impl Machine<'_> {
                 default,
             } => {
                 let value = self.scalar(id, *value)?;
+                if self.paths.is_some() {
+                    return self.switch_of_path(id, value, cases, *default);
+                }
                 let width = self.exprs.width(value.expr);
                 let bits = match value.bits {
                     Some(bits) => bits,
@@ -95,6 +98,10 @@ impl Machine<'_> {
         no: BlockId,
     ) -> Result<Flow, String> {
         let holds = match condition.bits {
+            _ if self.paths.is_some() => match self.way_of_path(id, &[yes, no])? {
+                Some(way) => way == 0,
+                None => return Ok(self.path_is_over(id)),
+            },
             Some(bits) => bits == 1,
             None => {
                 let holds = self.look_ahead(id, &[yes, no])? == 0;
@@ -125,7 +132,7 @@ impl Machine<'_> {
         self.jump(id, taken)
     }
 
-    fn decided(&mut self, id: ThreadId, decision: Decision) {
+    pub fn decided(&mut self, id: ThreadId, decision: Decision) {
         if let Some(thread) = self.thread_mut(id).filter(|_| decision.step.is_some()) {
             thread.last_branch = Some(decision);
         }
@@ -173,7 +180,7 @@ impl Machine<'_> {
     }
 
     /// Whether a thread that enters this block can come to that instruction without an event before it.
-    fn leads_to(
+    pub fn leads_to(
         &self,
         id: ThreadId,
         (unit, function): (UnitId, FunctionId),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::symbolic::expr::{Binary, Compare, Unary};
 use unsnarl_trace::{
-    EventId, LocationId, ThreadId,
+    EventId, EventKind, LocationId, ThreadId,
     program::{
         BinaryOp, BlockId, CastOp, CompareOp, Instruction, Op, Operand, Scaled, TypeId, UnitId,
         ValueId,
@@ -104,6 +104,7 @@ impl Machine<'_> {
             frame.at += 1;
             frame.stage = 0;
         }
+        self.passes(id, self.spot(id));
     }
 
     fn operate(&mut self, id: ThreadId, instruction: &Instruction) -> Result<Flow, String> {
@@ -261,7 +262,7 @@ impl Machine<'_> {
             None => self.size(unit, ty),
         };
         let chunks = self.announced_read(id, at, size).unwrap_or_else(|| {
-            let by = self.by(id, None);
+            let by = self.by_access(id, at, size, EventKind::Read);
             self.read((at, size), by, &|_, _, _, _| None)
         });
         self.assemble(unit, ty, &chunks, 0)
@@ -371,7 +372,7 @@ impl Machine<'_> {
             .cloned()
         });
         let Some(Announced { address, rows, .. }) = announced else {
-            let by = self.by(id, None);
+            let by = self.by_access(id, at, chunk.size.into(), EventKind::Write);
             return self.write((at, chunk.size.into()), by, &[chunk]);
         };
         self.write_rows(id, (at, chunk.size.into()), &[chunk], (address, &rows));
@@ -679,6 +680,9 @@ impl Machine<'_> {
         }
         if let Some(frame) = self.frame_mut(id) {
             (frame.came_from, frame.block, frame.at, frame.stage) = (came_from, to, at, 0);
+        }
+        if let Some((unit, function, _)) = self.spot(id) {
+            (block.from..=at).for_each(|at| self.passes(id, Some((unit, function, at))));
         }
         Ok(Flow::On)
     }

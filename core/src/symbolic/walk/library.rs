@@ -46,6 +46,9 @@ impl Machine<'_> {
             self.fixed(id, pointer, || "what is freed".into());
             return Ok(Did::Value(None));
         }
+        if self.paths.is_some() && matches!(self.due(id), Due::Elsewhere | Due::Over) {
+            return Ok(Did::Value(None));
+        }
         let row = match self.due(id) {
             Due::Later | Due::Over => return Ok(Did::Wait),
             Due::Elsewhere => return Ok(Did::Strange),
@@ -70,6 +73,9 @@ impl Machine<'_> {
             .then(|| made.argument(0))
             .flatten();
         let mut base = None;
+        if self.paths.is_some() && matches!(self.due(id), Due::Elsewhere) {
+            return self.block_of_path(id, made);
+        }
         loop {
             let row = match self.due(id) {
                 Due::Now(_, row) => row,

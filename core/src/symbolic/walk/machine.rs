@@ -2,6 +2,7 @@
 
 use super::{
     memory::Memory,
+    paths::Paths,
     plan::{SharedPiece, Uses},
     points::{Points, Spot},
     sites::Sites,
@@ -94,6 +95,8 @@ pub(super) struct Machine<'a> {
     pub variables: FxHashSet<u64>,
     /// Bases of globals that are never written.
     pub constants: FxHashSet<u64>,
+    /// Where the threads went, for runs that were recorded as paths.
+    pub paths: Option<Paths>,
 }
 
 impl<'a> Machine<'a> {
@@ -158,6 +161,7 @@ impl<'a> Machine<'a> {
             after_free: None,
             variables: FxHashSet::default(),
             constants: FxHashSet::default(),
+            paths: None,
         }
     }
 
@@ -204,7 +208,10 @@ impl<'a> Machine<'a> {
     /// Whether the thread's next event is that of the instruction that it stands at.
     pub fn due(&self, id: ThreadId) -> Due {
         let Some((event, row)) = self.peek(id) else {
-            return Due::Over;
+            return match self.has_path(id) {
+                true => Due::Elsewhere,
+                false => Due::Over,
+            };
         };
         let spot = self.points.get(row.point);
         if spot.is_none() || spot != self.spot(id) {
@@ -229,6 +236,9 @@ impl<'a> Machine<'a> {
 
     /// The thread's next event has been used.
     pub fn use_event(&mut self, id: ThreadId, site: SiteId) {
+        if let Some(event) = self.thread(id).and_then(|thread| thread.next_event()) {
+            self.moves_event(event);
+        }
         if let Some(thread) = self.thread_mut(id) {
             thread.used += 1;
             thread.idle = 0;
@@ -343,13 +353,16 @@ impl<'a> Machine<'a> {
         if self.exprs.constant(expr).is_none() {
             let condition = self.is_as_it_was(value)?;
             let is_index = self.is_index(expr);
-            if self.assume(id, condition).is_some() && is_index {
+            // What a pointer was is only a guess where no values were recorded.
+            let is_said = is_index || self.paths.is_some();
+            if self.assume(id, condition).is_some() && is_said {
                 let site = self.here(id);
+                let kind = if is_index { "index into" } else { "pointer to" };
                 let what = self
                     .memory
                     .object(bits as u64)
                     .map_or("an index".into(), |object| {
-                        format!("index into `{}`", object.name)
+                        format!("{kind} `{}`", object.name)
                     });
                 self.concretized.insert(Concretized { site, what });
             }
@@ -465,6 +478,7 @@ impl<'a> Machine<'a> {
             return false;
         };
         thread.stack.push(Activity::Code(Box::new(frame)));
+        self.passes(id, self.spot(id));
         true
     }
 

@@ -22,6 +22,7 @@ mod library;
 mod machine;
 mod memory;
 mod names;
+mod paths;
 mod plan;
 mod points;
 mod sites;
@@ -45,6 +46,7 @@ use unsnarl_trace::{
 use value::{Scalar, Val};
 
 pub use concrete::concrete;
+pub use paths::{WalkedPaths, walk_paths};
 
 /// What following a run gave.
 #[derive(Clone, Debug)]

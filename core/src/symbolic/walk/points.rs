@@ -1,6 +1,7 @@
 //! Where in the program model the instructions of a run's events are.
 
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use unsnarl_trace::{
     PointId, RunMeta,
     program::{Definition, FunctionId, Program, UnitId},
@@ -52,6 +53,12 @@ impl Points {
             }
             _ => None,
         }
+    }
+
+    /// The functions that the points are in, each once, in ascending order.
+    pub fn functions(&self) -> BTreeSet<(UnitId, FunctionId)> {
+        let spots = self.spots.iter().flatten();
+        spots.map(|&(unit, function, _)| (unit, function)).collect()
     }
 
     /// Where the point is.

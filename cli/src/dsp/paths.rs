@@ -1,0 +1,159 @@
+//! Runs that were recorded as paths: the solver finds an order that fails, and an exact build of the program is made
+//! to have it.
+
+use super::{Asked, Projection, about, execute::POLICIES};
+use crate::{
+    cancel::cancellable,
+    executable::{Executable, Given, listed},
+};
+use anyhow::{Context, Result, anyhow, bail};
+use std::ffi::OsStr;
+use unsnarl_core::{
+    dsp,
+    schedules::{self, Schedule, Verdict},
+    symbolic::{self, Bug, StepId, WalkedPaths},
+};
+use unsnarl_recorder::proposal::Ended;
+use unsnarl_trace::{
+    Outcome, Proposal, Run, RunFolder,
+    program::{self, LoadError, Program},
+};
+
+/// Steps of an order that are shown where it is not executed.
+const SHOWN: usize = 24;
+
+/// An order that fails, from the paths of a failing run; it is executed, and the run that fails is told about.
+pub fn about_paths(
+    name: &str,
+    run: &Run,
+    asked: &Asked<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Projection> {
+    let models = models(asked, run)?;
+    let (paths, schedule) = cancellable(asked.stop, asked.budget, || {
+        let paths = symbolic::walk_paths(run, &models, asked.budget)
+            .context("the program model does not know the blocks of this run\n  next: build again (UNSNARL_CC=clang unsnarl cc --path) and record again")?;
+        notes.extend(paths.walked.trace.gaps.iter().cloned());
+        let schedule = failing_order(&paths, asked)?;
+        anyhow::Ok((paths, schedule))
+    })?;
+    let proposal = proposal(&paths, &schedule);
+    let fails = execute(name, run, &proposal, asked)
+        .map_err(|error| anyhow!("{}\n{error:#}", in_words(&proposal)))?;
+    let folder = RunFolder::new(&asked.loaded.folder);
+    let file = folder.store(&fails)?;
+    let kept = file.file_stem().unwrap_or(OsStr::new("run"));
+    let kept = kept.to_string_lossy().into_owned();
+    notes.push(format!(
+        "{name} has no order: the solver found one that fails, and {} failed with it: kept as {kept}",
+        fails.meta.program
+    ));
+    about(&kept, &fails, asked, notes)
+}
+
+fn models(asked: &Asked<'_>, run: &Run) -> Result<Program> {
+    match program::load(&asked.loaded.folder, &run.meta.build_id) {
+        Err(LoadError::Missing { .. }) => bail!(
+            "it was recorded as paths, and without a program model nothing tells what happens on them\n  next: build with clang (UNSNARL_CC=clang unsnarl cc --path) and record again"
+        ),
+        models => models.context("the program model cannot be used"),
+    }
+}
+
+fn failing_order(paths: &WalkedPaths, asked: &Asked<'_>) -> Result<Schedule> {
+    let trace = &paths.walked.trace;
+    let options = schedules::Options::default();
+    match schedules::synthesize(trace, &options, asked.budget).verdict {
+        Verdict::Found(schedule) => Ok(schedule),
+        Verdict::Unknown(why) => bail!("no order is known that fails on the recorded paths: {why}"),
+        Verdict::Impossible => {
+            let guessed = match (trace.concretized.is_empty(), trace.gaps.first()) {
+                (true, None) => String::new(),
+                (_, Some(gap)) => format!(", as far as its threads could be followed: {gap}"),
+                (false, None) => {
+                    ", with the addresses that were guessed from the order of synchronization"
+                        .into()
+                }
+            };
+            bail!("no order of the recorded paths fails{guessed}")
+        }
+    }
+}
+
+/// The order up to the failure.
+fn proposal(paths: &WalkedPaths, schedule: &Schedule) -> Proposal {
+    let trace = &paths.walked.trace;
+    let last = match trace.bug {
+        Bug::Condition { step, .. } | Bug::AfterFree { step, .. } => Some(step),
+        Bug::Unknown(_) | Bug::Deadlock => None,
+    };
+    let end = schedule.order.iter().position(|step| Some(*step) == last);
+    let order: Vec<StepId> = schedule
+        .order
+        .iter()
+        .take(end.map_or(usize::MAX, |end| end + 1))
+        .copied()
+        .collect();
+    let events = listed(&paths.run, &[], &dsp::events(trace, &order));
+    Proposal::of_events(&paths.run, &events)
+}
+
+/// Makes the exact build have the order, and gives the run that failed with it.
+fn execute(name: &str, run: &Run, proposal: &Proposal, asked: &Asked<'_>) -> Result<Run> {
+    if asked.arguments.no_run {
+        bail!("it was not executed (--no-run)");
+    }
+    let given = Given {
+        stdin: asked.arguments.stdin.clone(),
+        timeout: asked.arguments.timeout,
+    };
+    let named = asked.arguments.program.as_deref();
+    let executable = Executable::exact(run, name, named, &given).map_err(|error| {
+        anyhow!(
+            "to execute it takes a build that can be made to have an order: {}\n  next: build the same source without --path (unsnarl cc) as another program, then name it: --program ./exact",
+            error.to_string().lines().next().unwrap_or_default()
+        )
+    })?;
+    let mut reason = None;
+    for then in POLICIES {
+        let proposal = Proposal {
+            then,
+            build_id: executable.build_id().to_owned(),
+            ..proposal.clone()
+        };
+        let verdict = executable.run(&proposal, asked.stop)?;
+        let failure = |run: &Run| run.meta.failure.as_ref().map(|failure| failure.kind);
+        let outcome = verdict.run.meta.outcome;
+        if outcome.is_failure() && failure(&verdict.run) == failure(run) {
+            executable.keep_models(&RunFolder::new(&asked.loaded.folder))?;
+            return Ok(verdict.run);
+        }
+        reason.get_or_insert(match verdict.ended {
+            Ended::Reached if outcome == Outcome::Passed => "with this order it passed".to_owned(),
+            Ended::Reached => format!("with this order it ended otherwise: {}", outcome.name()),
+            Ended::Diverged(divergence) | Ended::Deadlocked(divergence) => {
+                format!(
+                    "it cannot be made to have this order: {}",
+                    divergence.reason
+                )
+            }
+        });
+        if verdict.stopped {
+            break;
+        }
+    }
+    bail!("{}", reason.unwrap_or_default())
+}
+
+/// The order, for reading.
+fn in_words(proposal: &Proposal) -> String {
+    let mut text = "the solver found an order that fails:".to_owned();
+    for event in proposal.events.iter().take(SHOWN) {
+        text.push_str(&format!("\n  {event}"));
+    }
+    let more = proposal.events.len().saturating_sub(SHOWN);
+    if more > 0 {
+        text.push_str(&format!("\n  and {more} more"));
+    }
+    text
+}
