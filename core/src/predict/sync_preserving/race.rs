@@ -171,6 +171,14 @@ impl Search<'_, '_> {
                 return None;
             }
             walk.ideal = ideal;
+            // Where locks are given back by others, what must come before can need the row itself.
+            if walk
+                .ideal
+                .get(usize::from(t))
+                .is_some_and(|&own| own > step)
+            {
+                return None;
+            }
             reached = walk.ideal.get(u).copied()?;
             if reached <= first_step {
                 return Some(first);

@@ -304,6 +304,27 @@ proptest! {
     }
 }
 
+/// A lock that a third thread gives back, after it has met the second one: no order has both accesses next.
+#[test]
+fn a_race_has_an_order_where_locks_are_used_against_the_rules() {
+    let run = run("
+        main.1 lock m @1
+        main.2 lock m @2
+        main   R y @3
+        main.2 unlock m @4
+        main.1 R x @5
+        main   R y @6
+        main.2 W x @7
+        main.2 signal c @8
+        main   barrier-leave c @9
+        main   unlock m @10
+    ");
+    let these = SyncPreserving::new(&run);
+    for candidate in these.races(&unlimited()).findings {
+        assert!(these.order(&candidate).is_some(), "{candidate:?}");
+    }
+}
+
 /// Both ask for a lock that the other holds for writing.
 fn is_deadlock(run: &Run, a: usize, b: usize) -> bool {
     let locks = crate::orders::Locks::new(run, &mut Vec::new());
