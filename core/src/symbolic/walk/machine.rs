@@ -325,7 +325,26 @@ impl<'a> Machine<'a> {
             return None;
         }
         let site = self.here(id);
+        if let Some(name) = self.nobody_knows(holds) {
+            let what = format!("a condition on {name}");
+            self.concretized.insert(Concretized { site, what });
+            return None;
+        }
         Some(self.step(id, None, site, Action::Assume(holds)))
+    }
+
+    /// The name of what came from outside and nobody recorded, if the expression has such: then it cannot be worked
+    /// out for another order. In runs without values it is an unknown like all others.
+    fn nobody_knows(&self, expr: ExprId) -> Option<String> {
+        if self.paths.is_some() {
+            return None;
+        }
+        let symbols = self.exprs.symbols(expr);
+        let mut symbols = symbols.iter().filter_map(|id| self.symbols.get(id.index()));
+        let unknown = symbols.find(|symbol| {
+            symbol.recorded.is_none() && matches!(symbol.origin, Origin::Outside { .. })
+        });
+        unknown.map(|symbol| symbol.name.clone())
     }
 
     /// The number that a value was in the run, which the thread's path holds from here on; `what` says where.
