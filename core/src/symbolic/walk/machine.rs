@@ -444,8 +444,12 @@ impl<'a> Machine<'a> {
             let file = row.file.rsplit('/').next().unwrap_or_default();
             format!(" at {file}:{}", row.line)
         });
+        let known = match self.paths {
+            Some(_) => "not known",
+            None => "known by values only",
+        };
         self.gaps.push(format!(
-            "{name} could not be followed any further{place}: {why}; what it read and wrote from there on is known by values only"
+            "{name} could not be followed any further{place}: {why}; what it read and wrote from there on is {known}"
         ));
         if let Some(thread) = self.thread_mut(id) {
             thread.state = State::Lost;
