@@ -15,7 +15,7 @@ use unsnarl_core::{
 };
 use unsnarl_recorder::proposal::Ended;
 use unsnarl_trace::{
-    Outcome, Proposal, Run, RunFolder,
+    FailureKind, Outcome, Proposal, Run, RunFolder,
     program::{self, LoadError, Program},
 };
 
@@ -122,9 +122,8 @@ fn execute(name: &str, run: &Run, proposal: &Proposal, asked: &Asked<'_>) -> Res
             ..proposal.clone()
         };
         let verdict = executable.run(&proposal, asked.stop)?;
-        let failure = |run: &Run| run.meta.failure.as_ref().map(|failure| failure.kind);
         let outcome = verdict.run.meta.outcome;
-        if outcome.is_failure() && failure(&verdict.run) == failure(run) {
+        if outcome.is_failure() && fails_alike(&verdict.run, run) {
             executable.keep_models(&RunFolder::new(&asked.loaded.folder))?;
             return Ok(verdict.run);
         }
@@ -156,4 +155,13 @@ fn in_words(proposal: &Proposal) -> String {
         text.push_str(&format!("\n  and {more} more"));
     }
     text
+}
+
+/// The same kind of failure, and of assertions the same one. What else a message says is more than a recording of paths
+/// knows, such as the address of a fault.
+fn fails_alike(a: &Run, b: &Run) -> bool {
+    let (Some(a), Some(b)) = (&a.meta.failure, &b.meta.failure) else {
+        return false;
+    };
+    a.kind == b.kind && (a.kind != FailureKind::Assert || a.message == b.message)
 }

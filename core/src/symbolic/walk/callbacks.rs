@@ -82,7 +82,7 @@ impl Machine<'_> {
             Due::Now(_, row) if row.kind == EventKind::Failure => {
                 self.use_event(id, row.site);
                 self.bad_address(id, pointer);
-                return self.gone(id);
+                return Ok(self.gone(id));
             }
             Due::Now(_, row) if row.kind == kind => {}
             Due::Now(_, row) => {
@@ -253,7 +253,7 @@ impl Machine<'_> {
             Due::Now(_, row) if row.kind == EventKind::Failure => {
                 self.use_event(id, row.site);
                 self.bad_address(id, pointer);
-                return self.gone(id);
+                return Ok(self.gone(id));
             }
             Due::Now(event, row) => (event, row),
         };

@@ -209,11 +209,10 @@ impl Machine<'_> {
         let mut tells = false;
         loop {
             match self.due_inside(id) {
-                Due::Now(event, row) if row.kind == EventKind::Failure => {
+                Due::Now(_, row) if row.kind == EventKind::Failure => {
                     self.use_event(id, row.site);
-                    let _ = event;
                     self.fails_here(id);
-                    return self.gone(id);
+                    return Ok(self.gone(id));
                 }
                 Due::Now(_, row) => {
                     tells |= row.kind.writes();
@@ -434,12 +433,12 @@ impl Machine<'_> {
     }
 
     /// The thread has ended.
-    pub fn gone(&mut self, id: ThreadId) -> Result<Did, String> {
+    pub fn gone(&mut self, id: ThreadId) -> Did {
         if let Some(thread) = self.thread_mut(id) {
             thread.state = State::Ended;
             thread.stack.clear();
         }
-        Ok(Did::Gone)
+        Did::Gone
     }
 
     /// An access or a call at an address where nothing is: the run failed for it.
@@ -451,7 +450,7 @@ impl Machine<'_> {
                 }
                 self.use_event(id, row.site);
                 self.bad_address(id, pointer);
-                self.gone(id)?;
+                self.gone(id);
                 Ok(Flow::Stop)
             }
             _ => Err("an address where nothing is".into()),
@@ -500,7 +499,7 @@ impl Machine<'_> {
             self.raw(id);
             if row.kind == kind {
                 if kind == EventKind::End {
-                    let _ = self.gone(id);
+                    self.gone(id);
                     return Flow::Stop;
                 }
                 return Flow::On;

@@ -84,7 +84,7 @@ impl Machine<'_> {
             Due::Now(_, row) if row.kind == EventKind::Failure => {
                 self.raw(id);
                 self.fails_here(id);
-                return self.gone(id);
+                return Ok(self.gone(id));
             }
             Due::Later
                 if self

@@ -58,7 +58,7 @@ impl Machine<'_> {
         if row.kind == EventKind::Failure {
             self.use_event(id, row.site);
             self.freed_twice(id, at);
-            return self.gone(id);
+            return Ok(self.gone(id));
         }
         self.places.insert(row.location, at);
         self.raw(id);
@@ -197,7 +197,7 @@ impl Machine<'_> {
                     Some(bad) => self.bad_address(id, bad),
                     None => self.fails_here(id),
                 }
-                Ok(Some(self.gone(id)?))
+                Ok(Some(self.gone(id)))
             }
             _ => Ok(None),
         }
@@ -486,7 +486,7 @@ impl Machine<'_> {
                     }
                 }
                 self.fails_here(id);
-                self.gone(id)
+                Ok(self.gone(id))
             }
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 let status = made.argument(0).ok_or("a call without arguments")?;

@@ -147,7 +147,7 @@ impl Machine<'_> {
             if row.kind == EventKind::Failure {
                 self.raw(id);
                 self.fails_here(id);
-                let _ = self.gone(id);
+                self.gone(id);
                 return;
             }
             let line = self

@@ -129,7 +129,7 @@ impl Machine<'_> {
             if row.kind == EventKind::Failure {
                 self.use_event(id, row.site);
                 self.fails_here(id);
-                return self.gone(id);
+                return Ok(self.gone(id));
             }
             self.raw(id);
             if row.kind == EventKind::BarrierLeave {
