@@ -13,7 +13,7 @@ use std::{
 };
 use unsnarl_core::{
     Budget, StopReason, Tally,
-    dsp::{self, Alternate, Alternates, Candidate, Dsp, Options, Solve},
+    dsp::{self, Alternate, Alternates, Candidate, Dsp, Options},
     facts::{place, short},
     schedules::{self, Flips},
     symbolic::{self, Bug, StepId, SymbolicTrace},
@@ -110,20 +110,7 @@ impl<'a> Analysis<'a> {
         let trace = symbolic::walk(run, models, budget).trace;
         measured.symbolic_ms = milliseconds(begin.elapsed());
         let begin = Instant::now();
-        let options = Options {
-            candidates: EXECUTED,
-            check: dsp::check_of(&trace, run),
-            ..Options::default()
-        };
-        let effort = schedules::Options {
-            effort: SOLVED,
-            ..schedules::Options::default()
-        };
-        let mut solver = Flips::new(&trace, &trace.order, effort);
-        // Without a condition there is nothing to solve for: executing tells.
-        let is_condition = matches!(trace.bug, Bug::Condition { .. } | Bug::AfterFree { .. });
-        let solver = is_condition.then_some(&mut solver as &mut dyn Solve);
-        let others = dsp::alternates(&trace, &trace.order, &options, solver, budget);
+        let others = dsp::alternates(&trace, &trace.order, &options(&trace, run), None, budget);
         let others = others.map_err(|infeasible| infeasible.in_words(&trace, run))?;
         measured.search_ms = milliseconds(begin.elapsed());
         measured.pairs = others.all_pairs;
@@ -165,20 +152,20 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Executes the orders, where that can be done, until one passes.
+    /// Executes the orders, where that can be done, until one passes; the solver is asked for others when none does.
     pub fn project(
         mut self,
         executor: &Result<Executor<'_>, String>,
         budget: &Budget,
     ) -> Result<Projection> {
-        let stopped = self.others.stopped;
-        let found = std::mem::take(&mut self.others.found);
-        let undecided = std::mem::take(&mut self.others.undecided);
-        let others = found.into_iter().map(Other::Found);
-        let others = others.chain(undecided.into_iter().map(Other::Undecided));
-        let chosen = match executor {
-            Ok(executor) => self.execute(others, executor, budget, stopped)?,
-            Err(reason) => unexecuted(others, reason.clone(), stopped)?,
+        let cheap = self.choose(executor, budget);
+        let is_enough = match &cheap {
+            Ok(chosen) => chosen.passing.is_some() || executor.is_err(),
+            Err(_) => false,
+        };
+        let chosen = match is_enough || !self.ask_solver(budget) {
+            true => cheap?,
+            false => self.choose(executor, budget).or(cheap)?,
         };
         let dsp = self.dsp(&chosen)?;
         Ok(Projection {
@@ -188,6 +175,53 @@ impl<'a> Analysis<'a> {
             unconfirmed: chosen.unconfirmed,
             measured: self.measured,
         })
+    }
+
+    /// The best of the orders that were found.
+    fn choose(
+        &mut self,
+        executor: &Result<Executor<'_>, String>,
+        budget: &Budget,
+    ) -> Result<Chosen> {
+        let stopped = self.others.stopped;
+        let found = std::mem::take(&mut self.others.found);
+        let undecided = std::mem::take(&mut self.others.undecided);
+        let others = found.into_iter().map(Other::Found);
+        let others = others.chain(undecided.into_iter().map(Other::Undecided));
+        match executor {
+            Ok(executor) => self.execute(others, executor, budget, stopped),
+            Err(reason) => unexecuted(others, reason.clone(), stopped),
+        }
+    }
+
+    /// Asks the solver about every pair that the simulation found no order for. Has it found one?
+    fn ask_solver(&mut self, budget: &Budget) -> bool {
+        // Without a condition there is nothing to solve for: executing tells.
+        if !matches!(
+            self.trace.bug,
+            Bug::Condition { .. } | Bug::AfterFree { .. }
+        ) {
+            return false;
+        }
+        let begin = Instant::now();
+        let effort = schedules::Options {
+            effort: SOLVED,
+            ..schedules::Options::default()
+        };
+        let trace = &self.trace;
+        let options = Options {
+            solve_all: true,
+            ..options(trace, self.run)
+        };
+        let mut solver = Flips::new(trace, &trace.order, effort);
+        let solved = dsp::alternates(trace, &trace.order, &options, Some(&mut solver), budget);
+        self.measured.search_ms += milliseconds(begin.elapsed());
+        // The recorded order was feasible before.
+        let Ok(mut solved) = solved else { return false };
+        solved.found.retain(|alternate| alternate.by_solver);
+        solved.undecided.clear();
+        self.others = solved;
+        !self.others.found.is_empty()
     }
 
     fn dsp(&self, chosen: &Chosen) -> Result<Dsp> {
@@ -286,6 +320,14 @@ impl<'a> Analysis<'a> {
 
     fn events(&self, order: &[StepId]) -> Vec<EventId> {
         dsp::events(&self.trace, order)
+    }
+}
+
+fn options(trace: &SymbolicTrace, run: &Run) -> Options {
+    Options {
+        candidates: EXECUTED,
+        check: dsp::check_of(trace, run),
+        ..Options::default()
     }
 }
 
