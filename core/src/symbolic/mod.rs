@@ -5,13 +5,15 @@
 
 pub mod expr;
 mod fold;
+pub mod path;
 mod show;
 pub mod trace;
 mod walk;
 
 pub use expr::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary};
+pub use path::{Local, LocalId, PathAction, PathNode, SourcePlace, Variable};
 pub use trace::{
     Action, Bug, Cell, CellId, Concretized, Object, Origin, Step, StepId, Symbol, SymbolicTrace,
     ThreadTrace,
 };
-pub use walk::{Walked, WalkedPaths, concrete, walk, walk_paths};
+pub use walk::{Walked, WalkedPaths, concrete, walk, walk_in_words, walk_paths};

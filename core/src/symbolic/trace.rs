@@ -1,6 +1,9 @@
 //! The symbolic trace: per thread the steps that it took, with what it read as unknowns.
 
-use super::expr::{ExprId, Exprs, SymbolId};
+use super::{
+    expr::{ExprId, Exprs, SymbolId},
+    path::{Local, PathNode, SourcePlace, Variable},
+};
 use unsnarl_trace::{EventId, EventKind, LocationId, SiteId, ThreadId};
 
 /// A run as expressions. Everything in it is a function of the symbols; the recorded run is one assignment.
@@ -18,6 +21,12 @@ pub struct SymbolicTrace {
     pub threads: Vec<ThreadTrace>,
     /// The recorded order: all steps, threads mixed as they ran. Empty when no order was recorded.
     pub order: Vec<StepId>,
+    /// Assignments of variables in memory of one thread, by [`LocalId`](super::LocalId), where paths were asked for.
+    pub locals: Vec<Local>,
+    /// Their variables.
+    pub variables: Vec<Variable>,
+    /// Places of path nodes; row 0 is "not known".
+    pub places: Vec<SourcePlace>,
     /// What went wrong.
     pub bug: Bug,
     /// Where a value was taken as recorded although it depends on what was read, each place once.
@@ -104,6 +113,8 @@ pub struct Cell {
 pub struct ThreadTrace {
     /// Its steps in program order.
     pub steps: Vec<Step>,
+    /// The steps again with what happened between them, where that was asked for.
+    pub path: Vec<PathNode>,
 }
 
 /// One step of a thread.

@@ -38,8 +38,29 @@ impl ControlFlow {
         let next: Vec<Vec<usize>> = blocks
             .map(|block| successors(block).map(BlockId::index).collect())
             .collect();
+        ControlFlow::of(&next)
+    }
+
+    /// As [`ControlFlow::new`] for the ways that return: what ends the program (a failed assertion, a call that does
+    /// not come back) is no way to the function's end, so what stands behind an assertion is not decided by it.
+    pub fn of_what_returns(function: &Function) -> ControlFlow {
+        let ways = |block| {
+            let block = id(block);
+            match function.block(block).last().map(|last| &last.op) {
+                Some(Op::Unreachable) => vec![block.index()],
+                _ => successors(function, block)
+                    .into_iter()
+                    .map(BlockId::index)
+                    .collect(),
+            }
+        };
+        let next: Vec<Vec<usize>> = (0..function.blocks.len()).map(ways).collect();
+        ControlFlow::of(&next)
+    }
+
+    fn of(next: &[Vec<usize>]) -> ControlFlow {
         let end = next.len();
-        let after = post_dominators(&next);
+        let after = post_dominators(next);
         let follows = |block: usize| after.get(block).copied().flatten();
         let mut deciders: Vec<Vec<BlockId>> = vec![Vec::new(); end];
         for (block, ways) in next.iter().enumerate().filter(|(_, ways)| ways.len() > 1) {
@@ -288,6 +309,19 @@ mod tests {
                 prop_assert_eq!(flow.deciders(id(block)), &wanted[..], "of {}", block);
             }
         }
+    }
+
+    #[test]
+    fn what_stands_behind_an_assertion_is_not_decided_by_it() {
+        let mut asserts = function(&[vec![1, 2], vec![], vec![]]);
+        asserts.instructions[1].op = Op::Unreachable;
+        let flow = ControlFlow::of_what_returns(&asserts);
+        assert!(flow.deciders(BlockId(2)).is_empty());
+        assert_eq!(flow.deciders(BlockId(1)), [BlockId(0)]);
+        assert_eq!(
+            ControlFlow::new(&asserts).deciders(BlockId(2)),
+            [BlockId(0)]
+        );
     }
 
     #[test]

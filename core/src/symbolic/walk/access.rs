@@ -248,12 +248,17 @@ impl Machine<'_> {
                 };
                 let cell = stretch.cell.and_then(|row| self.cell(row));
                 let at = at + stretch.offset;
+                let value = match cell {
+                    Some(_) => value,
+                    None => self.says_assignment(by, (at, stretch.size), value),
+                };
                 if let Some(cell) = cell {
                     let action = Action::Write {
                         cell,
                         value: value.expr,
                     };
                     self.step(by.thread, by.event, by.site, action);
+                    self.says(by.thread, value.said);
                     self.cell_writes.insert(at);
                 }
                 if !self.memory.write(&mut self.exprs, at, stretch.size, value) {

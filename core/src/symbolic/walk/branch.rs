@@ -63,6 +63,7 @@ impl Machine<'_> {
                             taken: case.to,
                             other: case.to,
                             condition: holds.expr,
+                            said: holds.said,
                             step,
                         },
                     );
@@ -80,6 +81,7 @@ impl Machine<'_> {
                             taken: *default,
                             other: case.to,
                             condition: not.expr,
+                            said: not.said,
                             step,
                         },
                     );
@@ -115,9 +117,9 @@ impl Machine<'_> {
             ..condition
         };
         let step = self.assume(id, so);
-        let condition = match holds {
-            true => condition.expr,
-            false => self.exprs.not(condition.expr),
+        let taken_for = match holds {
+            true => condition,
+            false => condition.not(&mut self.exprs),
         };
         self.decided(
             id,
@@ -125,7 +127,8 @@ impl Machine<'_> {
                 block: BlockId(0),
                 taken,
                 other,
-                condition,
+                condition: taken_for.expr,
+                said: taken_for.said,
                 step,
             },
         );
@@ -136,6 +139,7 @@ impl Machine<'_> {
         if let Some(thread) = self.thread_mut(id).filter(|_| decision.step.is_some()) {
             thread.last_branch = Some(decision);
         }
+        self.says_branch(id, &decision);
         if let Some(frame) = self.frame_mut(id) {
             let block = frame.block;
             frame.decisions.push(Decision { block, ..decision });

@@ -182,13 +182,13 @@ impl Machine<'_> {
     }
 
     fn bug_of(&mut self, id: ThreadId, deciding: &[(Decision, Other)]) -> Bug {
-        let mut condition: Option<ExprId> = None;
+        let mut condition: Option<(ExprId, ExprId)> = None;
         let mut folded: Vec<StepId> = Vec::new();
         let mut last = None;
         for (decision, other) in deciding {
-            let so = decision.condition;
-            let Some(inner) = condition else {
-                condition = Some(so);
+            let (so, said) = (decision.condition, decision.said);
+            let Some((inner, inner_said)) = condition else {
+                condition = Some((so, said));
                 last = decision.step;
                 folded.extend(decision.step);
                 continue;
@@ -201,25 +201,32 @@ impl Machine<'_> {
             }
             condition = Some(match other {
                 Other::Fails => {
-                    let not = self.exprs.not(so);
-                    self.exprs.binary(Binary::Or, not, inner)
+                    let (not, not_said) = (self.exprs.not(so), self.exprs.not(said));
+                    (
+                        self.exprs.binary(Binary::Or, not, inner),
+                        self.exprs.binary(Binary::Or, not_said, inner_said),
+                    )
                 }
-                _ => self.exprs.binary(Binary::And, so, inner),
+                _ => (
+                    self.exprs.binary(Binary::And, so, inner),
+                    self.exprs.binary(Binary::And, said, inner_said),
+                ),
             });
             folded.extend(decision.step);
         }
-        let condition = condition.unwrap_or_else(|| self.exprs.number(1, 1));
+        let always = self.exprs.number(1, 1);
+        let (condition, said) = condition.unwrap_or((always, always));
         if self.exprs.constant(condition).is_some() || last.is_none() {
             return Bug::Unknown(
                 "what decided that the run fails does not depend on what threads share\n  next: look for the failing order in the recorded run itself".into(),
             );
         }
-        let always = self.exprs.number(1, 1);
         for step in folded {
             self.replace(step, Action::Assume(always));
         }
         let site = self.here(id);
         let step = self.step(id, None, site, Action::Assume(condition));
+        self.says(id, said);
         Bug::Condition { step, condition }
     }
 
@@ -259,6 +266,7 @@ impl Machine<'_> {
         }
         let site = self.here(id);
         let step = self.step(id, None, site, Action::Assume(condition.expr));
+        self.says(id, condition.said);
         self.bug = Bug::Condition {
             step,
             condition: condition.expr,

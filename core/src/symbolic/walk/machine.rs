@@ -8,6 +8,7 @@ use super::{
     sites::Sites,
     thread::{Activity, Frame, State, Thread},
     value::Scalar,
+    words::Words,
 };
 use crate::{
     Budget,
@@ -97,6 +98,8 @@ pub(super) struct Machine<'a> {
     pub constants: FxHashSet<u64>,
     /// Where the threads went, for runs that were recorded as paths.
     pub paths: Option<Paths>,
+    /// Paths in the source's words, where they are kept.
+    pub words: Option<Words>,
 }
 
 impl<'a> Machine<'a> {
@@ -162,6 +165,7 @@ impl<'a> Machine<'a> {
             variables: FxHashSet::default(),
             constants: FxHashSet::default(),
             paths: None,
+            words: None,
         }
     }
 
@@ -266,6 +270,7 @@ impl<'a> Machine<'a> {
             action,
         });
         self.order.push(step);
+        self.says_step(id, step.index);
         step
     }
 
@@ -296,10 +301,7 @@ impl<'a> Machine<'a> {
             origin,
             name,
         });
-        Scalar {
-            expr: self.exprs.symbol(symbol, width),
-            bits: recorded,
-        }
+        Scalar::same(self.exprs.symbol(symbol, width), recorded)
     }
 
     /// The site of the instruction that the thread stands at, or of its last event.
@@ -318,6 +320,10 @@ impl<'a> Machine<'a> {
             0 => self.exprs.not(condition.expr),
             _ => condition.expr,
         };
+        let said = match condition.bits? {
+            0 => self.exprs.not(condition.said),
+            _ => condition.said,
+        };
         if self.exprs.constant(holds).is_some() {
             return None;
         }
@@ -330,7 +336,9 @@ impl<'a> Machine<'a> {
             self.concretized.insert(Concretized { site, what });
             return None;
         }
-        Some(self.step(id, None, site, Action::Assume(holds)))
+        let step = self.step(id, None, site, Action::Assume(holds));
+        self.says(id, said);
+        Some(step)
     }
 
     /// The name of what came from outside and nobody recorded, if the expression has such: then it cannot be worked
@@ -429,9 +437,11 @@ impl<'a> Machine<'a> {
         let width = self.exprs.width(expr);
         let number = self.exprs.number(bits, width);
         let holds = self.exprs.compare(Compare::Eq, expr, number);
+        let said = self.said_to_be(value, holds)?;
         Some(Scalar {
             expr: holds,
             bits: Some(1),
+            said,
         })
     }
 
@@ -496,6 +506,8 @@ impl<'a> Machine<'a> {
             more: arguments.collect(),
             decisions: Vec::new(),
             thrown: None,
+            guard: self.guard(id),
+            branches: FxHashMap::default(),
         };
         let Some(thread) = self.thread_mut(id) else {
             return false;

@@ -31,6 +31,7 @@ mod synchronization;
 mod tests;
 mod thread;
 mod value;
+mod words;
 
 use super::trace::{Action, Bug, Origin, StepId, SymbolicTrace, ThreadTrace};
 use crate::{Budget, StopReason};
@@ -44,6 +45,7 @@ use unsnarl_trace::{
     program::{Constant, Definition, Program},
 };
 use value::{Scalar, Val};
+use words::Words;
 
 pub use concrete::concrete;
 pub use paths::{WalkedPaths, walk_paths};
@@ -62,6 +64,16 @@ pub struct Walked {
 /// The run as a symbolic trace. Without a program model, or without any point in the run, see [`concrete`].
 /// Linear in what the threads executed.
 pub fn walk(run: &Run, program: &Program, budget: &Budget) -> Walked {
+    walk_with(run, program, budget, None)
+}
+
+/// As [`walk`], and keeps the threads' paths in the source's words ([`ThreadTrace::path`]): every assignment of a
+/// variable, and every branch.
+pub fn walk_in_words(run: &Run, program: &Program, budget: &Budget) -> Walked {
+    walk_with(run, program, budget, Some(Words::new(run)))
+}
+
+fn walk_with(run: &Run, program: &Program, budget: &Budget, words: Option<Words>) -> Walked {
     let points = Points::new(&run.meta, program);
     if program.is_empty() || points.are_unknown() || run.meta.mode == Mode::Path {
         return concrete(run, budget);
@@ -73,6 +85,7 @@ pub fn walk(run: &Run, program: &Program, budget: &Budget) -> Walked {
     let shared: Vec<SharedPiece> = first.uses.shared(|address| first.may_change(address));
     drop(first);
     let mut second = Machine::new((run, program), (&points, &sites), &shared, budget);
+    second.words = words;
     second.follow_all();
     second.finish()
 }
@@ -272,6 +285,7 @@ impl Machine<'_> {
             .filter(|thread| thread.state == State::Lost)
             .count();
         let all = self.threads.len();
+        let words = self.words.unwrap_or_default();
         let trace = SymbolicTrace {
             exprs: self.exprs,
             symbols: self.symbols,
@@ -282,9 +296,13 @@ impl Machine<'_> {
                 .into_iter()
                 .map(|thread| ThreadTrace {
                     steps: thread.steps,
+                    path: thread.path,
                 })
                 .collect(),
             order: self.order,
+            locals: words.locals,
+            variables: words.variables,
+            places: words.places,
             bug: self.bug,
             concretized: self.concretized.into_iter().collect(),
             gaps: self.gaps,
@@ -333,6 +351,7 @@ impl Machine<'_> {
         if let Some(steps) = steps.filter(|steps| steps.len() == step.index as usize + 1) {
             steps.pop();
             self.order.retain(|other| *other != step);
+            self.unsays(step);
         }
     }
 

@@ -407,7 +407,7 @@ impl Machine<'_> {
         condition.bits = Some(1);
         let step = self.assume(id, condition);
         let block = BlockId(0);
-        let (other, condition) = (taken, condition.expr);
+        let (other, said, condition) = (taken, condition.said, condition.expr);
         self.decided(
             id,
             Decision {
@@ -415,6 +415,7 @@ impl Machine<'_> {
                 taken,
                 other,
                 condition,
+                said,
                 step,
             },
         );

@@ -3,9 +3,10 @@
 use super::value::{Scalar, Val};
 use crate::symbolic::{
     expr::ExprId,
+    path::PathNode,
     trace::{Step, StepId},
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use unsnarl_trace::{
     EventId, LocationId, SiteId, ThreadId,
@@ -31,6 +32,10 @@ pub(super) struct Frame {
     pub decisions: Vec<Decision>,
     /// What was thrown, while the frame cleans up or catches it.
     pub thrown: Option<Thrown>,
+    /// The branch that decided that this was called: index into the thread's path.
+    pub guard: Option<u32>,
+    /// The branch that each block took last: index into the thread's path.
+    pub branches: FxHashMap<BlockId, u32>,
 }
 
 /// A branch that was taken.
@@ -42,6 +47,8 @@ pub(super) struct Decision {
     pub other: BlockId,
     /// 1 for the way that was taken.
     pub condition: ExprId,
+    /// The same over variables.
+    pub said: ExprId,
     /// The step that assumes it; `None` when it is always so.
     pub step: Option<StepId>,
 }
@@ -125,6 +132,8 @@ pub(super) struct Thread {
     pub begin: VecDeque<Todo>,
     pub announced: Vec<Announced>,
     pub steps: Vec<Step>,
+    /// The steps and what happened between them, where paths are kept.
+    pub path: Vec<PathNode>,
     /// What is known to hold from an earlier step of the thread on.
     pub assumed: FxHashSet<ExprId>,
     /// Locks that it holds, in the order in which it took them; true: shared.

@@ -11,6 +11,8 @@ use std::rc::Rc;
 pub(super) struct Scalar {
     pub expr: ExprId,
     pub bits: Option<u128>,
+    /// The expression over variables, where paths are kept; otherwise the same one.
+    pub said: ExprId,
 }
 
 /// What an instruction makes.
@@ -48,6 +50,7 @@ impl Scalar {
         Scalar {
             expr,
             bits: Some(bits & fold::mask(width)),
+            said: expr,
         }
     }
 
@@ -56,9 +59,19 @@ impl Scalar {
         Scalar::number(exprs, bits.into(), 64)
     }
 
-    fn made(exprs: &Exprs, expr: ExprId, bits: Option<u128>) -> Scalar {
+    /// A number that is the same in the source's words.
+    pub fn same(expr: ExprId, bits: Option<u128>) -> Scalar {
+        let said = expr;
+        Scalar { expr, bits, said }
+    }
+
+    fn made(exprs: &Exprs, expr: ExprId, bits: Option<u128>, said: ExprId) -> Scalar {
         let bits = exprs.constant(expr).or(bits);
-        Scalar { expr, bits }
+        Scalar { expr, bits, said }
+    }
+
+    fn is_same(self, other: Scalar) -> bool {
+        self.said == self.expr && other.said == other.expr
     }
 
     pub fn unary(self, exprs: &mut Exprs, op: Unary, width: u8) -> Scalar {
@@ -67,7 +80,11 @@ impl Scalar {
         let bits = self
             .bits
             .map(|bits| fold::unary_bits(op, bits, from, width));
-        Scalar::made(exprs, expr, bits)
+        let said = match self.said == self.expr {
+            true => expr,
+            false => exprs.unary(op, self.said, width),
+        };
+        Scalar::made(exprs, expr, bits, said)
     }
 
     pub fn binary(self, exprs: &mut Exprs, op: Binary, other: Scalar) -> Scalar {
@@ -77,7 +94,11 @@ impl Scalar {
             .bits
             .zip(other.bits)
             .map(|(a, b)| fold::binary_bits(op, a, b, width));
-        Scalar::made(exprs, expr, bits)
+        let said = match self.is_same(other) {
+            true => expr,
+            false => exprs.binary(op, self.said, other.said),
+        };
+        Scalar::made(exprs, expr, bits, said)
     }
 
     pub fn compare(self, exprs: &mut Exprs, op: Compare, other: Scalar) -> Scalar {
@@ -85,7 +106,11 @@ impl Scalar {
         let expr = exprs.compare(op, self.expr, other.expr);
         let bits = self.bits.zip(other.bits);
         let bits = bits.map(|(a, b)| u128::from(fold::compare_bits(op, a, b, width)));
-        Scalar::made(exprs, expr, bits)
+        let said = match self.is_same(other) {
+            true => expr,
+            false => exprs.compare(op, self.said, other.said),
+        };
+        Scalar::made(exprs, expr, bits, said)
     }
 
     pub fn not(self, exprs: &mut Exprs) -> Scalar {
@@ -99,7 +124,11 @@ impl Scalar {
             Some(_) => no.bits,
             None => None,
         };
-        Scalar::made(exprs, expr, bits)
+        let said = match self.said == self.expr && yes.is_same(no) {
+            true => expr,
+            false => exprs.choose(self.said, yes.said, no.said),
+        };
+        Scalar::made(exprs, expr, bits, said)
     }
 
     /// This one's bits above the other's; both together have at most 128.
@@ -108,7 +137,11 @@ impl Scalar {
         let expr = exprs.concat(self.expr, low.expr);
         let bits = self.bits.zip(low.bits);
         let bits = bits.map(|(a, b)| a.checked_shl(by.into()).unwrap_or(0) | b);
-        Scalar::made(exprs, expr, bits)
+        let said = match self.is_same(low) {
+            true => expr,
+            false => exprs.concat(self.said, low.said),
+        };
+        Scalar::made(exprs, expr, bits, said)
     }
 
     /// With this width: cut off or filled with zeros.
