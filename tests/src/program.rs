@@ -1,4 +1,5 @@
-//! The programs under `tests/programs`, each with a known bug or with none.
+//! The programs under `tests/programs`, each with a known bug or with none, and the kernels of bugs under
+//! `tests/kernels`.
 
 use crate::{Expectation, Finished, Workspace};
 use anyhow::{Context, Result, ensure};
@@ -71,7 +72,19 @@ pub struct Program {
 impl Program {
     /// The program of this name.
     pub fn open(name: &str) -> Result<Program> {
-        let folder = programs_folder().join(name);
+        Program::in_folder(&programs_folder().join(name), name)
+    }
+
+    /// The kernel of this name, or the program if there is no such kernel.
+    pub fn kernel(name: &str) -> Result<Program> {
+        let kernels = kernels_folder();
+        match kernels.join(name).with_extension("c").is_file() {
+            true => Program::in_folder(&kernels, name),
+            false => Program::open(name),
+        }
+    }
+
+    fn in_folder(folder: &Path, name: &str) -> Result<Program> {
         let source = ["c", "cpp"]
             .map(|extension| folder.join(name).with_extension(extension))
             .into_iter()
@@ -100,6 +113,20 @@ impl Program {
             if entry.file_type()?.is_dir() {
                 names.push(entry.file_name().to_string_lossy().into_owned());
             }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Names of all kernels, sorted.
+    pub fn kernels() -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(kernels_folder())? {
+            let path = entry?.path();
+            let name = path
+                .file_stem()
+                .filter(|_| path.extension() == Some("c".as_ref()));
+            names.extend(name.map(|name| name.to_string_lossy().into_owned()));
         }
         names.sort();
         Ok(names)
@@ -203,6 +230,10 @@ pub fn compile_with(
     Ok(finished)
 }
 
+fn kernels_folder() -> PathBuf {
+    crate::project().join("tests/kernels")
+}
+
 fn programs_folder() -> PathBuf {
     crate::project().join("tests/programs")
 }
@@ -217,6 +248,18 @@ mod tests {
             let program = Program::open(&name).unwrap_or_else(|error| panic!("{error:#}"));
             let lines = fs::read_to_string(&program.source).unwrap().lines().count();
             assert!((40..=150).contains(&lines), "{name} has {lines} lines");
+        }
+    }
+
+    #[test]
+    fn every_kernel_can_be_read() {
+        let names = Program::kernels().unwrap();
+        assert!(names.len() >= 25, "{names:?}");
+        for name in names {
+            let kernel = Program::kernel(&name).unwrap_or_else(|error| panic!("{error:#}"));
+            let parts = kernel.expectation.parts.keys();
+            let parts: Vec<&str> = parts.map(String::as_str).collect();
+            assert_eq!(parts, ["cause", "interference"], "{name}");
         }
     }
 }

@@ -18,6 +18,7 @@ mod engines;
 mod exactness;
 mod filter;
 mod free_mode;
+mod kernels;
 mod killed;
 mod library;
 mod livelocks;
