@@ -154,7 +154,7 @@ pub fn alternates(
         (Bug::Unknown(_), Some(check)) => Slice::of_check(trace, failing, check),
         _ => Slice::new(trace, failing),
     };
-    let first = super::check::first_values(trace);
+    let first = trace.first_values();
     let mut search = Search {
         trace,
         failing,

@@ -4,7 +4,8 @@
 //! An order is feasible when each thread does what its trace says from its beginning (up to a cut, see
 //! [`Feasible::cut`]), the rules of synchronization hold, every read takes what the last write before it left, and
 //! every path condition holds under the values that come of that: Phi_path, Phi_sync, Phi_rw and Phi_mo of
-//! [symbiosis], section 3.2, for sequential consistency. [`Rule`] lists what can be broken.
+//! [symbiosis], section 3.2, for sequential consistency, or for total or partial store order ([`MemoryModel`]: an order
+//! is then one of effects). [`Rule`] lists what can be broken.
 //!
 //! Where a trace leaves something open, this is chosen:
 //! * A signal wakes one of those that wait at that moment, the one that goes on first in the order. Waits that
@@ -16,16 +17,18 @@
 //!   their recorded order.
 //! * A cell of which nobody knows what it held at first holds what the recorded order's first read found.
 
+mod memory;
 mod objects;
 #[cfg(test)]
 mod tests;
 mod waits;
 
 use crate::symbolic::{Action, Bug, ExprId, Origin, StepId, SymbolId, SymbolicTrace, expr::Values};
+use memory::InOrder;
+pub use memory::MemoryModel;
 use objects::{Facts, Objects};
-use rustc_hash::FxHashMap;
 use std::fmt;
-use unsnarl_trace::{EventKind, Run, ThreadId};
+use unsnarl_trace::{EventKind, Run};
 
 /// What a feasible order does.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -161,17 +164,24 @@ pub fn check(trace: &SymbolicTrace, order: &[StepId]) -> Result<Feasible, Infeas
 #[derive(Debug)]
 pub struct Checker<'t> {
     trace: &'t SymbolicTrace,
+    model: MemoryModel,
     facts: Facts,
     first_values: Vec<Option<u128>>,
 }
 
 impl<'t> Checker<'t> {
-    /// Reads the trace.
+    /// Reads the trace, for sequential consistency.
     pub fn new(trace: &'t SymbolicTrace) -> Checker<'t> {
+        Checker::under(trace, MemoryModel::Sequential)
+    }
+
+    /// Reads the trace, for orders of effects under this memory model.
+    pub fn under(trace: &'t SymbolicTrace, model: MemoryModel) -> Checker<'t> {
         Checker {
             trace,
+            model,
             facts: Facts::new(trace),
-            first_values: first_values(trace),
+            first_values: trace.first_values(),
         }
     }
 
@@ -186,38 +196,24 @@ impl<'t> Checker<'t> {
         order: &[StepId],
         outside: impl Fn(SymbolId) -> Option<u128>,
     ) -> Result<Feasible, Infeasible> {
-        self.in_program_order(order)?;
+        let cut = self.in_program_order(order)?;
         self.synchronized(order)?;
         let symbols = self.values(order, &outside)?;
-        let fails = self.fails(order, &symbols);
+        let fails = self.fails(order, &cut, &symbols);
         Ok(Feasible {
             fails,
-            cut: self.cut(order),
+            cut,
             symbols,
         })
     }
 
-    /// Phi_mo, and the steps of one event together.
-    fn in_program_order(&self, order: &[StepId]) -> Result<(), Infeasible> {
-        let mut done: FxHashMap<ThreadId, u32> = FxHashMap::default();
-        let mut before: Option<StepId> = None;
+    /// Phi_mo, and the steps of one event together. The first step of each thread that is left out.
+    fn in_program_order(&self, order: &[StepId]) -> Result<Vec<StepId>, Infeasible> {
+        let mut so_far = InOrder::new(self.trace, self.model);
         for &id in order {
-            let Some(step) = self.trace.step(id) else {
-                return Err(broken(id, None, Rule::Known));
-            };
-            let next = done.entry(id.thread).or_default();
-            let last = next.checked_sub(1).map(|index| StepId { index, ..id });
-            if id.index != *next {
-                return Err(broken(id, last, Rule::Program));
-            }
-            *next += 1;
-            let event = last.and_then(|last| self.trace.step(last)?.event);
-            if event.is_some() && event == step.event && before != last {
-                return Err(broken(id, before, Rule::Whole));
-            }
-            before = Some(id);
+            so_far.step(id)?;
         }
-        Ok(())
+        Ok(so_far.missing())
     }
 
     /// Phi_sync.
@@ -288,7 +284,7 @@ impl<'t> Checker<'t> {
     }
 
     /// Phi_bug.
-    fn fails(&self, order: &[StepId], symbols: &[Option<u128>]) -> Option<bool> {
+    fn fails(&self, order: &[StepId], cut: &[StepId], symbols: &[Option<u128>]) -> Option<bool> {
         let place = |step: StepId| order.iter().position(|&id| id == step);
         match self.trace.bug {
             Bug::Unknown(_) => None,
@@ -305,45 +301,9 @@ impl<'t> Checker<'t> {
                 let access = place(step)?;
                 Some(place(freed).is_some_and(|freed| freed < access))
             }
-            Bug::Deadlock => self.cut(order).is_empty().then_some(true),
+            Bug::Deadlock => cut.is_empty().then_some(true),
         }
     }
-
-    fn cut(&self, order: &[StepId]) -> Vec<StepId> {
-        let mut done: FxHashMap<ThreadId, u32> = FxHashMap::default();
-        for id in order {
-            *done.entry(id.thread).or_default() += 1;
-        }
-        let threads = (0..).map(ThreadId).zip(&self.trace.threads);
-        let cut = threads.filter_map(|(thread, trace)| {
-            let index = done.get(&thread).copied().unwrap_or_default();
-            let id = StepId { thread, index };
-            ((index as usize) < trace.steps.len()).then_some(id)
-        });
-        cut.collect()
-    }
-}
-
-/// What the cells hold at first: where nobody knows, what the recorded order's first read found.
-pub(super) fn first_values(trace: &SymbolicTrace) -> Vec<Option<u128>> {
-    let mut values: Vec<Option<u128>> = trace.cells.iter().map(|cell| cell.initial).collect();
-    let mut written = vec![false; values.len()];
-    for step in trace.order.iter().filter_map(|&id| trace.step(id)) {
-        match step.action {
-            Action::Write { cell, .. } => {
-                if let Some(written) = written.get_mut(cell.index()) {
-                    *written = true;
-                }
-            }
-            Action::Read { cell, symbol } if written.get(cell.index()) == Some(&false) => {
-                if let Some(value) = values.get_mut(cell.index()) {
-                    *value = value.or_else(|| trace.symbol(symbol)?.recorded);
-                }
-            }
-            _ => {}
-        }
-    }
-    values
 }
 
 /// Is this a step of synchronization, for the rules?

@@ -28,7 +28,7 @@ mod tests;
 pub use alternates::{
     Alternate, Alternates, Candidate, Options, Serial, Solve, Solved, alternates, check_of, events,
 };
-pub use check::{Checker, Feasible, Infeasible, Rule, check, step_in_words};
+pub use check::{Checker, Feasible, Infeasible, MemoryModel, Rule, check, step_in_words};
 pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
 pub use project::{Hints, hints, project, project_runs};
 pub use render::headline;

@@ -17,7 +17,6 @@ mod graph;
 mod linearize;
 mod problem;
 mod queries;
-mod relaxed;
 mod root;
 mod saturate;
 mod solver;
@@ -32,6 +31,7 @@ use crate::{
     symbolic::{StepId, SymbolId},
 };
 
+pub use crate::dsp::MemoryModel;
 pub use counts::Counts;
 pub use queries::{Flips, alternate, synthesize};
 pub use root::root_cause;
@@ -39,7 +39,7 @@ pub use root::root_cause;
 /// What the solver may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// What is known about the memory.
+    /// Phi_mo.
     pub memory_model: MemoryModel,
     /// How much the solver may work on one question, in its own resource units (some 10 million take about a
     /// second). The same number gives the same answer on every machine.
@@ -56,18 +56,6 @@ impl Default for Options {
             memory: 2048,
         }
     }
-}
-
-/// Phi_mo: which steps of a thread take effect in program order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum MemoryModel {
-    /// All of them.
-    #[default]
-    Sequential,
-    /// A write may take effect after later reads of other cells (without forwarding: a read of the same cell waits).
-    TotalStore,
-    /// Besides, writes of different cells take effect in any order.
-    PartialStore,
 }
 
 /// What came of a question.

@@ -102,7 +102,7 @@ impl<'t> Problem<'t> {
             groups: Vec::new(),
             reads: FxHashMap::default(),
             writes: vec![Vec::new(); trace.cells.len()],
-            initial: first_values(trace),
+            initial: trace.first_values(),
             place: Vec::new(),
             lacks: None,
         };
@@ -312,26 +312,4 @@ impl<'t> Problem<'t> {
             _ => None,
         })
     }
-}
-
-/// What the cells hold at first: where nobody knows, what the recorded order's first read found.
-fn first_values(trace: &SymbolicTrace) -> Vec<Option<u128>> {
-    let mut values: Vec<Option<u128>> = trace.cells.iter().map(|cell| cell.initial).collect();
-    let mut written = vec![false; values.len()];
-    for step in trace.order.iter().filter_map(|&id| trace.step(id)) {
-        match step.action {
-            Action::Write { cell, .. } => {
-                if let Some(written) = written.get_mut(cell.index()) {
-                    *written = true;
-                }
-            }
-            Action::Read { cell, symbol } if written.get(cell.index()) == Some(&false) => {
-                if let Some(value) = values.get_mut(cell.index()) {
-                    *value = value.or_else(|| trace.symbol(symbol)?.recorded);
-                }
-            }
-            _ => {}
-        }
-    }
-    values
 }

@@ -1,7 +1,7 @@
 //! Phi_fail and Phi_alt.
 
 use super::{
-    Answer, Counts, MemoryModel, Options, Schedule, Unknown, Verdict,
+    Answer, Counts, Options, Schedule, Unknown, Verdict,
     engine::{Asked, Engine, Found},
     problem::Problem,
 };
@@ -109,23 +109,17 @@ fn checked(
     options: &Options,
 ) -> Verdict<Schedule> {
     let order = problem.steps(&nodes);
-    let refused = match options.memory_model {
-        MemoryModel::Sequential => {
-            let outside = |symbol: SymbolId| {
-                let assumed = inputs.iter().find(|(input, _)| *input == symbol);
-                let recorded = || problem.trace.symbol(symbol)?.recorded;
-                assumed.map(|(_, value)| *value).or_else(recorded)
-            };
-            match Checker::new(problem.trace).check_with(&order, outside) {
-                Err(broken) => Some(broken.rule.sentence().to_owned()),
-                Ok(feasible) if feasible.fails != Some(fails) => Some(format!(
-                    "it {}",
-                    if fails { "does not fail" } else { "fails" }
-                )),
-                Ok(_) => None,
-            }
-        }
-        _ => super::relaxed::refusal(problem, &nodes, &inputs, fails),
+    let outside = |symbol: SymbolId| {
+        let assumed = inputs.iter().find(|(input, _)| *input == symbol);
+        let recorded = || problem.trace.symbol(symbol)?.recorded;
+        assumed.map(|(_, value)| *value).or_else(recorded)
+    };
+    let checker = Checker::under(problem.trace, options.memory_model);
+    let refused = match checker.check_with(&order, outside) {
+        Err(broken) => Some(broken.rule.sentence().to_owned()),
+        Ok(feasible) if feasible.fails == Some(fails) => None,
+        Ok(_) if fails => Some("it does not fail".to_owned()),
+        Ok(_) => Some("it fails".to_owned()),
     };
     match refused {
         None => Verdict::Found(Schedule { order, inputs }),

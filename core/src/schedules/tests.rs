@@ -1,4 +1,5 @@
 mod random;
+mod relaxed;
 mod running_example;
 mod sizes;
 
@@ -87,88 +88,4 @@ fn without_effort_nothing_is_known() {
     };
     let answer = synthesize(&trace, &options, &Budget::unlimited());
     assert_eq!(answer.verdict, Verdict::Unknown(Unknown::Effort));
-}
-
-/// Store buffering: both threads read what the other has not written yet. Only relaxed memory does that.
-#[test]
-fn relaxed_memory_reads_before_it_writes() {
-    let mut builder = Builder::new();
-    use unsnarl_trace::{EventKind, ThreadId};
-    let [main, one, two] = [0, 1, 2].map(ThreadId);
-    let (x, y) = (builder.cell("x", 0), builder.cell("y", 0));
-    builder.thread(main, EventKind::Fork, 1);
-    builder.thread(main, EventKind::Fork, 2);
-    let number = builder.trace.exprs.number(1, 32);
-    builder.write(one, x, number);
-    let a = builder.read(one, y);
-    builder.write(two, y, number);
-    let b = builder.read(two, x);
-    builder.thread(main, EventKind::Join, 1);
-    builder.thread(main, EventKind::Join, 2);
-    let none = builder.trace.exprs.number(0, 32);
-    let sum = builder
-        .trace
-        .exprs
-        .binary(crate::symbolic::Binary::Add, a, b);
-    let both = builder
-        .trace
-        .exprs
-        .compare(crate::symbolic::Compare::Eq, sum, none);
-    builder.bug(main, both);
-    for (memory_model, happens) in [
-        (MemoryModel::Sequential, false),
-        (MemoryModel::TotalStore, true),
-        (MemoryModel::PartialStore, true),
-    ] {
-        let options = Options {
-            memory_model,
-            ..Options::default()
-        };
-        let answer = synthesize(&builder.trace, &options, &Budget::unlimited());
-        match happens {
-            true => drop(found(answer)),
-            false => assert_eq!(answer.verdict, Verdict::Impossible),
-        }
-    }
-}
-
-/// Message passing: the flag comes before the data. Only where writes of different cells change places.
-#[test]
-fn partial_store_order_writes_the_flag_first() {
-    let mut builder = Builder::new();
-    use unsnarl_trace::{EventKind, ThreadId};
-    let [main, one] = [0, 1].map(ThreadId);
-    let (data, flag) = (builder.cell("data", 0), builder.cell("flag", 0));
-    builder.thread(main, EventKind::Fork, 1);
-    let number = builder.trace.exprs.number(1, 32);
-    builder.write(main, data, number);
-    builder.write(main, flag, number);
-    let f = builder.read(one, flag);
-    let set = builder
-        .trace
-        .exprs
-        .compare(crate::symbolic::Compare::Eq, f, number);
-    builder.assume(one, set);
-    let d = builder.read(one, data);
-    let there = builder
-        .trace
-        .exprs
-        .compare(crate::symbolic::Compare::Eq, d, number);
-    let missing = builder.trace.exprs.not(there);
-    builder.bug(one, missing);
-    for (memory_model, happens) in [
-        (MemoryModel::Sequential, false),
-        (MemoryModel::TotalStore, false),
-        (MemoryModel::PartialStore, true),
-    ] {
-        let options = Options {
-            memory_model,
-            ..Options::default()
-        };
-        let answer = synthesize(&builder.trace, &options, &Budget::unlimited());
-        match happens {
-            true => drop(found(answer)),
-            false => assert_eq!(answer.verdict, Verdict::Impossible),
-        }
-    }
 }

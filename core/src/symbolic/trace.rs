@@ -237,6 +237,29 @@ impl SymbolicTrace {
         self.cells.get(id.index())
     }
 
+    /// What the cells hold at first, by [`CellId`]: where nobody knows, what the recorded order's first read found
+    /// before any write. Linear in the recorded order.
+    pub fn first_values(&self) -> Vec<Option<u128>> {
+        let mut values: Vec<Option<u128>> = self.cells.iter().map(|cell| cell.initial).collect();
+        let mut written = vec![false; values.len()];
+        for step in self.order.iter().filter_map(|&id| self.step(id)) {
+            match step.action {
+                Action::Write { cell, .. } => {
+                    if let Some(written) = written.get_mut(cell.index()) {
+                        *written = true;
+                    }
+                }
+                Action::Read { cell, symbol } if written.get(cell.index()) == Some(&false) => {
+                    if let Some(value) = values.get_mut(cell.index()) {
+                        *value = value.or_else(|| self.symbol(symbol)?.recorded);
+                    }
+                }
+                _ => {}
+            }
+        }
+        values
+    }
+
     /// The symbol.
     pub fn symbol(&self, id: SymbolId) -> Option<&Symbol> {
         self.symbols.get(id.index())

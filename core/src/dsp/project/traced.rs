@@ -29,7 +29,7 @@ pub fn project(
     alternate: &Alternate,
 ) -> Result<Dsp, check::Infeasible> {
     let feasible = check::check(trace, failing)?;
-    let simulator = Simulator::new(trace, failing, check::first_values(trace));
+    let simulator = Simulator::new(trace, failing, trace.first_values());
     let source = Traced {
         trace,
         run,

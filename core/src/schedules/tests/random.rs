@@ -166,7 +166,7 @@ fn is_before(order: &[StepId], a: StepId, b: StepId) -> bool {
 }
 
 /// Found where there is one, impossible where there is none: never unknown.
-fn agrees(answer: &Answer<Schedule>, possible: bool) -> Result<(), TestCaseError> {
+pub fn agrees(answer: &Answer<Schedule>, possible: bool) -> Result<(), TestCaseError> {
     match &answer.verdict {
         Verdict::Found(_) => prop_assert!(possible),
         Verdict::Impossible => prop_assert!(!possible),

@@ -1,6 +1,7 @@
 //! Differential schedule projections of the programs of their paper: what the tables of its section 5 have, and how
 //! long it takes from a failing run to its projection, by the number of accesses.
 
+mod solver;
 mod subjects;
 
 use crate::{docs, table::Table};
@@ -20,9 +21,11 @@ pub fn run(words: &[String]) -> Result<()> {
     match words.as_slice() {
         [] => {
             tables()?;
-            growth()
+            growth()?;
+            solver::solver()
         }
         ["tables"] => tables(),
+        ["solver"] => solver::solver(),
         ["growth"] => growth(),
         [name] => {
             let subject = SUBJECTS.iter().find(|subject| subject.theirs == *name);
@@ -32,7 +35,7 @@ pub fn run(words: &[String]) -> Result<()> {
             Ok(())
         }
         _ => bail!(
-            "expected `tables`, `growth`, a name or nothing, not `{}`",
+            "expected `tables`, `growth`, `solver`, a name or nothing, not `{}`",
             words.join(" ")
         ),
     }

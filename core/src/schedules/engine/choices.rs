@@ -1,0 +1,148 @@
+//! From what the solver chose to an order, or to a clause that says why there is none.
+
+use super::{
+    super::{
+        Unknown, Verdict,
+        graph::{Chosen, Conflict, Graph, What},
+        linearize::{Line, linearize},
+    },
+    Asked, Engine, Found,
+};
+use crate::symbolic::SymbolId;
+use rustc_hash::FxHashSet;
+use z3::{
+    Model,
+    ast::{Ast, Bool},
+};
+
+/// Contradictions that are looked for in one answer of the solver.
+const CONTRADICTIONS: usize = 12;
+/// Choices that are tried to be left out of a contradiction.
+const TRIES: usize = 40;
+
+impl<'p> Engine<'p, '_, '_> {
+    /// An order with what the solver chose; none when there is no such order, which the solver knows then.
+    pub(super) fn try_order(
+        &mut self,
+        model: &Model,
+        goals: &[u32],
+        asked: &Asked,
+    ) -> Option<Verdict<Found>> {
+        let (problem, budget) = (self.problem, self.budget);
+        let mut chosen = self.choices(model, asked.fails.is_some());
+        for contradictions in 0..CONTRADICTIONS {
+            let conflict = match Graph::new(problem, &chosen, &asked.orders) {
+                Err(conflict) => self.smaller(conflict, &chosen, asked),
+                // What is left of a contradictory choice proves nothing.
+                Ok(_) if contradictions > 0 => return None,
+                Ok(graph) => {
+                    let everything = graph.everything();
+                    match linearize(graph, budget) {
+                        Line::Order(order) => {
+                            return Some(Verdict::Found((order, self.input_values(model))));
+                        }
+                        Line::None => everything,
+                        Line::GaveUp => return Some(Verdict::Unknown(Unknown::Effort)),
+                        Line::Stopped(why) => {
+                            return Some(Verdict::Unknown(Unknown::Stopped(why)));
+                        }
+                    }
+                }
+            };
+            self.exclude(&conflict, goals);
+            // Without one of them, others may show.
+            let last = *conflict.literals.last()?;
+            chosen.retain(|choice| choice.literal != last);
+        }
+        None
+    }
+
+    fn exclude(&mut self, conflict: &Conflict, goals: &[u32]) {
+        let literals = conflict.literals.iter();
+        let mut clause: Vec<Bool> = literals.map(|&literal| self.bool(literal).not()).collect();
+        let guard = goals.first().filter(|_| conflict.asked);
+        clause.extend(guard.map(|&guard| self.bool(guard).not()));
+        self.solver.assert(&Bool::or(&clause));
+    }
+
+    /// The choices that the conditions depend on, and those of synchronization.
+    fn choices(&mut self, model: &Model, with_bug: bool) -> Vec<Chosen<'p>> {
+        let mut chosen = Vec::new();
+        let mut open = self.roots.clone();
+        if let Some((condition, _)) = self.bug.filter(|_| with_bug) {
+            open.extend(self.symbols_of(condition).iter());
+        }
+        let mut seen: FxHashSet<SymbolId> = FxHashSet::default();
+        while let Some(symbol) = open.pop() {
+            if !seen.insert(symbol) {
+                continue;
+            }
+            let Some(known) = self.known.get(&symbol) else {
+                continue;
+            };
+            let mut given = known.given.iter();
+            let taken = given.find(|(_, literal)| self.is_true(model, *literal));
+            if let Some(&(write, literal)) = taken {
+                let node = write.map(|write| write.node);
+                chosen.push(Chosen {
+                    literal,
+                    what: What::Reads(known.read, node),
+                });
+                if let Some(write) = write {
+                    open.extend(self.symbols_of(write.value).iter());
+                }
+            }
+        }
+        for (group, literals) in self.problem.groups.iter().zip(&self.groups) {
+            let numbers = group.preferred.into_iter().chain(0..literals.len());
+            let mut options =
+                numbers.filter_map(|at| Some((*literals.get(at)?, group.options.get(at)?)));
+            let taken = options.find(|(literal, _)| self.is_true(model, *literal));
+            chosen.extend(taken.map(|(literal, (orders, _))| Chosen {
+                literal,
+                what: What::Orders(orders),
+            }));
+        }
+        chosen
+    }
+
+    fn is_true(&self, model: &Model, literal: u32) -> bool {
+        let value = model.eval(&self.bool(literal), true);
+        value.and_then(|value| value.as_bool()) == Some(true)
+    }
+
+    /// The contradiction without what it does not need, as far as a few tries show.
+    fn smaller(&self, mut conflict: Conflict, chosen: &[Chosen], asked: &Asked) -> Conflict {
+        for literal in conflict.literals.clone().into_iter().take(TRIES) {
+            if conflict.literals.len() < 3 {
+                break;
+            }
+            let is_kept = |choice: &&Chosen| {
+                choice.literal != literal && conflict.literals.contains(&choice.literal)
+            };
+            if !conflict.literals.contains(&literal) {
+                continue;
+            }
+            let kept: Vec<Chosen> = chosen.iter().filter(is_kept).cloned().collect();
+            if let Err(smaller) = Graph::new(self.problem, &kept, &asked.orders) {
+                conflict = smaller;
+            }
+        }
+        conflict
+    }
+
+    fn input_values(&self, model: &Model) -> Vec<(SymbolId, u128)> {
+        let value = |&symbol: &SymbolId| {
+            let variable = self.variable(symbol)?;
+            let width = variable.get_size();
+            let part = |from: u32| -> Option<u128> {
+                let to = (from + 63).min(width - 1);
+                let bits = model.eval(&variable.extract(to, from), true)?.simplify();
+                bits.as_u64().map(u128::from)
+            };
+            let high = if width > 64 { part(64)? } else { 0 };
+            Some((symbol, high << 64 | part(0)?))
+        };
+        self.inputs.iter().filter_map(value).collect()
+    }
+}
