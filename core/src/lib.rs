@@ -17,6 +17,7 @@ pub mod findings;
 #[cfg(test)]
 mod fixture;
 pub mod hover;
+pub mod invariants;
 pub mod mining;
 pub mod orders;
 pub mod pairs;

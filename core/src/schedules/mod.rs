@@ -26,6 +26,8 @@ pub mod synthetic;
 mod tests;
 mod translate;
 
+pub(crate) use translate::Terms;
+
 use crate::{
     StopReason,
     symbolic::{StepId, SymbolId},

@@ -6,7 +6,7 @@ use z3::ast::{BV, Bool};
 
 /// The terms of one solver, each expression once.
 #[derive(Default)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     known: FxHashMap<ExprId, BV>,
     /// Conditions, which need no bit-vector of one bit.
     truths: FxHashMap<ExprId, Bool>,

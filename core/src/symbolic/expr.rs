@@ -187,6 +187,24 @@ impl Exprs {
         operands.into_iter().flatten()
     }
 
+    /// The numbers in an expression, each once, in ascending order. Linear in the expression's distinct parts.
+    pub fn numbers(&self, id: ExprId) -> Vec<u128> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let (mut open, mut numbers) = (vec![id], Vec::new());
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.node(id) {
+                Node::Constant(bits) => numbers.push(bits),
+                _ => open.extend(self.operands(id)),
+            }
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
     /// The symbols in an expression, each once, in ascending order. Linear in the expression's distinct parts.
     pub fn symbols(&self, id: ExprId) -> Vec<SymbolId> {
         let mut seen = rustc_hash::FxHashSet::default();

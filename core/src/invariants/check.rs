@@ -1,0 +1,422 @@
+//! Verifies an explanation, by the solver and by the definitions; shares no code with what makes explanations.
+
+use super::model::{Explanation, Fact, Kind, Statement};
+use crate::{
+    Budget,
+    schedules::Terms,
+    symbolic::{ExprId, Exprs, SymbolId, expr::Values},
+};
+use std::{collections::BTreeSet, fmt};
+use unsnarl_trace::EventKind;
+use z3::{Params, SatResult, Solver};
+
+/// What an explanation gets wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Broken {
+    /// The recorded run does not take this statement as it stands, so the path is no error trace (Definition 6).
+    Infeasible(usize),
+    /// The invariant behind this statement does not follow from the one before it (Definition 9).
+    NotInductive(usize),
+    /// The first invariant says something.
+    NotTrueAtFirst,
+    /// The last invariant leaves a way not to fail.
+    DoesNotFail,
+    /// The invariant at this position speaks of what is not used both before and behind it (Definition 9).
+    Vocabulary(usize),
+    /// The slice leaves a way not to fail (Definition 10).
+    Unsound,
+    /// That this branch around a statement of the slice was taken does not follow from the slice (Definition 11).
+    Control(usize),
+    /// A conflicting access of another thread is missing for a read of the slice (Definition 12).
+    Hazard {
+        /// The read.
+        read: usize,
+        /// What is missing.
+        missing: usize,
+    },
+    /// An order that is told is not the path's.
+    Order(usize, usize),
+    /// The solver could not tell within its limits, at this statement.
+    Unknown(usize),
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+/// Effort of one question, in Z3's resource units.
+const EFFORT: u32 = 50_000_000;
+
+/// All that an explanation gets wrong, checked over the full path: one question for each statement that changes the
+/// invariant, and one for each branch around the slice. Nothing for an explanation that is right; when the budget
+/// ends, what was found by then.
+pub fn check(explanation: &Explanation, budget: &Budget) -> Vec<Broken> {
+    let mut check = Check {
+        of: explanation,
+        exprs: explanation.exprs.clone(),
+        broken: Vec::new(),
+    };
+    check.run();
+    if !explanation.is_partial() {
+        check.ends();
+        check.vocabulary();
+    }
+    check.induction(budget);
+    check.slice();
+    if explanation.level.cs {
+        check.control(budget);
+    }
+    check.hazards();
+    check.broken
+}
+
+struct Check<'a> {
+    of: &'a Explanation,
+    exprs: Exprs,
+    broken: Vec<Broken>,
+}
+
+impl Check<'_> {
+    fn last(&self) -> usize {
+        self.of.statements.len().saturating_sub(1)
+    }
+
+    /// The formulas of a statement at the explanation's level (Formulas 1 and 3; what scopes decide is known where
+    /// all their branches are).
+    fn formulas(&mut self, statement: &Statement) -> Vec<ExprId> {
+        let mut formulas = Vec::new();
+        for (made, value) in [
+            (statement.makes, statement.value),
+            (statement.taken, statement.condition),
+        ] {
+            let Some((made, value)) = made.zip(value) else {
+                continue;
+            };
+            let width = self.exprs.width(value);
+            let made = self.exprs.symbol(made, width);
+            formulas.push(
+                self.exprs
+                    .compare(crate::symbolic::Compare::Eq, made, value),
+            );
+        }
+        let Some(premise) = self.premise(statement) else {
+            // Without control dependence conditions are facts of the path (Formula 1).
+            if statement.kind != Kind::Failure {
+                formulas.extend(statement.condition);
+            }
+            return formulas;
+        };
+        let not = self.exprs.not(premise);
+        let either =
+            |exprs: &mut Exprs, formula| exprs.binary(crate::symbolic::Binary::Or, not, formula);
+        formulas
+            .into_iter()
+            .map(|formula| either(&mut self.exprs, formula))
+            .collect()
+    }
+
+    /// That the branches around a statement were taken; `None` without control dependence.
+    fn premise(&mut self, statement: &Statement) -> Option<ExprId> {
+        if !self.of.level.cs {
+            return None;
+        }
+        let mut all = self.exprs.number(1, 1);
+        for guard in &statement.guards {
+            let taken = self.of.statements.get(*guard).and_then(|one| one.taken);
+            if let Some(taken) = taken {
+                let taken = self.exprs.symbol(taken, 1);
+                all = match self.exprs.constant(all) {
+                    Some(1) => taken,
+                    _ => self.exprs.binary(crate::symbolic::Binary::And, all, taken),
+                };
+            }
+        }
+        Some(all)
+    }
+
+    /// psi: what failed does not hold, or the thread did not come there.
+    fn passes(&mut self) -> Option<ExprId> {
+        let failure = self.of.statements.last()?.clone();
+        let wrong = failure.condition?;
+        let fails = match self.premise(&failure) {
+            Some(premise) if self.exprs.constant(premise).is_none() => {
+                self.exprs
+                    .binary(crate::symbolic::Binary::And, premise, wrong)
+            }
+            _ => wrong,
+        };
+        Some(self.exprs.not(fails))
+    }
+
+    /// The conjuncts over values at a position.
+    fn invariant(&self, position: usize) -> Vec<ExprId> {
+        let values = self.of.at(position).filter_map(|fact| match fact {
+            Fact::Value(id) => Some(*id),
+            Fact::Order { .. } => None,
+        });
+        values.collect()
+    }
+
+    fn ask(&mut self, all: &[ExprId]) -> SatResult {
+        let solver = Solver::new();
+        let mut params = Params::new();
+        params.set_u32("rlimit", EFFORT);
+        solver.set_params(&params);
+        let mut terms = Terms::default();
+        for &one in all {
+            solver.assert(terms.truth(&self.exprs, one));
+        }
+        solver.check()
+    }
+
+    /// Asks whether these exclude each other.
+    fn exclude(&mut self, all: &[ExprId], otherwise: Broken, row: usize) {
+        match self.ask(all) {
+            SatResult::Unsat => {}
+            SatResult::Sat => self.broken.push(otherwise),
+            SatResult::Unknown => self.broken.push(Broken::Unknown(row)),
+        }
+    }
+
+    /// The recorded run satisfies the formulas of all statements.
+    fn run(&mut self) {
+        let mut values = Values::new();
+        for (row, statement) in self.of.statements.iter().enumerate() {
+            let vars = &self.of.vars;
+            let was = |symbol: SymbolId| vars.get(symbol.index())?.recorded;
+            let held = statement.makes.and_then(was);
+            let set = statement
+                .value
+                .and_then(|value| self.of.exprs.value(value, &mut values, &was));
+            let so = statement
+                .condition
+                .map(|one| self.of.exprs.value(one, &mut values, &was));
+            if (held.is_some() && held != set) || so.is_some_and(|so| so != Some(1)) {
+                self.broken.push(Broken::Infeasible(row));
+            }
+        }
+    }
+
+    fn ends(&mut self) {
+        if !self.invariant(0).is_empty() {
+            self.broken.push(Broken::NotTrueAtFirst);
+        }
+        let mut all = self.invariant(self.last());
+        all.extend(self.passes());
+        let last = self.last();
+        self.exclude(&all, Broken::DoesNotFail, last);
+    }
+
+    fn induction(&mut self, budget: &Budget) {
+        let first = match self.of.is_partial() {
+            true => self.of.invariants.iter().map(|reach| reach.from).min(),
+            false => Some(0),
+        };
+        let Some(first) = first else { return };
+        let mut before = self.invariant(first);
+        for row in first..self.last() {
+            if budget.stop().is_some() {
+                return;
+            }
+            let behind = self.invariant(row + 1);
+            let new: Vec<ExprId> = behind
+                .iter()
+                .copied()
+                .filter(|one| !before.contains(one))
+                .collect();
+            let statement = self.of.statements.get(row);
+            if let Some(statement) = statement.filter(|_| !new.is_empty()) {
+                let mut all = before.clone();
+                all.extend(self.formulas(statement));
+                let mut then = self.exprs.number(1, 1);
+                for one in new {
+                    then = match self.exprs.constant(then) {
+                        Some(1) => one,
+                        _ => self.exprs.binary(crate::symbolic::Binary::And, then, one),
+                    };
+                }
+                all.push(self.exprs.not(then));
+                self.exclude(&all, Broken::NotInductive(row), row);
+            }
+            before = behind;
+        }
+    }
+
+    /// Each invariant's unknowns are used by a statement before it and by one behind it.
+    fn vocabulary(&mut self) {
+        let statements = self.of.statements.clone();
+        let used: Vec<BTreeSet<SymbolId>> = statements
+            .iter()
+            .map(|statement| {
+                let mut all = self.formulas(statement);
+                all.extend(statement.condition);
+                all.extend(self.premise(statement));
+                all.iter()
+                    .flat_map(|one| self.exprs.symbols(*one))
+                    .collect()
+            })
+            .collect();
+        let mut first = vec![usize::MAX; self.of.vars.len()];
+        let mut last = vec![0; self.of.vars.len()];
+        for (row, symbols) in used.iter().enumerate() {
+            for symbol in symbols {
+                if let Some(slot) = first.get_mut(symbol.index()) {
+                    *slot = (*slot).min(row);
+                }
+                if let Some(slot) = last.get_mut(symbol.index()) {
+                    *slot = row;
+                }
+            }
+        }
+        for reach in &self.of.invariants {
+            let Fact::Value(id) = reach.fact else {
+                continue;
+            };
+            let is_shared = self.of.exprs.symbols(id).into_iter().all(|symbol| {
+                let at = symbol.index();
+                first.get(at).is_some_and(|first| *first < reach.from)
+                    && last.get(at).is_some_and(|last| *last >= reach.to)
+            });
+            if !is_shared {
+                self.broken.push(Broken::Vocabulary(reach.from));
+            }
+        }
+    }
+
+    fn of_slice(&mut self, upto: usize) -> Vec<ExprId> {
+        let of = self.of;
+        let rows = of.slice.iter().filter(|row| **row < upto);
+        let statements: Vec<&Statement> = rows.filter_map(|row| of.statements.get(*row)).collect();
+        statements
+            .into_iter()
+            .flat_map(|statement| self.formulas(statement))
+            .collect()
+    }
+
+    fn slice(&mut self) {
+        let last = self.last();
+        let mut all = self.of_slice(last);
+        all.extend(self.passes());
+        self.exclude(&all, Broken::Unsound, last);
+    }
+
+    /// Definition 11: before each branch around a statement of the slice, what the slice does leaves no other way.
+    fn control(&mut self, budget: &Budget) {
+        let of = self.of;
+        let mut open: Vec<usize> = of
+            .slice
+            .iter()
+            .filter_map(|row| of.statements.get(*row))
+            .filter(|one| !is_hazard_only(of, one))
+            .flat_map(|one| one.guards.clone())
+            .collect();
+        let mut seen = BTreeSet::new();
+        while let Some(row) = open.pop() {
+            if !seen.insert(row) || budget.stop().is_some() {
+                continue;
+            }
+            let Some(branch) = of.statements.get(row) else {
+                continue;
+            };
+            open.extend(&branch.guards);
+            if let Some(condition) = branch.condition {
+                let mut all = self.of_slice(row);
+                all.push(self.exprs.not(condition));
+                self.exclude(&all, Broken::Control(row), row);
+            }
+        }
+    }
+
+    /// Definition 12, for what the level keeps: each thread's nearest conflicting write is in the slice, and what is
+    /// told of orders is so.
+    fn hazards(&mut self) {
+        let of = self.of;
+        for reach in &of.invariants {
+            if let Fact::Order { before, after, .. } = reach.fact {
+                let threads =
+                    [before, after].map(|row| of.statements.get(row).map(|one| one.thread));
+                let [first, then] = threads;
+                if before >= after || after >= reach.from || first == then {
+                    self.broken.push(Broken::Order(before, after));
+                }
+            }
+        }
+        for &read in &of.slice {
+            let is_read = of
+                .statements
+                .get(read)
+                .is_some_and(|one| one.kind == Kind::Read);
+            let missing = if is_read {
+                self.missing(read)
+            } else {
+                Vec::new()
+            };
+            for missing in missing {
+                self.broken.push(Broken::Hazard { read, missing });
+            }
+        }
+    }
+
+    /// What conflicts with a read by the level, and is not in the slice.
+    fn missing(&self, read: usize) -> Vec<usize> {
+        let of = self.of;
+        let variable = |row: usize| {
+            let statement = of.statements.get(row)?;
+            of.vars.get(statement.makes?.index())?.variable
+        };
+        let writes = |row: &usize| {
+            let statement = of.statements.get(*row);
+            statement.is_some_and(|one| one.kind == Kind::Write) && variable(*row) == variable(read)
+        };
+        let thread = |row: usize| of.statements.get(row).map(|one| one.thread);
+        let concurrent = |a: usize, b: usize| thread(a) != thread(b) && !is_forced(of, a, b);
+        let mut wanted = Vec::new();
+        if let Some(source) = (0..read).rev().find(writes).filter(|_| of.level.waw) {
+            for who in 0..of.threads.len() {
+                let mut own = (0..source)
+                    .rev()
+                    .filter(|row| thread(*row).is_some_and(|thread| thread.index() == who));
+                wanted.extend(own.find(|row| writes(row) && concurrent(*row, source)));
+            }
+        }
+        for who in (0..of.threads.len()).filter(|_| of.level.war) {
+            let mut own = (read + 1..of.statements.len())
+                .filter(|row| thread(*row).is_some_and(|thread| thread.index() == who));
+            wanted.extend(own.find(|row| writes(row) && concurrent(read, *row)));
+        }
+        wanted.retain(|row| !of.slice.contains(row));
+        wanted
+    }
+}
+
+/// Whether creating and joining threads order two statements in every execution: what the later one's thread has
+/// waited for, and what had to be before that.
+fn is_forced(of: &Explanation, before: usize, after: usize) -> bool {
+    let rows = of.statements.get(..=after).unwrap_or_default();
+    let mut known = BTreeSet::from_iter(rows.last().map(|one| one.thread));
+    for statement in rows.get(before + 1..).unwrap_or_default().iter().rev() {
+        let Some(other) = statement.other else {
+            continue;
+        };
+        if statement.kind == Kind::Sync(EventKind::Join) && known.contains(&statement.thread) {
+            known.insert(other);
+        }
+        if statement.kind == Kind::Sync(EventKind::Fork) && known.contains(&other) {
+            known.insert(statement.thread);
+        }
+    }
+    rows.get(before)
+        .is_some_and(|one| known.contains(&one.thread))
+}
+
+/// A write that is only in the slice for the order that it came in.
+fn is_hazard_only(of: &Explanation, statement: &Statement) -> bool {
+    let made = statement.makes;
+    let is_said = of.invariants.iter().any(|reach| match reach.fact {
+        Fact::Value(id) => made.is_some_and(|made| of.exprs.symbols(id).contains(&made)),
+        Fact::Order { .. } => false,
+    });
+    statement.kind == Kind::Write && !is_said
+}

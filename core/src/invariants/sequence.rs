@@ -1,0 +1,319 @@
+//! The sequence of error invariants, from the failure backwards: what has to hold before a statement so that what
+//! has to hold behind it does.
+//!
+//! At a statement of the slice the conjuncts over what it makes become conditions over what it uses (its weakest
+//! precondition). Where that is more than a copy, they are put as bounds at the recorded values instead, as few and
+//! as weak as suffice (`bal <= 300`): people read those, and they follow one variable at a time. All steps are
+//! implications that the solver has seen, so the sequence is inductive by construction.
+
+mod bounds;
+
+use super::{
+    encode::Encoding,
+    minimal::{Core, taken},
+    model::{Fact, Kind, Minimality, Reach, VarKind},
+    rewrite::replaced,
+    solve::{Asker, Can},
+};
+use crate::{
+    Budget, StopReason,
+    symbolic::{ExprId, Node, SymbolId, Unary},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The invariants of a slice.
+#[derive(Clone, Debug)]
+pub(super) struct Sequence {
+    pub reaches: Vec<Reach>,
+    /// The position from which on they are known.
+    pub stopped: StopReason,
+}
+
+/// Works them out for the core's statements. Statements that turn out to be needed are added to it. Linear in the
+/// path, with a few questions for each statement of the slice.
+pub(super) fn sequence(
+    encoding: &mut Encoding,
+    core: &mut Core,
+    is_control: bool,
+    asker: &mut Asker,
+    budget: &Budget,
+) -> Sequence {
+    let mut backwards = Backwards {
+        encoding,
+        core,
+        is_control,
+        asker,
+        grown: BTreeSet::new(),
+        live: BTreeMap::new(),
+        reaches: Vec::new(),
+    };
+    let stopped = backwards.all(budget);
+    backwards.end(stopped)
+}
+
+struct Backwards<'a, 'b> {
+    encoding: &'a mut Encoding,
+    core: &'a mut Core,
+    is_control: bool,
+    asker: &'a mut Asker<'b>,
+    /// What statements use that were added to the slice.
+    grown: BTreeSet<SymbolId>,
+    /// Conjuncts at the position that was reached, with the last position that they hold at.
+    live: BTreeMap<ExprId, usize>,
+    reaches: Vec<Reach>,
+}
+
+impl Backwards<'_, '_> {
+    fn all(&mut self, budget: &Budget) -> StopReason {
+        let failure = self.encoding.failure();
+        self.begin(failure);
+        for row in (0..failure).rev() {
+            if let Some(stopped) = budget.stop() {
+                self.close(row + 1);
+                return stopped;
+            }
+            self.step(row);
+        }
+        self.close(0);
+        StopReason::Complete
+    }
+
+    fn end(mut self, stopped: StopReason) -> Sequence {
+        self.reaches.sort();
+        Sequence {
+            reaches: self.reaches,
+            stopped,
+        }
+    }
+
+    /// All that is live holds from here on.
+    fn close(&mut self, from: usize) {
+        for (conjunct, to) in std::mem::take(&mut self.live) {
+            let fact = Fact::Value(conjunct);
+            self.reaches.push(Reach { from, to, fact });
+        }
+    }
+
+    /// What holds right before the failure: what went wrong, and that the thread came there.
+    fn begin(&mut self, failure: usize) {
+        let wrong = self.encoding.wrong();
+        let guards = self.guards(failure);
+        self.require(failure, wrong.into_iter().collect(), true);
+        self.add(failure, guards);
+    }
+
+    fn guards(&mut self, row: usize) -> Vec<ExprId> {
+        let statement = self.encoding.statement(row).filter(|_| self.is_control);
+        let taken = statement.map_or(Vec::new(), |one| taken(self.encoding, one));
+        let exprs = &mut self.encoding.exprs;
+        taken.into_iter().map(|one| exprs.symbol(one, 1)).collect()
+    }
+
+    fn add(&mut self, position: usize, conjuncts: Vec<ExprId>) {
+        for conjunct in conjuncts {
+            self.live.entry(conjunct).or_insert(position);
+        }
+    }
+
+    fn step(&mut self, row: usize) {
+        let Some(statement) = self.encoding.statement(row) else {
+            return;
+        };
+        let (makes, value) = (statement.makes, statement.value);
+        let (is_taken, condition) = (statement.taken, statement.condition);
+        let is_assumed = self.core.assumes && self.core.rows.contains(&row);
+        let mut changed: BTreeMap<SymbolId, ExprId> = BTreeMap::new();
+        changed.extend(makes.zip(value));
+        changed.extend(is_taken.zip(condition));
+        let mut affected = Vec::new();
+        for &conjunct in self.live.keys() {
+            let symbols = self.encoding.exprs.symbols(conjunct);
+            if symbols.iter().any(|symbol| changed.contains_key(symbol)) {
+                affected.push(conjunct);
+            }
+        }
+        if !affected.is_empty() {
+            self.through(row, &changed, &affected);
+        }
+        if let Some(condition) = condition.filter(|_| is_assumed) {
+            self.assumed(row, condition);
+        }
+    }
+
+    /// The conjuncts over what a statement makes become ones over what it uses.
+    fn through(&mut self, row: usize, changed: &BTreeMap<SymbolId, ExprId>, affected: &[ExprId]) {
+        for conjunct in affected {
+            if let Some(to) = self.live.remove(conjunct) {
+                let fact = Fact::Value(*conjunct);
+                let from = row + 1;
+                self.reaches.push(Reach { from, to, fact });
+            }
+        }
+        if !self.core.rows.contains(&row) {
+            // Nothing is known of what it makes: what was asked of that must hold for any value.
+            let not = self.none_of(affected);
+            if self.asker.all(&self.encoding.exprs, &[not], &[]) == Can::No {
+                return;
+            }
+            self.grow(row, changed);
+        }
+        let mut wanted = Vec::new();
+        for &conjunct in affected {
+            let exprs = &mut self.encoding.exprs;
+            wanted.push(replaced(exprs, conjunct, &|symbol| {
+                changed.get(&symbol).copied()
+            }));
+        }
+        let is_copy = changed.values().all(|value| {
+            matches!(self.encoding.exprs.node(*value), Node::Symbol(_))
+                || self.encoding.exprs.constant(*value).is_some()
+        });
+        let is_branch = self
+            .encoding
+            .statement(row)
+            .is_some_and(|one| matches!(one.kind, Kind::Branch | Kind::Lock));
+        match is_copy || is_branch {
+            true => {
+                wanted.retain(|wanted| self.encoding.exprs.constant(*wanted) != Some(1));
+                self.add(row, wanted);
+            }
+            false => self.require(row, wanted, false),
+        }
+        let guards = self.guards(row);
+        self.add(row, guards);
+    }
+
+    /// The slice needs a statement more.
+    fn grow(&mut self, row: usize, changed: &BTreeMap<SymbolId, ExprId>) {
+        self.core.rows.insert(row);
+        let open = match self.core.minimality {
+            Minimality::Proved => 0,
+            Minimality::Open(open) => open,
+        };
+        self.core.minimality = Minimality::Open(open + 1);
+        for value in changed.values() {
+            self.grown.extend(self.encoding.exprs.symbols(*value));
+        }
+    }
+
+    /// The condition that not all of them hold.
+    fn none_of(&mut self, conjuncts: &[ExprId]) -> ExprId {
+        let mut all = self.encoding.exprs.number(1, 1);
+        for conjunct in conjuncts {
+            all = super::minimal::both(self.encoding, all, *conjunct);
+        }
+        self.encoding.exprs.not(all)
+    }
+
+    /// A condition of the path is part of the formula: what follows from it need not hold before.
+    fn assumed(&mut self, row: usize, condition: ExprId) {
+        let symbols = self.encoding.exprs.symbols(condition);
+        let near: Vec<ExprId> = self
+            .live
+            .keys()
+            .copied()
+            .filter(|one| {
+                let own = self.encoding.exprs.symbols(*one);
+                own.iter().any(|symbol| symbols.contains(symbol))
+            })
+            .collect();
+        for conjunct in near {
+            if self
+                .asker
+                .implies(&mut self.encoding.exprs, &[condition], conjunct)
+                && let Some(to) = self.live.remove(&conjunct)
+            {
+                let (from, fact) = (row + 1, Fact::Value(conjunct));
+                self.reaches.push(Reach { from, to, fact });
+            }
+        }
+        // What follows only together with others stays as it is: it is the stronger invariant.
+    }
+
+    /// Puts conjuncts at a position from which `wanted` follows: bounds where all is known, `wanted` itself elsewhere.
+    fn require(&mut self, row: usize, mut wanted: Vec<ExprId>, is_failure: bool) {
+        wanted.retain(|wanted| self.encoding.exprs.constant(*wanted) != Some(1));
+        if wanted.is_empty() {
+            return;
+        }
+        let mut symbols: Vec<SymbolId> = wanted
+            .iter()
+            .flat_map(|wanted| self.encoding.exprs.symbols(*wanted))
+            .collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        let is_known = symbols.iter().all(|symbol| self.has_bound(*symbol));
+        if !is_known || self.is_plain(&wanted, symbols.len(), is_failure) {
+            return self.add(row, wanted);
+        }
+        match bounds::weakest(self.encoding, self.asker, &symbols, &wanted) {
+            Some(bounds) => {
+                for (symbol, bound) in bounds {
+                    self.bound(row, symbol, bound);
+                }
+            }
+            None => self.add(row, wanted),
+        }
+    }
+
+    /// Bounds can be told of it: it is fixed by the slice, and known.
+    fn has_bound(&self, symbol: SymbolId) -> bool {
+        let var = self.encoding.var(symbol);
+        let is_recorded = var.is_some_and(|var| var.recorded.is_some());
+        let is_fixed = self.core.is_fixed(self.encoding, symbol) || self.grown.contains(&symbol);
+        is_recorded && (is_fixed || self.is_growing(symbol))
+    }
+
+    /// A statement outside of the slice makes it, which will be added when it is needed.
+    fn is_growing(&self, symbol: SymbolId) -> bool {
+        let var = self.encoding.var(symbol);
+        let made_by = var.and_then(|var| var.made_by);
+        let is_taken = var.is_some_and(|var| var.kind == VarKind::Taken);
+        is_taken && made_by.is_some_and(|row| !self.core.rows.contains(&row))
+    }
+
+    /// One short condition as the source has it: `f <= 0`.
+    fn is_plain(&self, wanted: &[ExprId], symbols: usize, is_failure: bool) -> bool {
+        let [wanted] = wanted else { return false };
+        let exprs = &self.encoding.exprs;
+        let is_leaf =
+            |id: ExprId| matches!(exprs.node(id), Node::Symbol(_)) || exprs.constant(id).is_some();
+        match exprs.node(*wanted) {
+            Node::Compare(_, a, b) => is_leaf(a) && is_leaf(b),
+            Node::Symbol(_) => true,
+            // `x != 450` says less than where `x` was instead.
+            Node::Unary(Unary::Not, inner) => match exprs.node(inner) {
+                Node::Compare(_, a, b) => is_failure && symbols == 2 && is_leaf(a) && is_leaf(b),
+                Node::Symbol(_) => true,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Puts a bound beside the others of the same version: what it says more than they do.
+    fn bound(&mut self, row: usize, symbol: SymbolId, bound: bounds::Bound) {
+        let mut bound = bound;
+        let olds: Vec<(ExprId, bounds::Bound)> = bounds::Bound::ALL
+            .into_iter()
+            .filter_map(|old| Some((bounds::expression(self.encoding, symbol, old)?, old)))
+            .filter(|(id, _)| self.live.contains_key(id))
+            .collect();
+        for (id, old) in olds {
+            let joint = bound.and(old);
+            if joint == old {
+                return;
+            }
+            if let Some(to) = self.live.remove(&id) {
+                let (from, fact) = (row + 1, Fact::Value(id));
+                if from <= to {
+                    self.reaches.push(Reach { from, to, fact });
+                }
+            }
+            bound = joint;
+        }
+        if let Some(id) = bounds::expression(self.encoding, symbol, bound) {
+            self.live.entry(id).or_insert(row);
+        }
+    }
+}

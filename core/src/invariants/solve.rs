@@ -1,0 +1,132 @@
+//! Questions to Z3, within limits: the same question has the same answer, and it can be cancelled.
+
+use crate::{
+    Budget,
+    schedules::Terms,
+    symbolic::{ExprId, Exprs, SymbolId, expr::Values},
+};
+use std::collections::BTreeSet;
+use z3::{Params, SatResult, Solver};
+
+/// Effort of one question, in Z3's resource units: some tenths of a second.
+const EFFORT: u32 = 2_000_000;
+/// Memory of one question, in megabytes.
+const MEMORY: u32 = 2048;
+/// Unknowns that are tried by values before the solver is asked.
+const MOST_TRIED: usize = 3;
+
+/// Asks whether conditions can hold together.
+pub(super) struct Asker<'b> {
+    budget: &'b Budget,
+    /// Questions that reached the solver.
+    pub questions: usize,
+}
+
+/// What a question came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Can {
+    /// They can.
+    Yes,
+    /// They cannot.
+    No,
+    /// The effort or the budget did not suffice.
+    Unknown,
+}
+
+impl<'b> Asker<'b> {
+    pub fn new(budget: &'b Budget) -> Asker<'b> {
+        Asker {
+            budget,
+            questions: 0,
+        }
+    }
+
+    /// Whether all these conditions can be 1 together, for some values of their unknowns. Values near `hints` and
+    /// near the numbers in the conditions are tried first.
+    pub fn all(&mut self, exprs: &Exprs, conditions: &[ExprId], hints: &[u128]) -> Can {
+        let numbers: Vec<Option<u128>> =
+            conditions.iter().map(|one| exprs.constant(*one)).collect();
+        if numbers.contains(&Some(0)) {
+            return Can::No;
+        }
+        if numbers.iter().all(|number| *number == Some(1)) {
+            return Can::Yes;
+        }
+        if self.budget.stop().is_some() {
+            return Can::Unknown;
+        }
+        if tried(exprs, conditions, hints) {
+            return Can::Yes;
+        }
+        self.ask(exprs, conditions)
+    }
+
+    /// Whether some conditions leave another one no way but to hold.
+    pub fn implies(&mut self, exprs: &mut Exprs, given: &[ExprId], then: ExprId) -> bool {
+        let not = exprs.not(then);
+        let mut all = given.to_vec();
+        all.push(not);
+        self.all(exprs, &all, &[]) == Can::No
+    }
+
+    fn ask(&mut self, exprs: &Exprs, conditions: &[ExprId]) -> Can {
+        self.questions += 1;
+        let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
+        let mut params = Params::new();
+        params.set_u32("max_memory", MEMORY);
+        params.set_u32("rlimit", EFFORT);
+        solver.set_params(&params);
+        let mut terms = Terms::default();
+        for &condition in conditions {
+            solver.assert(terms.truth(exprs, condition));
+        }
+        match solver.check() {
+            SatResult::Sat => Can::Yes,
+            SatResult::Unsat => Can::No,
+            SatResult::Unknown => Can::Unknown,
+        }
+    }
+}
+
+/// Whether some values that suggest themselves satisfy all conditions.
+fn tried(exprs: &Exprs, conditions: &[ExprId], hints: &[u128]) -> bool {
+    let mut symbols: BTreeSet<SymbolId> = BTreeSet::new();
+    let mut numbers: BTreeSet<u128> = hints.iter().copied().collect();
+    for &condition in conditions {
+        symbols.extend(exprs.symbols(condition));
+        numbers.extend(exprs.numbers(condition));
+        if symbols.len() > MOST_TRIED {
+            return false;
+        }
+    }
+    numbers.extend([0, 1]);
+    let values: BTreeSet<u128> = numbers
+        .iter()
+        .flat_map(|&number| [number, number.wrapping_add(1), number.wrapping_sub(1)])
+        .collect();
+    let most = [64, 16, 6].get(symbols.len().saturating_sub(1)).copied();
+    let values: Vec<u128> = values.into_iter().take(most.unwrap_or(64)).collect();
+    let symbols: Vec<SymbolId> = symbols.into_iter().collect();
+    let all = values
+        .len()
+        .saturating_pow(u32::try_from(symbols.len()).unwrap_or(0));
+    (0..all).any(|choice| holds(exprs, conditions, &symbols, (&values, choice)))
+}
+
+/// Whether the conditions hold with the values of this choice.
+fn holds(
+    exprs: &Exprs,
+    conditions: &[ExprId],
+    symbols: &[SymbolId],
+    (values, choice): (&[u128], usize),
+) -> bool {
+    let mut known = Values::new();
+    let chosen = |symbol: SymbolId| {
+        let at = symbols.binary_search(&symbol).ok()?;
+        let row = choice / values.len().pow(u32::try_from(at).ok()?) % values.len();
+        values.get(row).copied()
+    };
+    conditions
+        .iter()
+        .all(|&condition| exprs.value(condition, &mut known, &chosen) == Some(1))
+}
