@@ -19,6 +19,7 @@ use crate::{
     Budget, StopReason,
     symbolic::{ExprId, Node, SymbolId, Unary},
 };
+use bounds::{Bound, Carried};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The invariants of a slice.
@@ -111,7 +112,15 @@ impl Backwards<'_, '_> {
 
     fn add(&mut self, position: usize, conjuncts: Vec<ExprId>) {
         for conjunct in conjuncts {
-            self.live.entry(conjunct).or_insert(position);
+            if self.encoding.exprs.constant(conjunct) == Some(1) {
+                continue;
+            }
+            match bounds::recognized(&self.encoding.exprs, conjunct) {
+                Some((symbol, bound)) => self.bound(position, symbol, bound),
+                None => {
+                    self.live.entry(conjunct).or_insert(position);
+                }
+            }
         }
     }
 
@@ -159,10 +168,15 @@ impl Backwards<'_, '_> {
         }
         let mut wanted = Vec::new();
         for &conjunct in affected {
-            let exprs = &mut self.encoding.exprs;
-            wanted.push(replaced(exprs, conjunct, &|symbol| {
-                changed.get(&symbol).copied()
-            }));
+            match self.carried(conjunct, changed) {
+                Carried::Always => {}
+                Carried::To(symbol, bound) => self.bound(row, symbol, bound),
+                Carried::No => {
+                    let exprs = &mut self.encoding.exprs;
+                    let by = |symbol| changed.get(&symbol).copied();
+                    wanted.push(replaced(exprs, conjunct, &by));
+                }
+            }
         }
         let is_copy = changed.values().all(|value| {
             matches!(self.encoding.exprs.node(*value), Node::Symbol(_))
@@ -173,14 +187,33 @@ impl Backwards<'_, '_> {
             .statement(row)
             .is_some_and(|one| matches!(one.kind, Kind::Branch | Kind::Lock));
         match is_copy || is_branch {
-            true => {
-                wanted.retain(|wanted| self.encoding.exprs.constant(*wanted) != Some(1));
-                self.add(row, wanted);
-            }
+            true => self.add(row, wanted),
             false => self.require(row, wanted, false),
         }
         let guards = self.guards(row);
         self.add(row, guards);
+    }
+
+    /// A bound of what a statement makes, as one of what it uses.
+    fn carried(&self, conjunct: ExprId, changed: &BTreeMap<SymbolId, ExprId>) -> Carried {
+        let exprs = &self.encoding.exprs;
+        let bound = bounds::recognized(exprs, conjunct);
+        let value = bound.and_then(|(symbol, bound)| Some((*changed.get(&symbol)?, bound)));
+        let Some((value, bound)) = value else {
+            return Carried::No;
+        };
+        let carried = bounds::carried(exprs, value, bound);
+        // What overflowed in the run is no matter of ranges.
+        match carried {
+            Carried::To(symbol, bound) => {
+                let exact = bounds::exact(self.encoding, symbol);
+                match exact.is_none_or(|exact| bound.and(exact) == exact) {
+                    true => carried,
+                    false => Carried::No,
+                }
+            }
+            _ => carried,
+        }
     }
 
     /// The slice needs a statement more.
@@ -291,29 +324,29 @@ impl Backwards<'_, '_> {
         }
     }
 
-    /// Puts a bound beside the others of the same version: what it says more than they do.
-    fn bound(&mut self, row: usize, symbol: SymbolId, bound: bounds::Bound) {
-        let mut bound = bound;
-        let olds: Vec<(ExprId, bounds::Bound)> = bounds::Bound::ALL
-            .into_iter()
-            .filter_map(|old| Some((bounds::expression(self.encoding, symbol, old)?, old)))
-            .filter(|(id, _)| self.live.contains_key(id))
-            .collect();
-        for (id, old) in olds {
-            let joint = bound.and(old);
-            if joint == old {
-                return;
-            }
+    /// Puts a bound in the place of the others of the same version: what all of them say.
+    fn bound(&mut self, row: usize, symbol: SymbolId, bound: Bound) {
+        let exprs = &self.encoding.exprs;
+        let olds = self.live.keys().copied().filter_map(|id| {
+            let (of, old) = bounds::recognized(exprs, id)?;
+            (of == symbol).then_some((id, old))
+        });
+        let olds: Vec<(ExprId, Bound)> = olds.collect();
+        let joint = olds.iter().fold(bound, |joint, (_, old)| joint.and(*old));
+        let Some(width) = self.encoding.var(symbol).map(|var| var.width) else {
+            return;
+        };
+        let new = bounds::expression(&mut self.encoding.exprs, symbol, width, joint);
+        for (id, _) in olds.into_iter().filter(|(id, _)| *id != new) {
             if let Some(to) = self.live.remove(&id) {
                 let (from, fact) = (row + 1, Fact::Value(id));
                 if from <= to {
                     self.reaches.push(Reach { from, to, fact });
                 }
             }
-            bound = joint;
         }
-        if let Some(id) = bounds::expression(self.encoding, symbol, bound) {
-            self.live.entry(id).or_insert(row);
+        if self.encoding.exprs.constant(new).is_none() {
+            self.live.entry(new).or_insert(row);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Invariants as sentences: source names, the thread where it matters, one short condition each.
 
 use super::model::{Explanation, Fact, Hazard, Kind, Reach, Statement, VarKind};
-use crate::symbolic::{Compare, ExprId, Node, SymbolId};
+use crate::symbolic::{Binary, Compare, ExprId, Node, SymbolId};
 use unsnarl_trace::ThreadId;
 
 impl Explanation {
@@ -68,11 +68,17 @@ impl Explanation {
 
     /// An expression over the source's names.
     pub fn show(&self, id: ExprId) -> String {
-        // `0 <= x <= 300` is one comparison of numbers without sign.
-        if let Node::Compare(Compare::Ule, a, b) = self.exprs.node(id)
-            && self.exprs.constant(b).is_some()
+        // A range that ends near its type's smallest number only says that nothing overflows.
+        if let Node::Binary(Binary::And, least, most) = self.exprs.node(id)
+            && let Node::Compare(Compare::Sle, low, version) = self.exprs.node(least)
+            && let Node::Compare(Compare::Sle, same, high) = self.exprs.node(most)
+            && version == same
         {
-            return format!("0 <= {} <= {}", self.show(a), self.show(b));
+            return match (self.is_far(low), self.is_far(high)) {
+                (true, _) => self.show(most),
+                (_, true) => self.show(least),
+                _ => format!("{} <= {}", self.show(low), self.show(most)),
+            };
         }
         let address = |bits: u128| {
             let bits = u64::try_from(bits).ok()?;
@@ -86,6 +92,21 @@ impl Explanation {
             })
         };
         self.exprs.show(id, &|symbol| self.name(symbol), &address)
+    }
+
+    /// A number that only what overflows comes near.
+    fn is_far(&self, id: ExprId) -> bool {
+        let width = self.exprs.width(id);
+        let signed = self.exprs.constant(id).map(|bits| match width {
+            32 => i64::from(bits as u32 as i32),
+            _ => bits as u64 as i64,
+        });
+        let far = match width {
+            32 => 1 << 28,
+            64 => 1 << 60,
+            _ => return false,
+        };
+        signed.is_some_and(|number| number.unsigned_abs() >= far)
     }
 
     /// Locks, freed blocks and branches are no arithmetic.

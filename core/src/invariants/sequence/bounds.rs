@@ -1,69 +1,221 @@
-//! Bounds of versions at their recorded values, as weak as suffices.
+//! Bounds of versions, as weak as suffices, and how they come through assignments.
+//!
+//! A bound is a range of signed numbers. `x = y - 50` brings one through exactly, up to where it would overflow; so a
+//! range may end a little before the smallest number of its width, which only says that nothing overflows.
 
 use crate::{
-    invariants::{encode::Encoding, solve::Asker},
-    symbolic::{Compare, ExprId, SymbolId},
+    invariants::{encode::Encoding, rewrite::replaced, solve::Asker},
+    symbolic::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary},
 };
 
-/// What is said of a version beside its recorded value.
+/// What is said of a version: it is in this range of signed numbers, ends included.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(in crate::invariants) enum Bound {
-    /// At most.
-    Most,
-    /// At least.
-    Least,
-    /// At most, and not negative.
-    Range,
-    /// Exactly.
-    Exact,
+pub(in crate::invariants) struct Bound {
+    pub low: i128,
+    pub high: i128,
+}
+
+/// The smallest and the largest signed number of a width.
+fn whole(width: u8) -> Bound {
+    let high = i128::MAX >> (128 - u32::from(width.clamp(1, 128)));
+    Bound {
+        low: -high - 1,
+        high,
+    }
 }
 
 impl Bound {
-    pub const ALL: [Bound; 4] = [Bound::Most, Bound::Least, Bound::Range, Bound::Exact];
+    const fn exactly(number: i128) -> Bound {
+        Bound {
+            low: number,
+            high: number,
+        }
+    }
 
-    /// The weakest that says both.
+    /// The range that is in both.
     pub fn and(self, other: Bound) -> Bound {
-        match (self, other) {
-            (a, b) if a == b => a,
-            (Bound::Most, Bound::Range) | (Bound::Range, Bound::Most) => Bound::Range,
-            _ => Bound::Exact,
+        Bound {
+            low: self.low.max(other.low),
+            high: self.high.min(other.high),
+        }
+    }
+
+    fn holds(self, number: i128) -> bool {
+        (self.low..=self.high).contains(&number)
+    }
+}
+
+/// The bits as a signed number.
+fn signed(bits: u128, width: u8) -> i128 {
+    let unused = 128 - u32::from(width.clamp(1, 128));
+    ((bits << unused) as i128) >> unused
+}
+
+/// The bound as a condition; always so where it leaves nothing out.
+pub(in crate::invariants) fn expression(
+    exprs: &mut Exprs,
+    symbol: SymbolId,
+    width: u8,
+    bound: Bound,
+) -> ExprId {
+    let version = exprs.symbol(symbol, width);
+    let [low, high] = [bound.low, bound.high].map(|end| exprs.number(end as u128, width));
+    if bound.low == bound.high {
+        return exprs.compare(Compare::Eq, version, low);
+    }
+    let all = whole(width);
+    let least = exprs.compare(Compare::Sle, low, version);
+    let most = exprs.compare(Compare::Sle, version, high);
+    match (bound.low <= all.low, bound.high >= all.high) {
+        (true, true) => exprs.number(1, 1),
+        (true, false) => most,
+        (false, true) => least,
+        (false, false) => exprs.binary(Binary::And, least, most),
+    }
+}
+
+/// The version and the range that a condition speaks of, if it is such a one.
+pub(in crate::invariants) fn recognized(exprs: &Exprs, id: ExprId) -> Option<(SymbolId, Bound)> {
+    let (op, a, b) = match exprs.node(id) {
+        Node::Compare(op, a, b) => (op, a, b),
+        Node::Binary(Binary::And, a, b) => {
+            let ((symbol, a), (other, b)) = (recognized(exprs, a)?, recognized(exprs, b)?);
+            return (symbol == other).then(|| (symbol, a.and(b)));
+        }
+        _ => return None,
+    };
+    let width = exprs.width(a);
+    let all = whole(width);
+    let number = |id| Some(signed(exprs.constant(id)?, width));
+    match (op, exprs.node(a), exprs.node(b)) {
+        (Compare::Eq, Node::Symbol(symbol), _) => Some((symbol, Bound::exactly(number(b)?))),
+        (Compare::Sle, Node::Symbol(symbol), _) => {
+            let high = number(b)?;
+            Some((symbol, Bound { high, ..all }))
+        }
+        (Compare::Slt, Node::Symbol(symbol), _) => {
+            let high = number(b)?.checked_sub(1)?;
+            Some((symbol, Bound { high, ..all }))
+        }
+        (Compare::Sle, _, Node::Symbol(symbol)) => {
+            let low = number(a)?;
+            Some((symbol, Bound { low, ..all }))
+        }
+        (Compare::Slt, _, Node::Symbol(symbol)) => {
+            let low = number(a)?.checked_add(1)?;
+            Some((symbol, Bound { low, ..all }))
+        }
+        _ => None,
+    }
+}
+
+/// What a bound of a value comes to.
+pub(in crate::invariants) enum Carried {
+    /// The value is in it.
+    Always,
+    /// It is when this version is in that range.
+    To(SymbolId, Bound),
+    /// It is no matter of one version's range.
+    No,
+}
+
+/// The range that a version has to be in for a value that is made from it to be in this one. A range that is smaller
+/// than necessary only leaves out what would overflow.
+pub(in crate::invariants) fn carried(exprs: &Exprs, value: ExprId, bound: Bound) -> Carried {
+    let (mut value, mut bound) = (value, bound);
+    loop {
+        let width = exprs.width(value);
+        let all = whole(width);
+        bound = bound.and(all);
+        if bound.low > bound.high {
+            return Carried::No;
+        }
+        let number = |id| Some(signed(exprs.constant(id)?, width));
+        let next = match exprs.node(value) {
+            Node::Symbol(symbol) => return Carried::To(symbol, bound),
+            Node::Constant(bits) => {
+                return match bound.holds(signed(bits, width)) {
+                    true => Carried::Always,
+                    false => Carried::No,
+                };
+            }
+            Node::Unary(Unary::SExt | Unary::Extract(0), of) => Some((of, bound)),
+            Node::Unary(Unary::ZExt, of) => Some((
+                of,
+                Bound {
+                    low: bound.low.max(0),
+                    ..bound
+                },
+            )),
+            Node::Binary(op, a, b) => through(op, (a, number(a)), (b, number(b)), bound),
+            _ => None,
+        };
+        match next {
+            Some(next) => (value, bound) = next,
+            None => return Carried::No,
         }
     }
 }
 
-/// The bound as a condition; `None` for a version whose value is not known, or one that the bound does not fit.
-pub(in crate::invariants) fn expression(
-    encoding: &mut Encoding,
-    symbol: SymbolId,
+fn through(
+    op: Binary,
+    (a, first): (ExprId, Option<i128>),
+    (b, second): (ExprId, Option<i128>),
     bound: Bound,
-) -> Option<ExprId> {
+) -> Option<(ExprId, Bound)> {
+    let Bound { low, high } = bound;
+    match (op, first, second) {
+        (Binary::Add, None, Some(by)) => {
+            let (low, high) = (low.checked_sub(by)?, high.checked_sub(by)?);
+            Some((a, Bound { low, high }))
+        }
+        (Binary::Sub, Some(from), None) => {
+            let (low, high) = (from.checked_sub(high)?, from.checked_sub(low)?);
+            Some((b, Bound { low, high }))
+        }
+        (Binary::Mul, None, Some(by)) if by > 0 => {
+            let low = low.div_euclid(by) + i128::from(low.rem_euclid(by) != 0);
+            Some((
+                a,
+                Bound {
+                    low,
+                    high: high.div_euclid(by),
+                },
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The exact value of a version as a bound; `None` where it is not known.
+pub(in crate::invariants) fn exact(encoding: &Encoding, symbol: SymbolId) -> Option<Bound> {
     let var = encoding.var(symbol)?;
-    let (width, bits) = (var.width, var.recorded?);
-    let exprs = &mut encoding.exprs;
-    let (version, number) = (exprs.symbol(symbol, width), exprs.number(bits, width));
-    Some(match bound {
-        Bound::Most => exprs.compare(Compare::Sle, version, number),
-        Bound::Least => exprs.compare(Compare::Sle, number, version),
-        Bound::Range => exprs.compare(Compare::Ule, version, number),
-        Bound::Exact => exprs.compare(Compare::Eq, version, number),
-    })
+    Some(Bound::exactly(signed(var.recorded?, var.width)))
 }
 
 /// Which bounds are tried, weakest first. Truth values and zero are told exactly: nobody writes `done <= 0`.
-fn choices(encoding: &Encoding, symbol: SymbolId) -> &'static [Bound] {
-    let Some(var) = encoding.var(symbol) else {
-        return &[];
+fn choices(encoding: &Encoding, symbol: SymbolId) -> Vec<Bound> {
+    let (Some(var), Some(Bound { low: number, .. })) =
+        (encoding.var(symbol), exact(encoding, symbol))
+    else {
+        return Vec::new();
     };
-    let bits = var.recorded.unwrap_or(0);
-    let is_negative = bits.checked_shr(u32::from(var.width).saturating_sub(1)) == Some(1);
-    // An address is what it is: above it lies something else.
-    let is_address = var.width == 64 && bits >= 1 << 32 && !is_negative;
-    match (var.width, bits) {
-        (1, _) | (_, 0) => &[],
-        _ if is_address => &[],
-        _ if is_negative => &[Bound::Most, Bound::Least],
-        _ => &[Bound::Most, Bound::Least, Bound::Range],
+    // Of an address it matters which it is: above it lies something else.
+    let is_address = var.width == 64 && number >= 1 << 32;
+    if var.width == 1 || number == 0 || is_address {
+        return Vec::new();
     }
+    let all = whole(var.width);
+    let (low, high) = (all.low / 2, all.high / 2);
+    let ranges = [
+        (all.low, number),
+        (number, all.high),
+        (low, number),
+        (number, high),
+        (0, number),
+    ];
+    let fitting = ranges.into_iter().filter(|(low, high)| low < high);
+    fitting.map(|(low, high)| Bound { low, high }).collect()
 }
 
 /// Bounds of these versions from which all of `wanted` follows: none for as many versions as possible, then weak
@@ -74,18 +226,15 @@ pub(super) fn weakest(
     symbols: &[SymbolId],
     wanted: &[ExprId],
 ) -> Option<Vec<(SymbolId, Bound)>> {
-    let mut chosen: Vec<(SymbolId, Option<Bound>)> = symbols
-        .iter()
-        .map(|symbol| (*symbol, Some(Bound::Exact)))
-        .collect();
+    let mut chosen: Vec<(SymbolId, Option<Bound>)> = Vec::new();
+    for &symbol in symbols {
+        chosen.push((symbol, Some(exact(encoding, symbol)?)));
+    }
     if !suffices(encoding, asker, &chosen, wanted) {
         return None;
     }
-    for at in 0..chosen.len() {
-        let Some((symbol, _)) = chosen.get(at).copied() else {
-            continue;
-        };
-        let weaker = choices(encoding, symbol).iter().map(|bound| Some(*bound));
+    for (at, &symbol) in symbols.iter().enumerate() {
+        let weaker = choices(encoding, symbol).into_iter().map(Some);
         for bound in [None].into_iter().chain(weaker) {
             let mut trial = chosen.clone();
             if let Some(slot) = trial.get_mut(at) {
@@ -110,26 +259,23 @@ fn suffices(
     chosen: &[(SymbolId, Option<Bound>)],
     wanted: &[ExprId],
 ) -> bool {
-    let exact: Vec<(SymbolId, ExprId)> = chosen
-        .iter()
-        .filter(|(_, bound)| *bound == Some(Bound::Exact))
-        .filter_map(|(symbol, _)| {
-            let var = encoding.var(*symbol)?;
-            let (bits, width) = (var.recorded?, var.width);
-            Some((*symbol, encoding.exprs.number(bits, width)))
-        })
-        .collect();
+    let mut known: Vec<(SymbolId, ExprId)> = Vec::new();
     let mut given = Vec::new();
-    for (symbol, bound) in chosen {
-        let bound = bound.filter(|bound| *bound != Bound::Exact);
-        given.extend(bound.and_then(|bound| expression(encoding, *symbol, bound)));
+    for &(symbol, bound) in chosen {
+        let Some((bound, width)) = bound.zip(encoding.var(symbol).map(|var| var.width)) else {
+            continue;
+        };
+        match bound.low == bound.high {
+            true => known.push((symbol, encoding.exprs.number(bound.low as u128, width))),
+            false => given.push(expression(&mut encoding.exprs, symbol, width, bound)),
+        }
     }
     wanted.iter().all(|&wanted| {
         let with = |symbol: SymbolId| {
-            let at = exact.binary_search_by_key(&symbol, |one| one.0).ok()?;
-            exact.get(at).map(|one| one.1)
+            let at = known.binary_search_by_key(&symbol, |one| one.0).ok()?;
+            known.get(at).map(|one| one.1)
         };
-        let wanted = crate::invariants::rewrite::replaced(&mut encoding.exprs, wanted, &with);
+        let wanted = replaced(&mut encoding.exprs, wanted, &with);
         match encoding.exprs.constant(wanted) {
             Some(bits) => bits == 1,
             None => asker.implies(&mut encoding.exprs, &given, wanted),
