@@ -9,13 +9,6 @@ use unsnarl_core::{
 use unsnarl_e2e::{Compiler, Program, Workspace};
 use unsnarl_trace::{EventKind, Run, Value, program, read_run};
 
-/// Programs of which a thread cannot be followed to its end, and why.
-const LOST: [&str; 2] = [
-    // Strings of the C++ library are changed by functions without instrumentation.
-    "cpp_listeners",
-    "correct_cpp",
-];
-
 /// Follows one run of a program: a failing one where there is one.
 fn followed(name: &str, level: &str) -> Result<(Run, Walked)> {
     let program = Program::open(name)?;
@@ -109,7 +102,7 @@ fn happens_as_recorded(trace: &SymbolicTrace) -> Result<()> {
     Ok(())
 }
 
-/// Every program's trace agrees with its run, and all but the listed ones are followed to their ends.
+/// Every program's trace agrees with its run, and its threads are followed to their ends.
 #[test]
 fn traces_agree_with_what_was_recorded() -> Result<()> {
     for name in Program::names()? {
@@ -118,10 +111,7 @@ fn traces_agree_with_what_was_recorded() -> Result<()> {
         happens_as_recorded(&walked.trace).with_context(|| name.clone())?;
         let (some, all) = walked.followed;
         let gaps = &walked.trace.gaps;
-        ensure!(
-            some == all || LOST.contains(&name.as_str()),
-            "{name}: {gaps:?}"
-        );
+        ensure!(some == all, "{name}: {gaps:?}");
     }
     Ok(())
 }

@@ -79,6 +79,9 @@ impl Machine<'_> {
             self.places.insert(by.location, address);
             self.names.entry((address, size)).or_insert(by.location);
         }
+        if writes {
+            self.agrees(address);
+        }
         if self.is_first {
             self.uses.note(Use {
                 address,
@@ -152,12 +155,7 @@ impl Machine<'_> {
             .memory
             .read(&mut self.exprs, address, size)
             .and_then(|held| held.bits);
-        if let (Some(seen), Some(held)) = (seen, held)
-            && seen != held
-        {
-            let name = self.location_name(address, Some(by.location));
-            self.gap(format!("`{name}` was changed by something that was not recorded: its values are those of the run"));
-        }
+        self.write_unseen(cell, by, seen);
         let recorded = seen.or(held);
         let step = self
             .thread(by.thread)
@@ -178,38 +176,35 @@ impl Machine<'_> {
         if seen.is_some() && seen != held {
             let known = Scalar::number(&mut self.exprs, seen.unwrap_or(0), width);
             self.memory.write(&mut self.exprs, address, size, known);
-            let is_first = held.is_none() && !self.cell_writes.contains(&address);
-            if let Some(cell) = self.made_cells.get_mut(cell.index()).filter(|_| is_first) {
-                cell.initial = cell.initial.or(seen);
-            }
         }
         value
     }
 
     fn read_private(&mut self, address: u64, size: u8, by: By, seen: Option<u128>) -> Scalar {
         let held = self.memory.read(&mut self.exprs, address, size);
-        match held {
-            Some(value) if seen.is_none() || value.bits == seen => value,
-            Some(value) if value.bits.is_none() => {
-                // The run knows what it was.
-                let fresh = self.unrecorded(address, size, by, seen);
-                self.memory.write(&mut self.exprs, address, size, fresh);
-                fresh
+        let held = held.map(|held| self.as_known(held));
+        let Some(seen) = seen else {
+            return held.unwrap_or_else(|| self.read_parts(address, size, by));
+        };
+        let believed = held.or_else(|| self.memory.believed(&mut self.exprs, address, size));
+        if let Some(value) = believed {
+            let value = self.as_known(value);
+            if value.bits.is_none() {
+                self.learn(by.thread, value, seen);
             }
-            Some(_) => {
-                let fresh = self.unrecorded(address, size, by, seen);
-                self.memory.write(&mut self.exprs, address, size, fresh);
-                let name = self.location_name(address, Some(by.location));
-                self.gap(format!("`{name}` was changed by something that was not recorded: its values are those of the run"));
-                fresh
+            let value = self.as_known(value);
+            if value.bits == Some(seen) {
+                self.agrees(address);
+                self.memory.write(&mut self.exprs, address, size, value);
+                return value;
             }
-            None if seen.is_none() => self.read_parts(address, size, by),
-            None => {
-                let fresh = self.unrecorded(address, size, by, seen);
-                self.memory.write(&mut self.exprs, address, size, fresh);
-                fresh
+            if value.bits.is_some() {
+                self.changed_unseen((address, size), by, seen);
             }
         }
+        let fresh = self.unrecorded(address, size, by, Some(seen));
+        self.memory.write(&mut self.exprs, address, size, fresh);
+        fresh
     }
 
     fn read_parts(&mut self, address: u64, size: u8, by: By) -> Scalar {
@@ -217,6 +212,10 @@ impl Machine<'_> {
         for part in self.memory.parts(&mut self.exprs, address, size) {
             let part = match part {
                 Part::Known(value) => value,
+                Part::Doubtful(value) => {
+                    let size = (self.exprs.width(value.expr) / 8).max(1);
+                    self.unrecorded(address, size, by, None)
+                }
                 Part::Unknown(size) => self.unrecorded(address, size, by, None),
             };
             whole = Some(match whole {
@@ -259,7 +258,7 @@ impl Machine<'_> {
                     };
                     self.step(by.thread, by.event, by.site, action);
                     self.says(by.thread, value.said);
-                    self.cell_writes.insert(at);
+                    self.holds_now(by.thread, cell, value);
                 }
                 if !self.memory.write(&mut self.exprs, at, stretch.size, value) {
                     self.gap("a write to memory that nothing is known of was passed over".into());
@@ -300,14 +299,39 @@ impl Machine<'_> {
     /// The address that a location's name means where the model has an address: names of places on stacks mean
     /// another place in each call, and those in libraries and constants are not the model's.
     fn meant(&mut self, location: LocationId, held: u64) -> u64 {
-        let name = self.run.location(location);
-        let is_certain = name.starts_with("heap(") && !name.contains(['.', '+']);
-        match self.places.get(&location) {
-            Some(&place) if is_certain => place,
-            _ => {
-                self.places.insert(location, held);
-                held
-            }
+        if let Some(place) = self.contradicts(location, held) {
+            return place;
         }
+        self.places.insert(location, held);
+        held
+    }
+
+    /// Where a location certainly is, if that is not this address. A block's bare name may mean any place in it that an
+    /// object of its own begins at.
+    pub fn contradicts(&mut self, location: LocationId, at: u64) -> Option<u64> {
+        let place = self.certain(location).filter(|place| *place != at)?;
+        let is_bare = self.run.location(location).ends_with(')');
+        let base = |at| self.memory.object(at).map(|object| object.base);
+        (!is_bare || base(place) != base(at)).then_some(place)
+    }
+
+    /// Where a location is whose name means one place in the whole run: in a block of the heap or a variable.
+    fn certain(&mut self, location: LocationId) -> Option<u64> {
+        let name = self.run.location(location);
+        if name.starts_with("heap(") {
+            let known = self.places.get(&location).copied();
+            return known.or_else(|| Some(self.memory.named(name)?.base));
+        }
+        let place = match self.places.get(&location) {
+            Some(&place) => Some(place),
+            None => {
+                let place = self.known_name(name);
+                place.inspect(|place| {
+                    self.places.insert(location, *place);
+                })
+            }
+        };
+        let base = |place| self.memory.object(place).map(|object| object.base);
+        place.filter(|&place| base(place).is_some_and(|base| self.variables.contains(&base)))
     }
 }

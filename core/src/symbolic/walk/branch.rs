@@ -6,8 +6,9 @@ use super::{
     thread::{Activity, Decision},
     value::Scalar,
 };
-use crate::symbolic::expr::{Compare, Node};
+use crate::symbolic::expr::Compare;
 use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
 use unsnarl_trace::{
     ThreadId,
     program::{BlockId, Function, FunctionId, Instruction, Op, Operand, UnitId},
@@ -40,11 +41,14 @@ impl Machine<'_> {
                     None => {
                         let ways: Vec<BlockId> =
                             cases.iter().map(|case| case.to).chain([*default]).collect();
-                        let way = self.look_ahead(id, &ways)?;
-                        match cases.get(way) {
-                            Some(case) => case.bits,
-                            None => return self.jump(id, *default),
-                        }
+                        let Some(way) = self.choose(id, &ways)? else {
+                            return Ok(Flow::Stop);
+                        };
+                        let Some(case) = cases.get(way) else {
+                            return self.jump(id, *default);
+                        };
+                        self.learn(id, value, case.bits);
+                        case.bits
                     }
                 };
                 let value = Scalar {
@@ -106,9 +110,11 @@ impl Machine<'_> {
             },
             Some(bits) => bits == 1,
             None => {
-                let holds = self.look_ahead(id, &[yes, no])? == 0;
-                self.learn(condition, holds);
-                holds
+                let Some(way) = self.choose(id, &[yes, no])? else {
+                    return Ok(Flow::Stop);
+                };
+                self.learn(id, condition, u128::from(way == 0));
+                way == 0
             }
         };
         let (taken, other) = if holds { (yes, no) } else { (no, yes) };
@@ -146,58 +152,20 @@ impl Machine<'_> {
         }
     }
 
-    /// A value that nobody recorded is known when it was compared with a number and equal to it.
-    fn learn(&mut self, condition: Scalar, holds: bool) {
-        let Node::Compare(Compare::Eq, a, b) = self.exprs.node(condition.expr) else {
-            return;
-        };
-        if let (Node::Symbol(symbol), Some(bits), true) =
-            (self.exprs.node(a), self.exprs.constant(b), holds)
-            && let Some(symbol) = self.symbols.get_mut(symbol.index())
-        {
-            symbol.recorded = symbol.recorded.or(Some(bits));
-        }
-    }
-
-    /// Which of these ways leads to the thread's next event, where the condition is not known.
-    fn look_ahead(&mut self, id: ThreadId, ways: &[BlockId]) -> Result<usize, String> {
-        let Some((_, event)) = self.peek(id) else {
-            return Err("which way it went is not known, and nothing recorded shows it".into());
-        };
-        let goal = self.points.get(event.point);
-        let (Some(goal), Some((unit, function, _))) = (goal, self.spot(id)) else {
-            return Err(
-                "which way it went is not known, and its next event does not show it".into(),
-            );
-        };
-        let fitting: Vec<usize> = ways
-            .iter()
-            .enumerate()
-            .filter(|(_, to)| self.leads_to(id, (unit, function), **to, goal))
-            .map(|(row, _)| row)
-            .collect();
-        match fitting.first() {
-            Some(&way) if fitting.len() == 1 => Ok(way),
-            Some(&way) if fitting.iter().all(|&other| ways.get(other) == ways.get(way)) => Ok(way),
-            _ => Err("which way it went is not known: a value was not recorded, and what comes next fits several ways".into()),
-        }
-    }
-
-    /// Whether a thread that enters this block can come to that instruction without an event before it.
+    /// How far it is for a thread that enters this block to that instruction without an event before it, if it
+    /// can come there.
     pub fn leads_to(
         &self,
         id: ThreadId,
         (unit, function): (UnitId, FunctionId),
         to: BlockId,
         goal: Spot,
-    ) -> bool {
+    ) -> Option<usize> {
         let mut seen = FxHashSet::default();
-        let mut open = Vec::new();
-        let Some(code) = self.program.function(unit, function) else {
-            return false;
-        };
+        let mut open = VecDeque::new();
+        let code = self.program.function(unit, function)?;
         // Depth counts frames of the thread that were left (positive) or calls that were entered.
-        open.push(Place {
+        open.push_back(Place {
             unit,
             function,
             at: start(code, to),
@@ -205,23 +173,23 @@ impl Machine<'_> {
             entered: Vec::new(),
         });
         let mut looked_at = 0;
-        while let Some(place) = open.pop() {
+        while let Some(place) = open.pop_front() {
             looked_at += 1;
             if looked_at > MOST_LOOKED_AT {
-                return true;
+                return Some(usize::MAX);
             }
             if !seen.insert((place.unit, place.function, place.at, place.left)) {
                 continue;
             }
             if (place.unit, place.function, place.at) == goal {
-                return true;
+                return Some(looked_at);
             }
             self.follow(id, place, &mut open);
         }
-        false
+        None
     }
 
-    fn follow(&self, id: ThreadId, place: Place, open: &mut Vec<Place>) {
+    fn follow(&self, id: ThreadId, place: Place, open: &mut VecDeque<Place>) {
         let Some(code) = self.program.function(place.unit, place.function) else {
             return;
         };
@@ -229,7 +197,7 @@ impl Machine<'_> {
             return;
         };
         let mut go = |to: BlockId| {
-            open.push(Place {
+            open.push_back(Place {
                 at: start(code, to),
                 ..place.clone()
             });
@@ -255,7 +223,7 @@ impl Machine<'_> {
                     if (place.entered.len() as u32) < DEEPEST {
                         let mut entered = place.entered.clone();
                         entered.push((place.unit, place.function, place.at));
-                        open.push(Place {
+                        open.push_back(Place {
                             unit,
                             function,
                             at: 0,
@@ -266,14 +234,14 @@ impl Machine<'_> {
                 } else if !name.is_some_and(makes_events) {
                     match normal {
                         Some(normal) => go(*normal),
-                        None => open.push(Place {
+                        None => open.push_back(Place {
                             at: place.at + 1,
                             ..place
                         }),
                     }
                 }
             }
-            _ => open.push(Place {
+            _ => open.push_back(Place {
                 at: place.at + 1,
                 ..place
             }),

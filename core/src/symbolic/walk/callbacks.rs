@@ -8,7 +8,17 @@ use super::{
     value::{Scalar, Val},
 };
 use crate::symbolic::expr::{Binary, Compare};
-use unsnarl_trace::{Event, EventId, EventKind, ThreadId, Value};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, ThreadId, Value};
+
+/// Whether an access at a place is another one than that of the rows before: it begins where they began.
+pub(super) fn begins_again(
+    mut before: impl DoubleEndedIterator<Item = LocationId>,
+    next: LocationId,
+) -> bool {
+    // Neighbours may have one name.
+    let last = before.next_back();
+    next != LocationId(0) && last.is_some_and(|last| last != next) && before.next() == Some(next)
+}
 
 impl Machine<'_> {
     pub fn callback(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
@@ -94,7 +104,10 @@ impl Machine<'_> {
             }
             Due::Elsewhere => return self.not_recorded(id),
         }
-        let at = self.address(id, pointer).ok_or("an address is not known")?;
+        let at = self.accessed(id, pointer)?;
+        if is_write {
+            self.would_write(id)?;
+        }
         let rows = self.take_rows(id, kind, size);
         if let Some(thread) = self.thread_mut(id) {
             thread.announced.clear();
@@ -102,7 +115,7 @@ impl Machine<'_> {
         self.meets_freed(id, at);
         let chunks = match is_write {
             true => Vec::new(),
-            false => self.read_rows(id, at, &rows),
+            false => self.read_rows(id, (at, size), &rows),
         };
         if let Some(thread) = self.thread_mut(id) {
             thread.announced.push(Announced {
@@ -122,6 +135,51 @@ impl Machine<'_> {
             }
         }
         Ok(Did::Value(None))
+    }
+
+    /// The address of the access that is the thread's next event. Where the model does not know it, the run's name
+    /// for it says it.
+    pub fn accessed(&mut self, id: ThreadId, pointer: Scalar) -> Result<u64, String> {
+        let pointer = self.as_known(pointer);
+        let location = self.peek(id).map(|(_, row)| row.location);
+        let place = location.unwrap_or_default();
+        if pointer.bits.is_none() {
+            let at = self.resolve(place).ok_or("an address is not known")?;
+            self.learn(id, pointer, at.into());
+            return Ok(at);
+        }
+        let is_chosen = self.thread(id).is_some_and(|it| !it.choices.is_empty());
+        let at = pointer.bits.filter(|_| is_chosen);
+        if at.is_some_and(|at| self.contradicts(place, at as u64).is_some()) {
+            return Err("it would access something else than it did".into());
+        }
+        self.address(id, pointer)
+            .ok_or_else(|| "an address is not known".into())
+    }
+
+    /// Whether the store behind a callback would write what was recorded, as far as that is known: only asked when
+    /// the thread may have come here wrongly.
+    fn would_write(&mut self, id: ThreadId) -> Result<(), String> {
+        use unsnarl_trace::program::Op;
+        let next = self.frame(id).filter(|_| {
+            let thread = self.thread(id);
+            thread.is_some_and(|it| !it.choices.is_empty())
+        });
+        let at = next.map(|frame| frame.at as usize + 1);
+        let next = self.code(id).zip(at);
+        let next = next.and_then(|((_, code), at)| code.instructions.get(at));
+        let (Some(Op::Store { value, .. }), Some((_, row))) =
+            (next.map(|next| &next.op), self.peek(id))
+        else {
+            return Ok(());
+        };
+        let Some(bits) = self.operand(id, *value)?.scalar().and_then(|it| it.bits) else {
+            return Ok(());
+        };
+        match self.row_bits_beside(&row, 0, row.size as u8, Some(bits)) {
+            Some(seen) if seen != bits => Err("it would write something else than it did".into()),
+            _ => Ok(()),
+        }
     }
 
     /// As [`Machine::due`], for an access: a function's first instructions have no place in the source, so their
@@ -169,7 +227,8 @@ impl Machine<'_> {
                 break;
             };
             let first = rows.first().map(|(_, first)| first.point);
-            if row.kind != kind || first.is_some_and(|first| first != row.point) {
+            let again = begins_again(rows.iter().map(|(_, row)| row.location), row.location);
+            if row.kind != kind || first.is_some_and(|first| first != row.point) || again {
                 break;
             }
             self.use_event(id, row.site);
@@ -179,12 +238,21 @@ impl Machine<'_> {
         rows
     }
 
-    /// Reads what these rows tell of, one behind the other from this address.
-    pub fn read_rows(&mut self, id: ThreadId, at: u64, rows: &[(EventId, Event)]) -> Vec<Chunk> {
+    /// Reads what these rows tell of, one behind the other from this address, of an access of so many bytes.
+    pub fn read_rows(
+        &mut self,
+        id: ThreadId,
+        (at, whole): (u64, u64),
+        rows: &[(EventId, Event)],
+    ) -> Vec<Chunk> {
+        let sizes = rows.iter().map(|(_, row)| u64::from(row.size));
+        let is_whole = sizes.sum::<u64>() >= whole;
         let mut chunks = Vec::new();
         let mut offset = 0;
         for (event, row) in rows {
             let by: By = self.by(id, Some(*event));
+            let from = at.saturating_add(offset);
+            offset = super::execute::place_of_row(at, from, row, is_whole) - at;
             let place = (at.saturating_add(offset), u64::from(row.size));
             let row = *row;
             let read = self.read(place, by, &move |this, from, size, held| {
@@ -257,7 +325,7 @@ impl Machine<'_> {
             }
             Due::Now(event, row) => (event, row),
         };
-        let at = self.address(id, pointer).ok_or("an address is not known")?;
+        let at = self.accessed(id, pointer)?;
         self.use_event(id, row.site);
         self.meets_freed(id, at);
         let by = self.by(id, Some(event));

@@ -225,6 +225,7 @@ impl Machine<'_> {
         if !tells {
             self.forget_arguments(id, made);
         }
+        self.wrote_unseen(id, made);
         let result = format!("result of {}", made.name);
         Ok(Did::Value(match made.width {
             Some(width) => Some(self.outside(id, result, width, None).into()),
@@ -292,9 +293,8 @@ impl Machine<'_> {
             }
             let what = format!("what {} did to `{}`", made.name, object.name);
             let site = self.here(id);
-            self.concretized
-                .insert(crate::symbolic::trace::Concretized { site, what });
-            self.memory.forget(&mut self.exprs, base, size);
+            self.concretize(id, crate::symbolic::trace::Concretized { site, what });
+            self.memory.doubt(&mut self.exprs, base, size);
         }
     }
 
@@ -493,8 +493,7 @@ impl Machine<'_> {
                 return Flow::Wait;
             }
             if row.kind != kind && self.points.get(row.point).is_some() {
-                self.lose(id, "it did more than the model says");
-                return Flow::Stop;
+                return self.is_wrong(id, "it did more than the model says");
             }
             self.raw(id);
             if row.kind == kind {

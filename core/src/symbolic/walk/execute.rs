@@ -11,7 +11,7 @@ use super::{
 };
 use crate::symbolic::expr::{Binary, Compare, Unary};
 use unsnarl_trace::{
-    EventId, EventKind, LocationId, ThreadId,
+    Event, EventId, EventKind, LocationId, ThreadId,
     program::{
         BinaryOp, BlockId, CastOp, CompareOp, Instruction, Op, Operand, Scaled, TypeId, UnitId,
         ValueId,
@@ -26,12 +26,9 @@ const POLL: u64 = 1 << 12;
 impl Machine<'_> {
     /// Follows the thread until it needs an event whose turn has not come.
     pub fn go_on(&mut self, id: ThreadId) {
-        loop {
-            match self.advance(id) {
-                Flow::On => {}
-                Flow::Wait | Flow::Stop => return,
-            }
-        }
+        self.attend(id);
+        while let Flow::On = self.advance(id) {}
+        self.leave_alone(id);
     }
 
     fn advance(&mut self, id: ThreadId) -> Flow {
@@ -40,9 +37,8 @@ impl Machine<'_> {
         };
         thread.idle += 1;
         let idle = thread.idle;
-        if idle > MOST_IDLE {
-            self.lose(id, "it goes on without meeting its next event");
-            return Flow::Stop;
+        if idle > MOST_IDLE || self.is_astray(id) {
+            return self.is_wrong(id, "it goes on without meeting its next event");
         }
         if idle.is_multiple_of(POLL) && self.budget.stop().is_some() {
             return Flow::Stop;
@@ -56,15 +52,11 @@ impl Machine<'_> {
 
     fn execute(&mut self, id: ThreadId) -> Flow {
         let Some(instruction) = self.instruction(id) else {
-            self.lose(id, "the model ends here");
-            return Flow::Stop;
+            return self.is_wrong(id, "the model ends here");
         };
         match self.operate(id, instruction) {
             Ok(flow) => flow,
-            Err(why) => {
-                self.lose(id, &why);
-                Flow::Stop
-            }
+            Err(why) => self.is_wrong(id, &why),
         }
     }
 
@@ -75,7 +67,8 @@ impl Machine<'_> {
                 let known = self
                     .frame(id)
                     .and_then(|frame| frame.values.get(value.index())?.clone());
-                known.ok_or_else(|| "a value is not known".into())
+                let known = known.ok_or("a value is not known")?;
+                Ok(self.all_known(known))
             }
             Operand::Constant(constant) => {
                 let unit = self.frame(id).map(|frame| frame.unit).unwrap_or_default();
@@ -256,11 +249,11 @@ impl Machine<'_> {
         (unit, ty): (UnitId, TypeId),
         address: Scalar,
     ) -> Result<Val, String> {
-        let at = self.address(id, address).ok_or("an address is not known")?;
         let size = match self.stored_size(unit, ty) {
             Some(size) => size.into(),
             None => self.size(unit, ty),
         };
+        let at = self.announced_address(id, address, false)?;
         let chunks = self.announced_read(id, at, size).unwrap_or_else(|| {
             let by = self.by_access(id, at, size, EventKind::Read);
             self.read((at, size), by, &|_, _, _, _| None)
@@ -278,6 +271,22 @@ impl Machine<'_> {
             site: row.map_or_else(|| self.here(id), |row| row.site),
             location: row.map_or(LocationId(0), |row| row.location),
         }
+    }
+
+    /// An address; where it is not known, the last callback's.
+    fn announced_address(
+        &mut self,
+        id: ThreadId,
+        address: Scalar,
+        is_write: bool,
+    ) -> Result<u64, String> {
+        let known = self.address(id, address);
+        let announced = || {
+            let last = self.thread(id)?.announced.last()?;
+            (last.is_write == is_write).then_some(last.address)
+        };
+        let known = known.or_else(announced);
+        known.ok_or_else(|| "an address is not known".into())
     }
 
     /// What the last callback said about these bytes.
@@ -349,7 +358,7 @@ impl Machine<'_> {
         value: &Val,
         address: Scalar,
     ) -> Result<(), String> {
-        let at = self.address(id, address).ok_or("an address is not known")?;
+        let at = self.announced_address(id, address, true)?;
         for (offset, size, part) in self.flat(unit, ty, value) {
             let chunk = Chunk {
                 offset: 0,
@@ -371,11 +380,22 @@ impl Machine<'_> {
             })
             .cloned()
         });
-        let Some(Announced { address, rows, .. }) = announced else {
+        let Some(Announced {
+            address,
+            rows,
+            size,
+            ..
+        }) = announced
+        else {
             let by = self.by_access(id, at, chunk.size.into(), EventKind::Write);
             return self.write((at, chunk.size.into()), by, &[chunk]);
         };
-        self.write_rows(id, (at, chunk.size.into()), &[chunk], (address, &rows));
+        self.write_rows(
+            id,
+            (at, chunk.size.into()),
+            &[chunk],
+            ((address, size), &rows),
+        );
     }
 
     /// Writes chunks, row by row of the events that tell of it; `first` is where the first row begins.
@@ -384,14 +404,19 @@ impl Machine<'_> {
         id: ThreadId,
         (at, size): (u64, u64),
         chunks: &[Chunk],
-        (first, rows): (u64, &[EventId]),
+        ((first, whole), rows): ((u64, u64), &[EventId]),
     ) {
         let mut row_at = first;
+        let sizes = rows
+            .iter()
+            .filter_map(|row| Some(self.run.events.get(*row)?.size));
+        let is_whole = sizes.map(u64::from).sum::<u64>() >= whole;
         let end = at.saturating_add(size);
         for &event in rows {
             let Some(row) = self.run.events.get(event) else {
                 continue;
             };
+            row_at = place_of_row(first, row_at, &row, is_whole);
             let row_end = row_at.saturating_add(row.size.into());
             let (from, to) = (row_at.max(at), row_end.min(end));
             let row_begin = std::mem::replace(&mut row_at, row_end);
@@ -439,8 +464,16 @@ impl Machine<'_> {
         let Some(seen) = self.row_bits_beside(&row, offset, size, value.bits) else {
             return value;
         };
+        let value = self.as_known(value);
         if value.bits == Some(seen) {
             return value;
+        }
+        if value.bits.is_none() {
+            self.learn(id, value, seen);
+            let value = self.as_known(value);
+            if value.bits == Some(seen) {
+                return value;
+            }
         }
         let name = self.run.location(row.location).to_owned();
         if let Some(bits) = value.bits {
@@ -720,10 +753,7 @@ impl Machine<'_> {
                 ..
             } => match self.jump(id, *normal) {
                 Ok(flow) => flow,
-                Err(why) => {
-                    self.lose(id, &why);
-                    Flow::Stop
-                }
+                Err(why) => self.is_wrong(id, &why),
             },
             _ => {
                 self.next(id);
@@ -757,6 +787,14 @@ impl Machine<'_> {
         }
         flow
     }
+}
+
+/// Where a row of an access lies that comes behind others of it. What lies between members has no row: then they are
+/// not the whole access.
+pub(super) fn place_of_row(first: u64, at: u64, row: &Event, is_whole: bool) -> u64 {
+    let is_number = matches!(row.size, 2 | 4 | 8) && !is_whole;
+    let align = if is_number { u64::from(row.size) } else { 1 };
+    first + (at - first).next_multiple_of(align)
 }
 
 fn extract(of: &Val, path: &[u32]) -> Option<Val> {

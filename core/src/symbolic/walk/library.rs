@@ -1,6 +1,7 @@
 //! Functions of libraries that programs often call: memory, strings, the heap, ends.
 
 use super::{
+    callbacks::begins_again,
     calls::{Did, Made},
     machine::{Due, Machine},
     thread::{Chunk, Todo},
@@ -152,6 +153,38 @@ impl Machine<'_> {
         Ok(bits.ok_or("an argument is not known")? as u64)
     }
 
+    /// How many bytes a call goes over: its argument, or what the call's events tell of.
+    fn length(&mut self, id: ThreadId, made: &Made, row: usize) -> Result<u64, String> {
+        let argument = made.argument(row).ok_or("a call without arguments")?;
+        let argument = self.as_known(argument);
+        if argument.bits.is_none()
+            && let Some(bytes) = self.bytes_told(id)
+        {
+            self.learn(id, argument, bytes.into());
+            return Ok(bytes);
+        }
+        self.known(id, made, row)
+    }
+
+    /// Bytes of the next access, which has several events.
+    fn bytes_told(&self, id: ThreadId) -> Option<u64> {
+        self.row_here(id)?;
+        let thread = self.thread(id)?;
+        let rows = thread.events.get(thread.used..)?.iter();
+        let mut rows = rows.map_while(|event| self.run.events.get(*event));
+        let first = rows.next().filter(|row| row.kind.is_access())?;
+        let (mut bytes, mut last) = (u64::from(first.size), first.location);
+        for row in rows {
+            let is_same = (row.kind, row.point) == (first.kind, first.point);
+            if !is_same || begins_again([first.location, last].into_iter(), row.location) {
+                break;
+            }
+            bytes += u64::from(row.size);
+            last = row.location;
+        }
+        Some(bytes)
+    }
+
     fn place(&mut self, id: ThreadId, made: &Made, row: usize) -> Result<u64, String> {
         let argument = made.argument(row).ok_or("a call without arguments")?;
         self.address(id, argument)
@@ -159,7 +192,7 @@ impl Machine<'_> {
     }
 
     fn copies(&mut self, id: ThreadId, made: &Made, length: usize) -> Result<Did, String> {
-        let bytes = self.known(id, made, length)?;
+        let bytes = self.length(id, made, length)?;
         let (to, from) = (self.place(id, made, 0)?, self.place(id, made, 1)?);
         if bytes > 0 && !self.is_its_turn(id) {
             return Ok(Did::Wait);
@@ -214,7 +247,7 @@ impl Machine<'_> {
                 let by = self.by(id, None);
                 self.read((from, bytes), by, &|_, _, _, _| None)
             }
-            false => self.read_rows(id, from, &reads),
+            false => self.read_rows(id, (from, bytes), &reads),
         };
         self.meets_freed(id, from);
         self.meets_freed(id, to);
@@ -242,11 +275,11 @@ impl Machine<'_> {
             return self.write((to, bytes), by, chunks);
         }
         let events: Vec<EventId> = rows.iter().map(|(event, _)| *event).collect();
-        self.write_rows(id, (to, bytes), chunks, (to, &events));
+        self.write_rows(id, (to, bytes), chunks, ((to, bytes), &events));
     }
 
     fn fills(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
-        let bytes = self.known(id, made, 2)?;
+        let bytes = self.length(id, made, 2)?;
         let to = self.place(id, made, 0)?;
         if bytes > 0 && !self.is_its_turn(id) {
             return Ok(Did::Wait);
@@ -315,7 +348,7 @@ impl Machine<'_> {
             "strcat" | "strncat" => {
                 let before = self.text_at(to, LONGEST_TEXT)?.len() as u64;
                 let rows = self.rows_here(id, EventKind::Read, before + 1);
-                let read = self.read_rows(id, to, &rows);
+                let read = self.read_rows(id, (to, 0), &rows);
                 self.fix_all(id, &read, made.name);
                 to + before
             }
@@ -328,7 +361,7 @@ impl Machine<'_> {
                 let by = self.by(id, None);
                 self.read((from, length), by, &|_, _, _, _| None)
             }
-            false => self.read_rows(id, from, &reads),
+            false => self.read_rows(id, (from, 0), &reads),
         };
         self.fix_all(id, &chunks, made.name);
         chunks.retain(|chunk| chunk.offset < length);
@@ -392,7 +425,7 @@ impl Machine<'_> {
                 continue;
             };
             let rows = self.take_rows(id, EventKind::Read, row.size.into());
-            let chunks = self.read_rows(id, at, &rows);
+            let chunks = self.read_rows(id, (at, 0), &rows);
             self.fix_all(id, &chunks, made.name);
         }
         let width = made.width.unwrap_or(32);

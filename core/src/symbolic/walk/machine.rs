@@ -7,6 +7,7 @@ use super::{
     points::{Points, Spot},
     sites::Sites,
     thread::{Activity, Frame, State, Thread},
+    unseen::Unseen,
     value::Scalar,
     words::Words,
 };
@@ -20,7 +21,7 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeSet, VecDeque};
 use unsnarl_trace::{
-    Event, EventId, LocationId, Run, SiteId, ThreadId,
+    Event, EventId, EventKind, LocationId, Run, SiteId, ThreadId,
     program::{DebugTypeId, Function, FunctionId, GlobalId, Instruction, Program, Unit, UnitId},
 };
 
@@ -58,7 +59,8 @@ pub(super) struct Machine<'a> {
     pub symbols: Vec<Symbol>,
     pub memory: Memory,
     pub threads: Vec<Thread>,
-    pub order: Vec<StepId>,
+    /// All steps, each with the last event of its thread before it.
+    pub order: Vec<(EventId, StepId)>,
     pub uses: Uses,
     /// The event whose turn it is.
     pub now: EventId,
@@ -84,8 +86,10 @@ pub(super) struct Machine<'a> {
     pub bug: Bug,
     /// Which step freed a block.
     pub freed: FxHashMap<u64, StepId>,
-    /// Addresses of cells that steps have written.
-    pub cell_writes: FxHashSet<u64>,
+    /// What the last steps that wrote cells left there.
+    pub cell_holds: FxHashMap<CellId, Scalar>,
+    /// What functions of libraries wrote that nothing tells of but what was read later.
+    pub unseen: Unseen,
     /// This is the first walk, which only finds what is shared.
     pub is_first: bool,
     /// Threads' own copies of variables.
@@ -96,6 +100,8 @@ pub(super) struct Machine<'a> {
     pub variables: FxHashSet<u64>,
     /// Bases of globals that are never written.
     pub constants: FxHashSet<u64>,
+    /// Something was learned of a value that nobody recorded.
+    pub has_learned: bool,
     /// Where the threads went, for runs that were recorded as paths.
     pub paths: Option<Paths>,
     /// Paths in the source's words, where they are kept.
@@ -158,12 +164,14 @@ impl<'a> Machine<'a> {
             gaps: Vec::new(),
             bug: Bug::default(),
             freed: FxHashMap::default(),
-            cell_writes: FxHashSet::default(),
+            cell_holds: FxHashMap::default(),
+            unseen: Unseen::default(),
             is_first: false,
             thread_locals: FxHashMap::default(),
             after_free: None,
             variables: FxHashSet::default(),
             constants: FxHashSet::default(),
+            has_learned: false,
             paths: None,
             words: None,
         }
@@ -230,12 +238,21 @@ impl<'a> Machine<'a> {
     /// As [`Machine::due`], for calls into libraries, whose events have no point.
     pub fn due_inside(&self, id: ThreadId) -> Due {
         match self.peek(id) {
-            Some((event, row)) if self.points.get(row.point).is_none() => match event <= self.now {
+            Some((event, row)) if self.is_of_library(row) => match event <= self.now {
                 true => Due::Now(event, row),
                 false => Due::Later,
             },
             _ => self.due(id),
         }
+    }
+
+    /// Whether an event is of code without a model. The first instructions of a function have no point, either.
+    fn is_of_library(&self, row: Event) -> bool {
+        let is_plain = matches!(row.kind, EventKind::Read | EventKind::Write)
+            && row.flags & unsnarl_trace::model::flags::RANGE == 0;
+        let site = self.run.meta.site(row.site);
+        self.points.get(row.point).is_none()
+            && !(is_plain && self.points.has_function_named(&site.function))
     }
 
     /// The thread's next event has been used.
@@ -250,6 +267,7 @@ impl<'a> Machine<'a> {
                 thread.site = site;
             }
         }
+        self.comes_on(id);
     }
 
     /// The thread's next step.
@@ -260,6 +278,7 @@ impl<'a> Machine<'a> {
         site: SiteId,
         action: Action,
     ) -> StepId {
+        let is_release = matches!(action, Action::Release { .. });
         let Some(thread) = self.thread_mut(id) else {
             return StepId::default();
         };
@@ -269,7 +288,11 @@ impl<'a> Machine<'a> {
             site,
             action,
         });
-        self.order.push(step);
+        let when = match is_release {
+            true => EventId(u32::MAX),
+            false => thread.last_event(),
+        };
+        self.order.push((when, step));
         self.says_step(id, step.index);
         step
     }
@@ -333,7 +356,7 @@ impl<'a> Machine<'a> {
         let site = self.here(id);
         if let Some(name) = self.nobody_knows(holds) {
             let what = format!("a condition on {name}");
-            self.concretized.insert(Concretized { site, what });
+            self.concretize(id, Concretized { site, what });
             return None;
         }
         let step = self.step(id, None, site, Action::Assume(holds));
@@ -362,12 +385,13 @@ impl<'a> Machine<'a> {
         value: Scalar,
         what: impl FnOnce() -> String,
     ) -> Option<u128> {
+        let value = self.as_known(value);
         let bits = value.bits?;
         if value.is_symbolic(&self.exprs) {
             let condition = self.is_as_it_was(value)?;
             if self.assume(id, condition).is_some() {
                 let site = self.here(id);
-                self.concretized.insert(Concretized { site, what: what() });
+                self.concretize(id, Concretized { site, what: what() });
             }
         }
         Some(bits)
@@ -375,6 +399,7 @@ impl<'a> Machine<'a> {
 
     /// An address that it is accessed by.
     pub fn address(&mut self, id: ThreadId, value: Scalar) -> Option<u64> {
+        let value = self.as_known(value);
         let expr = value.expr;
         let bits = value.bits?;
         if self.exprs.constant(expr).is_none() {
@@ -391,7 +416,7 @@ impl<'a> Machine<'a> {
                     .map_or("an index".into(), |object| {
                         format!("{kind} `{}`", object.name)
                     });
-                self.concretized.insert(Concretized { site, what });
+                self.concretize(id, Concretized { site, what });
             }
         }
         Some(bits as u64)

@@ -14,6 +14,8 @@ const FIRST_BASE: u64 = 1 << 40;
 const GAP: u64 = 1 << 17;
 /// The longest piece, in bytes.
 const LONGEST: u64 = 16;
+/// Most bytes of zeros that become pieces when they are doubted.
+const MOST_FILLED: u64 = 1 << 16;
 
 /// What the bytes of an object hold that nobody has written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +31,19 @@ pub(super) enum Fresh {
 struct Piece {
     size: u8,
     value: Scalar,
+    /// Something of which nothing is known may have changed it.
+    is_doubtful: bool,
+}
+
+/// How a change of a block is taken back: what its bytes `from..to` held before.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    row: usize,
+    fresh: Fresh,
+    is_freed: bool,
+    from: u64,
+    to: u64,
+    pieces: Vec<(u64, Piece)>,
 }
 
 #[derive(Clone, Debug)]
@@ -44,6 +59,8 @@ struct Block {
 pub(super) enum Part {
     /// It holds this.
     Known(Scalar),
+    /// It held this before something of which nothing is known may have changed it.
+    Doubtful(Scalar),
     /// Nobody knows what these bytes hold.
     Unknown(u8),
 }
@@ -54,6 +71,8 @@ pub(super) struct Memory {
     blocks: Vec<Block>,
     by_name: FxHashMap<String, usize>,
     end: u64,
+    /// The changes, while they may have to be taken back.
+    pub journal: Option<Vec<Change>>,
 }
 
 impl Memory {
@@ -97,6 +116,7 @@ impl Memory {
 
     /// The object's first byte is freed, and with it all.
     pub fn free(&mut self, address: u64) {
+        self.note_change(address, 0);
         if let Some(block) = self.row(address).and_then(|row| self.blocks.get_mut(row)) {
             block.is_freed = true;
         }
@@ -128,23 +148,45 @@ impl Memory {
             if at < offset {
                 let size = (offset - at) as u8;
                 let value = piece.value.bytes(exprs, 0, size);
-                block.pieces.insert(at, Piece { size, value });
+                block.pieces.insert(
+                    at,
+                    Piece {
+                        size,
+                        value,
+                        ..piece
+                    },
+                );
             }
             if piece_end > end {
                 let size = (piece_end - end) as u8;
                 let value = piece.value.bytes(exprs, (end - at) as u8, size);
-                block.pieces.insert(end, Piece { size, value });
+                block.pieces.insert(
+                    end,
+                    Piece {
+                        size,
+                        value,
+                        ..piece
+                    },
+                );
             }
         }
     }
 
     /// Writes a number of `size` bytes (1 to 16), as wide as that. False where there is no object.
     pub fn write(&mut self, exprs: &mut Exprs, address: u64, size: u8, value: Scalar) -> bool {
+        self.note_change(address, size.into());
         let Some((offset, block)) = self.block_mut(address) else {
             return false;
         };
         Memory::clear(block, exprs, offset, size.into());
-        block.pieces.insert(offset, Piece { size, value });
+        block.pieces.insert(
+            offset,
+            Piece {
+                size,
+                value,
+                is_doubtful: false,
+            },
+        );
         true
     }
 
@@ -177,7 +219,10 @@ impl Memory {
                     .value
                     .bytes(exprs, (at - start) as u8, (stop - at) as u8),
             };
-            parts.push(Part::Known(value));
+            parts.push(match piece.is_doubtful {
+                true => Part::Doubtful(value),
+                false => Part::Known(value),
+            });
             at = stop;
         }
         if at < end {
@@ -188,19 +233,84 @@ impl Memory {
 
     /// The number that `size` bytes hold, if all of them are known to hold something.
     pub fn read(&self, exprs: &mut Exprs, address: u64, size: u8) -> Option<Scalar> {
-        let mut whole: Option<Scalar> = None;
-        for part in self.parts(exprs, address, size) {
-            let Part::Known(part) = part else { return None };
-            whole = Some(match whole {
-                Some(low) => part.above(exprs, low),
-                None => part,
+        let is_known = |part: &Part| matches!(part, Part::Known(_));
+        let parts = self.parts(exprs, address, size);
+        parts.iter().all(is_known).then_some(())?;
+        joined(exprs, parts)
+    }
+
+    /// As [`Memory::read`], also what has become doubtful.
+    pub fn believed(&self, exprs: &mut Exprs, address: u64, size: u8) -> Option<Scalar> {
+        let parts = self.parts(exprs, address, size);
+        joined(exprs, parts)
+    }
+
+    /// Keeps what is needed to take back a change of these bytes.
+    fn note_change(&mut self, address: u64, size: u64) {
+        let Some(row) = self.row(address).filter(|_| self.journal.is_some()) else {
+            return;
+        };
+        let (Some(object), Some(block)) = (self.objects.get(row), self.blocks.get(row)) else {
+            return;
+        };
+        let (mut from, mut to) = (address - object.base, address - object.base + size);
+        let near = block.pieces.range(from.saturating_sub(LONGEST)..to);
+        let pieces: Vec<(u64, Piece)> = near
+            .filter(|(at, piece)| **at + u64::from(piece.size) > from)
+            .map(|(at, piece)| (*at, *piece))
+            .collect();
+        for (at, piece) in &pieces {
+            from = from.min(*at);
+            to = to.max(at + u64::from(piece.size));
+        }
+        let (fresh, is_freed) = (block.fresh, block.is_freed);
+        if let Some(journal) = &mut self.journal {
+            journal.push(Change {
+                row,
+                fresh,
+                is_freed,
+                from,
+                to,
+                pieces,
             });
         }
-        whole
+    }
+
+    /// Takes changes back, the last one first.
+    pub fn take_back(&mut self, changes: impl DoubleEndedIterator<Item = Change>) {
+        for change in changes.rev() {
+            let Some(block) = self.blocks.get_mut(change.row) else {
+                continue;
+            };
+            let new = block.pieces.range(change.from..change.to);
+            let new: Vec<u64> = new.map(|(at, _)| *at).collect();
+            for at in new {
+                block.pieces.remove(&at);
+            }
+            block.pieces.extend(change.pieces);
+            (block.fresh, block.is_freed) = (change.fresh, change.is_freed);
+        }
+    }
+
+    /// Something of which nothing is known may have changed these bytes.
+    pub fn doubt(&mut self, exprs: &mut Exprs, address: u64, size: u64) {
+        self.note_change(address, size);
+        let Some((offset, block)) = self.block_mut(address) else {
+            return;
+        };
+        let end = offset.saturating_add(size);
+        match block.fresh {
+            Fresh::Zero if size <= MOST_FILLED => fill(block, exprs, offset, end),
+            _ => block.fresh = Fresh::Unknown,
+        }
+        for (at, piece) in block.pieces.range_mut(offset.saturating_sub(LONGEST)..end) {
+            piece.is_doubtful |= at + u64::from(piece.size) > offset;
+        }
     }
 
     /// Nobody knows any more what the object holds.
     pub fn forget(&mut self, exprs: &mut Exprs, address: u64, size: u64) {
+        self.note_change(address, size);
         if let Some((offset, block)) = self.block_mut(address) {
             Memory::clear(block, exprs, offset, size);
             if size > 0 && block.pieces.is_empty() {
@@ -220,6 +330,46 @@ impl Memory {
             text.push(byte);
         }
         Some(text)
+    }
+}
+
+/// Parts as one number, if something is known of each.
+fn joined(exprs: &mut Exprs, parts: Vec<Part>) -> Option<Scalar> {
+    let mut whole: Option<Scalar> = None;
+    for part in parts {
+        let (Part::Known(part) | Part::Doubtful(part)) = part else {
+            return None;
+        };
+        whole = Some(match whole {
+            Some(low) => part.above(exprs, low),
+            None => part,
+        });
+    }
+    whole
+}
+
+/// Makes pieces of the zeros between the pieces of `from..to`.
+fn fill(block: &mut Block, exprs: &mut Exprs, from: u64, to: u64) {
+    let taken: Vec<(u64, u64)> = block
+        .pieces
+        .range(from.saturating_sub(LONGEST)..to)
+        .map(|(at, piece)| (*at, at + u64::from(piece.size)))
+        .chain([(to, to)])
+        .collect();
+    let mut at = from;
+    for (start, end) in taken {
+        while at < start {
+            let size = (start - at).min(8 - at % 8) as u8;
+            let value = Scalar::number(exprs, 0, size.saturating_mul(8));
+            let piece = Piece {
+                size,
+                value,
+                is_doubtful: false,
+            };
+            block.pieces.insert(at, piece);
+            at += u64::from(size);
+        }
+        at = at.max(end);
     }
 }
 

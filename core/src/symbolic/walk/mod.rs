@@ -12,12 +12,14 @@ mod branch;
 mod bug;
 mod callbacks;
 mod calls;
+mod choices;
 mod concrete;
 mod data;
 mod exceptions;
 mod execute;
 mod floats;
 mod intrinsics;
+mod learn;
 mod library;
 mod machine;
 mod memory;
@@ -30,6 +32,7 @@ mod synchronization;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod unseen;
 mod value;
 mod words;
 
@@ -41,7 +44,7 @@ use points::Points;
 use sites::Sites;
 use thread::{State, Todo};
 use unsnarl_trace::{
-    EventId, EventKind, FailureKind, Mode, Outcome, Run, ThreadId,
+    Event, EventId, EventKind, FailureKind, Mode, Outcome, Run, ThreadId,
     program::{Constant, Definition, Program},
 };
 use value::{Scalar, Val};
@@ -83,9 +86,11 @@ fn walk_with(run: &Run, program: &Program, budget: &Budget, words: Option<Words>
     first.is_first = true;
     first.follow_all();
     let shared: Vec<SharedPiece> = first.uses.shared(|address| first.may_change(address));
+    let unseen = std::mem::take(&mut first.unseen);
     drop(first);
     let mut second = Machine::new((run, program), (&points, &sites), &shared, budget);
     second.words = words;
+    second.unseen = unseen;
     second.follow_all();
     second.finish()
 }
@@ -148,10 +153,8 @@ impl Machine<'_> {
             }
         }
         self.settle(id);
-        if !is_due(self) {
-            return;
-        }
-        if let Some((_, row)) = self.peek(id)
+        while is_due(self)
+            && let Some((_, row)) = self.peek(id)
             && self
                 .thread(id)
                 .is_some_and(|thread| thread.state == State::Followed)
@@ -163,25 +166,28 @@ impl Machine<'_> {
                 self.gone(id);
                 return;
             }
-            let line = self
-                .run
-                .meta
-                .sites
-                .get(row.site.index())
-                .map_or(0, |site| site.line);
-            self.lose(
-                id,
-                &format!(
-                    "the run goes on with a {} at line {line}, the model does not",
-                    row.kind.name()
-                ),
-            );
+            self.does_not_come(id, row);
+            self.settle(id);
         }
         // Of a library, or of a thread that is not followed: as it stands.
         if is_due(self) {
+            self.attend(id);
             self.raw(id);
+            self.leave_alone(id);
             self.settle(id);
         }
+    }
+
+    /// The model stands elsewhere when the thread's event comes.
+    fn does_not_come(&mut self, id: ThreadId, row: Event) {
+        let line = self.run.meta.site(row.site).line;
+        let why = format!(
+            "the run goes on with a {} at line {line}, the model does not",
+            row.kind.name()
+        );
+        self.attend(id);
+        self.is_wrong(id, &why);
+        self.leave_alone(id);
     }
 
     fn settle(&mut self, id: ThreadId) {
@@ -278,6 +284,8 @@ impl Machine<'_> {
     fn finish(mut self) -> Walked {
         self.name_the_bug();
         self.give_locks_back();
+        // Steps of ways that were taken back have been done again later.
+        self.order.sort_by_key(|(event, _)| *event);
         let stopped = self.budget.stop().unwrap_or(StopReason::Complete);
         let lost = self
             .threads
@@ -299,7 +307,7 @@ impl Machine<'_> {
                     path: thread.path,
                 })
                 .collect(),
-            order: self.order,
+            order: self.order.into_iter().map(|(_, step)| step).collect(),
             locals: words.locals,
             variables: words.variables,
             places: words.places,
@@ -350,7 +358,7 @@ impl Machine<'_> {
             .map(|thread| &mut thread.steps);
         if let Some(steps) = steps.filter(|steps| steps.len() == step.index as usize + 1) {
             steps.pop();
-            self.order.retain(|other| *other != step);
+            self.order.retain(|(_, other)| *other != step);
             self.unsays(step);
         }
     }

@@ -84,7 +84,7 @@ impl Machine<'_> {
     }
 
     /// The longest beginning that is an object's name, and the path behind it.
-    fn known_name(&self, name: &str) -> Option<u64> {
+    pub fn known_name(&self, name: &str) -> Option<u64> {
         let ends = name
             .char_indices()
             .filter(|(_, c)| matches!(c, '.' | '[' | '+' | '-'))

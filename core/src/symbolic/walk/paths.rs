@@ -240,7 +240,7 @@ impl Machine<'_> {
         let mut fitting = ways
             .iter()
             .enumerate()
-            .filter(|(_, to)| self.leads_to(id, (unit, function), **to, goal));
+            .filter(|(_, to)| self.leads_to(id, (unit, function), **to, goal).is_some());
         match (fitting.next(), fitting.next()) {
             (Some((row, _)), None) => Ok(row),
             (None, _) => Err("the recorded path goes where the model does not".into()),

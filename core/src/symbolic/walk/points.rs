@@ -1,6 +1,6 @@
 //! Where in the program model the instructions of a run's events are.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use unsnarl_trace::{
     PointId, RunMeta,
@@ -16,6 +16,8 @@ pub(super) struct Points {
     spots: Vec<Option<Spot>>,
     /// Functions that the run was in, by the linker's names: of several definitions the linker kept these.
     kept: FxHashMap<String, (UnitId, FunctionId)>,
+    /// The same functions' names in the source.
+    named: FxHashSet<String>,
 }
 
 impl Points {
@@ -30,12 +32,15 @@ impl Points {
         let rows = 0..meta.points.len() as u32;
         let spots: Vec<Option<Spot>> = rows.map(spot).collect();
         let mut kept = FxHashMap::default();
+        let mut named = FxHashSet::default();
         for &(unit, id, _) in spots.iter().flatten() {
-            if let Some(function) = program.function(unit, id).filter(|it| !it.is_local) {
+            let function = program.function(unit, id);
+            named.extend(function.map(|function| function.display.clone()));
+            if let Some(function) = function.filter(|it| !it.is_local) {
                 kept.insert(function.name.clone(), (unit, id));
             }
         }
-        Points { spots, kept }
+        Points { spots, kept, named }
     }
 
     /// The function that a linker's name means in a unit, if the program has it.
@@ -53,6 +58,11 @@ impl Points {
             }
             _ => None,
         }
+    }
+
+    /// Whether the points are in a function of this name, among others.
+    pub fn has_function_named(&self, name: &str) -> bool {
+        self.named.contains(name)
     }
 
     /// The functions that the points are in, each once, in ascending order.

@@ -1,12 +1,16 @@
 //! Where a thread of the run stands in the program.
 
-use super::value::{Scalar, Val};
-use crate::symbolic::{
-    expr::ExprId,
-    path::PathNode,
-    trace::{Step, StepId},
+use super::{
+    choices::{Assumed, Choice},
+    memory::Change,
+    value::{Scalar, Val},
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::symbolic::{
+    expr::{ExprId, SymbolId},
+    path::PathNode,
+    trace::{CellId, Concretized, Step, StepId},
+};
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use unsnarl_trace::{
     EventId, LocationId, SiteId, ThreadId,
@@ -135,7 +139,7 @@ pub(super) struct Thread {
     /// The steps and what happened between them, where paths are kept.
     pub path: Vec<PathNode>,
     /// What is known to hold from an earlier step of the thread on.
-    pub assumed: FxHashSet<ExprId>,
+    pub assumed: Assumed,
     /// Locks that it holds, in the order in which it took them; true: shared.
     pub held: Vec<(LocationId, bool)>,
     /// Where it was last.
@@ -150,6 +154,24 @@ pub(super) struct Thread {
     pub last_branch: Option<Decision>,
     /// What it calls when it ends, in the order in which it was put down.
     pub at_exit: Vec<(Scalar, Vec<Val>)>,
+    /// Branches shortly before that it may have taken otherwise.
+    pub choices: Vec<Choice>,
+    /// The way that it takes at the branch that it was taken back to.
+    pub way: Option<usize>,
+    /// What it has changed in memory since the first choice.
+    pub changes: Vec<Change>,
+    /// Values that were learned since the first choice, and what was known of them before.
+    pub learned: Vec<(SymbolId, Option<u128>)>,
+    /// What was concretized since the first choice.
+    pub noted: Vec<Concretized>,
+    /// What cells held before it wrote them, since the first choice.
+    pub cells: Vec<(CellId, Option<Scalar>)>,
+    /// Instructions on all ways that were tried since it came farther than ever.
+    pub effort: u64,
+    /// How many of its events have been used on the way that came farthest.
+    pub farthest: usize,
+    /// Calls of functions of which nothing is known.
+    pub strange_calls: u32,
 }
 
 impl Thread {
@@ -165,6 +187,12 @@ impl Thread {
             Activity::Code(frame) => Some(frame),
             Activity::Native(_) => None,
         }
+    }
+
+    /// The last of its events that was used.
+    pub fn last_event(&self) -> EventId {
+        let last = self.used.checked_sub(1).and_then(|at| self.events.get(at));
+        last.copied().unwrap_or_default()
     }
 
     /// The next of its events that was not used.
