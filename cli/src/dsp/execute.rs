@@ -13,10 +13,8 @@ use unsnarl_recorder::{
 };
 use unsnarl_trace::{EventId, Outcome, Policy, Proposal, Run};
 
-/// Ways to go on after an order that should pass.
-pub const WAYS: usize = 3;
-/// They are: each thread until it waits; then random ones.
-pub const POLICIES: [Policy; WAYS] = [
+/// Ways to go on after an order that should pass: each thread until it waits; then random ones.
+pub const WAYS: [Policy; 3] = [
     Policy::Sequential,
     Policy::Random { seed: 0 },
     Policy::Random { seed: 1 },
@@ -90,12 +88,17 @@ impl<'a> Executor<'a> {
         Ok((replayed.same, difference))
     }
 
-    /// Executes an order, and goes on after it in so many ways until one passes; of the events those that are
+    /// Executes an order, and goes on after it in these ways until one passes; of the events those that are
     /// `important` are named in any case.
-    pub fn passes(&self, order: &[EventId], important: &[EventId], ways: usize) -> Result<Tried> {
+    pub fn passes(
+        &self,
+        order: &[EventId],
+        important: &[EventId],
+        ways: &[Policy],
+    ) -> Result<Tried> {
         let events = listed(self.run, important, order);
         let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
-        for then in POLICIES.into_iter().take(ways) {
+        for &then in ways {
             let proposal = Proposal {
                 then,
                 ..Proposal::of_events(self.run, &events)

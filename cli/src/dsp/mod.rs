@@ -2,6 +2,7 @@
 //! they do differently; both executed.
 
 mod analysis;
+mod choose;
 mod execute;
 mod json;
 mod paths;

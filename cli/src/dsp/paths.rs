@@ -1,7 +1,7 @@
 //! Runs that were recorded as paths: the solver finds an order that fails, and an exact build of the program is made
 //! to have it.
 
-use super::{Asked, Projection, about, execute::POLICIES};
+use super::{Asked, Projection, about, execute::WAYS};
 use crate::{
     cancel::cancellable,
     executable::{Executable, Given, listed},
@@ -115,7 +115,7 @@ fn execute(name: &str, run: &Run, proposal: &Proposal, asked: &Asked<'_>) -> Res
         )
     })?;
     let mut reason = None;
-    for then in POLICIES {
+    for then in WAYS {
         let proposal = Proposal {
             then,
             build_id: executable.build_id().to_owned(),

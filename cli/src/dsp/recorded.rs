@@ -1,7 +1,7 @@
 //! The nearest recorded run that passed, where no other order of the failing run's own steps does: what the order that
 //! passes needs may only come after the point where the failing run ended.
 
-use super::{Asked, Measured, Projection, analysis::size, execute::Executor};
+use super::{Asked, Measured, Projection, choose::size, execute::Executor};
 use anyhow::{Result, anyhow};
 use unsnarl_core::{
     Tally,

@@ -64,8 +64,12 @@ fn certainty(projection: &Projection) -> String {
             tally.fails, tally.of_fails, tally.passes, tally.of_passes
         )
     });
+    let is_whole = projection
+        .confirmed
+        .is_some_and(|tally| (tally.fails, tally.passes) == (tally.of_fails, tally.of_passes));
     match (tally, &projection.unconfirmed) {
-        (Some(tally), None) => format!("Confirmed: {tally}."),
+        (Some(tally), None) if is_whole => format!("Confirmed: {tally}."),
+        (Some(tally), None) => format!("Not confirmed: {tally}."),
         (Some(tally), Some(reason)) => format!("Not confirmed: {reason} ({tally})."),
         (None, Some(reason)) => format!("Not confirmed: {reason}."),
         (None, None) => "Not confirmed.".to_owned(),

@@ -100,6 +100,8 @@ pub struct Candidate {
     pub order: Vec<StepId>,
     /// The step at which a thread leaves its recorded path, if that is why it is undecided.
     pub departs: Option<StepId>,
+    /// It is about locks, or a signal and a wait, of a run in which all threads wait.
+    pub waits: bool,
 }
 
 /// What was found.
@@ -472,6 +474,7 @@ impl Search<'_> {
             pair: (program.id(pair.first), program.id(pair.second)),
             order,
             departs,
+            waits: false,
         }
     }
 

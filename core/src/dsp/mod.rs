@@ -24,12 +24,14 @@ mod slice;
 mod state;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 pub use alternates::{
     Alternate, Alternates, Candidate, Options, Serial, Solve, Solved, alternates, check_of, events,
 };
 pub use check::{Checker, Feasible, Infeasible, MemoryModel, Rule, check, step_in_words};
 pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
-pub use project::{Hints, hints, project, project_runs};
+pub use project::{Hints, hints, project, project_runs, project_waiting};
 pub use render::headline;
 pub use slice::{Matters, Slice};
+pub use waiting::waiting;

@@ -53,6 +53,9 @@ pub struct Operation {
     pub is_moved: bool,
     /// It takes part in a data flow that only one order has. The paper's "operations to grok".
     pub is_in_flow: bool,
+    /// In the failing order the thread waits here for ever.
+    #[serde(default)]
+    pub is_stuck: bool,
     /// The event of the failing run, if it happened there.
     #[serde(skip)]
     pub event: Option<EventId>,
@@ -76,6 +79,10 @@ pub enum Does {
     Checks,
     /// Gives memory back.
     Frees,
+    /// Waits for a signal on a condition variable.
+    Waits,
+    /// Signals a condition variable.
+    Signals,
     /// Other synchronization.
     Synchronizes,
 }
@@ -91,6 +98,8 @@ impl Does {
             Does::Unlocks => "unlocks",
             Does::Checks => "checks",
             Does::Frees => "frees",
+            Does::Waits => "waits for",
+            Does::Signals => "signals",
             Does::Synchronizes => "passes",
         }
     }

@@ -344,7 +344,11 @@ impl<'t> Program<'t> {
                 };
                 let mut rest = syncs.iter().skip(at + 1).copied().peekable();
                 rest.next_if(|&flat| self.kind(flat) == Some(EventKind::Unlock));
-                let Some(&end) = rest.peek() else { continue };
+                // A thread that waits for ever does not go on.
+                let goes_on = |end: &&u32| self.kind(**end) != Some(EventKind::Blocked);
+                let Some(&end) = rest.peek().filter(goes_on) else {
+                    continue;
+                };
                 let wake = rest.find(|&flat| self.kind(flat) == Some(EventKind::Wake));
                 let signalled = wake.is_none_or(|wake| self.value(wake) == 0);
                 self.returns.insert(

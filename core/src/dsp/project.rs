@@ -4,20 +4,25 @@
 //! failed, their events matched by thread, place and count.
 
 mod advice;
+mod choose;
 mod compare;
+mod continued;
 mod describe;
 mod runs;
 mod side;
 #[cfg(test)]
 mod tests;
 mod traced;
+mod waiting;
 
 pub use runs::{Hints, hints, project_runs};
 pub use traced::project;
+pub use waiting::project_waiting;
 
 use super::model::{Advice, Counts, Dsp, Flow, Flows, Operation};
 use crate::explanation::{Place, Region};
 use advice::{Asked, Hint};
+use choose::Told;
 use compare::{Variation, moved, variations};
 use rustc_hash::{FxHashMap, FxHashSet};
 use side::{Key, Side, To};
@@ -46,9 +51,6 @@ trait Source {
     fn events(&self) -> usize;
 }
 
-/// Operations that are to be read, at most, as long as a variation is left to choose.
-const TO_READ: usize = 6;
-
 struct Projection<'s> {
     source: &'s dyn Source,
     failing: &'s Side,
@@ -67,102 +69,50 @@ fn projection(
         alternate,
     };
     let varying = variations(failing, alternate);
-    let shown = projection.chosen(&varying, pair);
-    let pair = pair.or_else(|| projection.pair(&shown));
-    let hint = pair.map(|pair| {
-        advice::hint(
-            &Asked {
-                failing,
-                alternate,
-                matters: &|key| source.matters(key),
-                fails_all_the_same: &|first, until| source.fails_all_the_same(first, until),
-            },
-            pair,
-        )
-    });
-    projection.finish(&varying, &shown, pair, hint)
+    let told = pair.map(|pair| (pair, projection.hint(pair)));
+    let shown = projection.chosen(&varying, told.as_ref());
+    let told = projection.told(told, &shown);
+    projection.finish(&varying, &shown, told)
 }
 
 impl Projection<'_> {
-    /// The variations that are shown: where a thread goes another way, and those that the failure depends on, from
-    /// the failure backwards, as many as are quickly read. The others only when there are none of these. When the
-    /// read that fails was turned round itself, where threads go after that says nothing.
-    fn chosen(&self, varying: &[Variation], pair: Option<(Key, Key)>) -> Vec<Variation> {
-        let failing = self.failure(&mut FxHashSet::default());
-        let is_direct = pair.is_some_and(|(a, b)| failing == Some(a) || failing == Some(b));
-        let rank = |variation: &Variation| match variation.to {
-            To::Read(key, _) if is_direct && failing == Some(key) => 0,
-            To::Read(key, _) if !is_direct && self.source.decides(key) => 0,
-            To::Read(key, _) if self.source.matters(key) => 1,
-            _ => 2,
+    /// What a pair that came the other way round suggests. A region that is in no function is an order.
+    fn hint(&self, pair: (Key, Key)) -> Hint {
+        let source = self.source;
+        let asked = Asked {
+            failing: self.failing,
+            alternate: self.alternate,
+            matters: &|key| source.matters(key),
+            fails_all_the_same: &|first, until| source.fails_all_the_same(first, until),
         };
-        let mut ranked: Vec<Variation> = varying.iter().rev().copied().collect();
-        ranked.sort_by_key(rank);
-        let best = ranked.first().map_or(2, rank);
-        let mut keys: FxHashSet<Key> = FxHashSet::default();
-        let mut chosen: Vec<Variation> = Vec::new();
-        for variation in ranked {
-            let new = variation.keys().filter(|key| !keys.contains(key)).count();
-            let tells = best == 2 || rank(&variation) < 2;
-            if chosen.is_empty() || (tells && keys.len() + new <= TO_READ) {
-                keys.extend(variation.keys());
-                chosen.push(variation);
-            }
-        }
-        chosen.sort_by_key(|chosen| varying.iter().position(|other| other == chosen));
-        chosen
-    }
-
-    /// Does a shown variation lead to the failure, or away from it?
-    fn explains(&self, shown: &[Variation]) -> bool {
-        shown.iter().any(|variation| match variation.to {
-            To::Read(key, _) => self.source.decides(key) || self.source.matters(key),
-            To::End(_) => false,
+        advice::hint(&asked, pair, &|inner, outer| {
+            self.region(inner, outer, None).is_some()
         })
     }
 
-    /// The pair that came the other way round, from the variations: a read and the write that it took its value
-    /// from, or takes it from in the alternate.
-    fn pair(&self, shown: &[Variation]) -> Option<(Key, Key)> {
-        let swapped = |first: Key, second: Key| {
-            let before = |side: &Side| Some(side.place(first)? < side.place(second)?);
-            before(self.failing) == Some(true) && before(self.alternate) == Some(false)
-        };
-        let of = |variation: &Variation| {
-            let To::Read(read, _) = variation.to else {
-                let (first, second) = (variation.alternate?, variation.failing?);
-                return swapped(first, second).then_some((first, second));
-            };
-            let lost = variation.failing.filter(|&write| swapped(write, read));
-            let found = variation.alternate.filter(|&write| swapped(read, write));
-            let writes = || {
-                let (first, second) = (variation.alternate?, variation.failing?);
-                swapped(first, second).then_some((first, second))
-            };
-            let lost = lost.map(|write| (write, read));
-            lost.or(found.map(|write| (read, write))).or_else(writes)
-        };
-        shown.iter().rev().find_map(of)
+    fn finish(&self, varying: &[Variation], shown: &[Variation], told: Option<Told>) -> Dsp {
+        let mut keys: FxHashSet<Key> = shown.iter().flat_map(Variation::keys).collect();
+        if let Some((pair, hint)) = &told {
+            keys.extend(needed(*pair, hint));
+        }
+        let failure = self.failure(shown);
+        keys.extend(failure);
+        self.made(varying, shown, told, &keys)
     }
 
-    fn finish(
+    /// The projection that shows these operations.
+    fn made(
         &self,
         varying: &[Variation],
         shown: &[Variation],
-        pair: Option<(Key, Key)>,
-        hint: Option<Hint>,
+        told: Option<Told>,
+        keys: &FxHashSet<Key>,
     ) -> Dsp {
         let in_flow: FxHashSet<Key> = shown.iter().flat_map(Variation::keys).collect();
-        let mut keys = in_flow.clone();
-        if keys.is_empty() {
-            keys.extend(pair.into_iter().flat_map(|(a, b)| [a, b]));
-        }
-        let hint = hint.or_else(|| new_write(self, shown));
-        if let Some(Hint::Region { first, last, .. }) = &hint {
-            keys.extend([*first, *last]);
-        }
-        let failure = self.failure(&mut keys);
-        let numbers = self.numbers(&keys);
+        let failure = self.failure(shown).filter(|key| keys.contains(key));
+        let pair = told.as_ref().map(|(pair, _)| *pair);
+        let hint = told.map(|(_, hint)| hint);
+        let numbers = self.numbers(keys);
         let number = |key: Key| numbers.get(&key).copied();
         let order = |side: &Side| -> Vec<Key> {
             let mut there: Vec<(usize, Key)> = keys
@@ -178,7 +128,11 @@ impl Projection<'_> {
             failing: failing.iter().filter_map(|&key| number(key)).collect(),
             alternate: alternate.iter().filter_map(|&key| number(key)).collect(),
             flows: self.flows(shown, &numbers),
-            flipped: pair.and_then(|(a, b)| Some((number(a)?, number(b)?))),
+            flipped: pair
+                .filter(|(a, b)| {
+                    self.failing.place(*a).is_some() && self.failing.place(*b).is_some()
+                })
+                .and_then(|(a, b)| Some((number(a)?, number(b)?))),
             failure: failure.and_then(number),
             advice: hint.and_then(|hint| self.advice(hint, &numbers)),
             explains: self.explains(shown),
@@ -198,30 +152,6 @@ impl Projection<'_> {
             })
             .collect();
         dsp
-    }
-
-    /// The operation that fails: the last read on its line that the failure depends on, which has a value to show;
-    /// the check itself where there is none.
-    fn failure(&self, keys: &mut FxHashSet<Key>) -> Option<Key> {
-        let failure = self.source.failure()?;
-        let check = self.source.describe(failure);
-        let op = self.failing.op(failure);
-        if op.is_some_and(side::Op::is_access) {
-            keys.insert(failure);
-            return Some(failure);
-        }
-        let thread = op.map(|op| op.thread);
-        let end = self.failing.place(failure).map_or(0, |place| place + 1);
-        let before = self.failing.ops.get(..end).unwrap_or(&[]).iter().rev();
-        let mut mine = before.filter(|op| Some(op.thread) == thread && op.key != failure);
-        let near = mine.find(|op| op.is_access()).filter(|op| {
-            let place = self.source.describe(op.key).place;
-            let on_line = place.file == check.place.file && place.line == check.place.line;
-            on_line && !op.reads.is_empty() && self.source.matters(op.key)
-        });
-        let shown = near.map_or(failure, |op| op.key);
-        keys.insert(shown);
-        Some(shown)
     }
 
     /// Numbers in the failing order, then of what only the alternate has.
@@ -300,21 +230,13 @@ impl Projection<'_> {
                 to,
                 between,
                 lock,
-            } => {
-                let Some(region) = self.region([first, last], [from, to], lock) else {
-                    return Some(Advice::Order {
-                        first: number(last)?,
-                        second: between.into_iter().find_map(number)?,
-                    });
-                };
-                Some(Advice::Region {
-                    who: self.source.describe(first).who,
-                    first: number(first)?,
-                    last: number(last)?,
-                    between: between.into_iter().filter_map(number).collect(),
-                    region,
-                })
-            }
+            } => Some(Advice::Region {
+                who: self.source.describe(first).who,
+                first: number(first)?,
+                last: number(last)?,
+                between: between.into_iter().filter_map(number).collect(),
+                region: self.region([first, last], [from, to], lock)?,
+            }),
         }
     }
 
@@ -323,14 +245,14 @@ impl Projection<'_> {
     fn region(&self, inner: [Key; 2], outer: [Key; 2], lock: Option<u32>) -> Option<Region> {
         let [first, last] = inner.map(|key| self.source.calls(key));
         let same = |a: &Place, b: &Place| a.file == b.file && a.function == b.function;
-        let common = first
-            .into_iter()
-            .find(|place| place.line != 0 && last.iter().any(|other| same(place, other)))?;
+        let common = parting(&first, &last)
+            .filter(|place| place.line != 0)?
+            .clone();
         let keys = inner.into_iter().chain(outer);
         let lines: Vec<u32> = keys
             .filter_map(|key| {
                 let calls = self.source.calls(key);
-                let place = calls.into_iter().find(|place| same(place, &common))?;
+                let place = calls.into_iter().rfind(|place| same(place, &common))?;
                 (place.line != 0).then_some(place.line)
             })
             .collect();
@@ -367,17 +289,32 @@ impl Projection<'_> {
     }
 }
 
-/// The value comes from a write that the failing run did not come to: that should come first.
-fn new_write(projection: &Projection, shown: &[Variation]) -> Option<Hint> {
-    shown.iter().rev().find_map(|variation| {
-        let To::Read(read, _) = variation.to else {
-            return None;
-        };
-        let write = variation.alternate?;
-        let is_new = projection.failing.place(write).is_none();
-        is_new.then_some(Hint::Order {
-            first: write,
-            second: read,
-        })
-    })
+/// The projection without data flow: a pair, what it suggests, and where threads wait for ever.
+fn finish_with(projection: &Projection, told: Told, stuck: &[Key]) -> Dsp {
+    let (pair, hint) = &told;
+    let mut keys: FxHashSet<Key> = needed(*pair, hint).into_iter().collect();
+    keys.extend(stuck);
+    if let Hint::Region { between, .. } = hint {
+        keys.extend(between.first());
+    }
+    projection.made(&[], &[], Some(told), &keys)
+}
+
+/// Where the calls that led to one place part from those that led to another, innermost first: the place in the
+/// innermost function call that both are in.
+fn parting<'p>(first: &'p [Place], last: &[Place]) -> Option<&'p Place> {
+    let same = |a: &Place, b: &Place| a.file == b.file && a.function == b.function;
+    let pairs: Vec<(&Place, &Place)> = first.iter().rev().zip(last.iter().rev()).collect();
+    let equal = pairs.iter().take_while(|(a, b)| a == b).count();
+    let parted = pairs.get(equal).filter(|(a, b)| same(a, b));
+    let common = parted.or_else(|| pairs.get(equal.checked_sub(1)?));
+    common.map(|(first, _)| *first)
+}
+
+/// The operations that a reader needs to see beside the data flow.
+fn needed(pair: (Key, Key), hint: &Hint) -> [Key; 4] {
+    match hint {
+        Hint::Region { first, last, .. } => [pair.0, pair.1, *first, *last],
+        Hint::Order { first, second } => [pair.0, pair.1, *first, *second],
+    }
 }

@@ -31,19 +31,32 @@ pub(super) struct Asked<'a> {
     pub fails_all_the_same: &'a dyn Fn(Key, Key) -> bool,
 }
 
-/// What the pair says that came the other way round: `pair.0` came first in the failing order.
-pub(super) fn hint(asked: &Asked, pair: (Key, Key)) -> Hint {
+/// What the pair says that came the other way round: `pair.0` came first in the failing order. `has_lines` says
+/// whether a region (its operations, and where the critical sections around them begin and end) is within a function.
+pub(super) fn hint(
+    asked: &Asked,
+    pair: (Key, Key),
+    has_lines: &dyn Fn([Key; 2], [Key; 2]) -> bool,
+) -> Hint {
     let order = Hint::Order {
         first: pair.1,
         second: pair.0,
     };
-    let regions = [ending(asked, pair), beginning(asked, pair)];
+    let regions = [
+        ending(asked, pair),
+        beginning(asked, pair),
+        beginning_later(asked, pair),
+    ];
     let found = regions.into_iter().flatten().find_map(|(first, last)| {
         if waits(asked.failing, first, last) {
             return None;
         }
         let between = between(asked, first, last)?;
         let until = *between.last()?;
+        let (from, to, _) = around(asked.failing, first, last);
+        if !has_lines([first, last], [from, to]) {
+            return None;
+        }
         (!(asked.fails_all_the_same)(first, until)).then_some((first, last, between))
     });
     let Some((first, last, between)) = found else {
@@ -85,6 +98,40 @@ fn beginning(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
     Some((a, last))
 }
 
+/// The same when the failing run ended before the thread came to the region's end: how the alternate went on tells.
+/// The region goes on to the last of the accesses by which the thread changes something else for the others, each
+/// variable once, or to where it accesses the same variable again when there are none.
+fn beginning_later(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
+    let (failing, op, other) = (asked.failing, asked.failing.op(a)?, asked.failing.op(b)?);
+    let from = failing.place(a)?;
+    let after = failing.ops.iter().skip(from + 1);
+    let theirs: Vec<&Op> = after
+        .filter(|met| met.thread == other.thread && met.is_access() && (asked.matters)(met.key))
+        .collect();
+    let start = asked.alternate.place(a)?;
+    let later = asked.alternate.ops.iter().skip(start + 1);
+    let mine = later.filter(|mine| mine.thread == op.thread);
+    let mut last: Option<&Op> = None;
+    let mut seen: Vec<u32> = op.cells().collect();
+    for mine in mine.take_while(|mine| mine.lock != Lock::Waits) {
+        let is_met = theirs.iter().any(|theirs| mine.conflicts(theirs));
+        let is_again = mine.cells().any(|cell| seen.contains(&cell));
+        match (is_met, is_again) {
+            (true, true) => {
+                last = last.or(Some(mine));
+                break;
+            }
+            (true, false) => {
+                seen.extend(mine.cells());
+                last = Some(mine);
+            }
+            (false, _) => {}
+        }
+    }
+    let last = last.filter(|last| failing.place(last.key).is_none())?;
+    Some((a, last.key))
+}
+
 /// The first of these operations of a thread with which a region makes sense; `region` says from where to where.
 fn nearest(
     asked: &Asked,
@@ -92,9 +139,8 @@ fn nearest(
     op: &Op,
     region: impl Fn(usize) -> (usize, usize),
 ) -> Option<Key> {
-    let cells = |op: &Op| -> Vec<u32> { op.reads.iter().chain(&op.writes).copied().collect() };
-    let wanted = cells(op);
-    let same = |other: &Op| cells(other).iter().any(|cell| wanted.contains(cell));
+    let wanted: Vec<u32> = op.cells().collect();
+    let same = |other: &Op| other.cells().any(|cell| wanted.contains(&cell));
     let ops = asked.failing.ops.iter().enumerate();
     let others: Vec<(usize, &Op)> = ops
         .filter(|(_, other)| {
@@ -143,9 +189,12 @@ fn waits(side: &Side, first: Key, last: Key) -> bool {
 }
 
 /// What of others is between two operations of a thread and conflicts with them, or with what matters between them.
+/// The failing run may have ended before the last.
 fn within(asked: &Asked, side: &Side, first: Key, last: Key) -> Option<Vec<Key>> {
-    let (from, to) = (side.place(first)?, side.place(last)?);
-    let ends = [side.ops.get(from)?, side.ops.get(to)?];
+    let from = side.place(first)?;
+    let to = side.place(last).unwrap_or(side.ops.len());
+    let end = side.op(last).or_else(|| asked.alternate.op(last))?;
+    let ends = [side.ops.get(from)?, end];
     let inner = || side.between(from, to).iter();
     let mine: Vec<&Op> = inner()
         .filter(|op| op.thread == ends[0].thread && (asked.matters)(op.key))

@@ -21,6 +21,7 @@ pub(super) fn at(run: &Run, thread: ThreadId, site: SiteId, does: Does) -> Opera
         expression: None,
         is_moved: false,
         is_in_flow: false,
+        is_stuck: false,
         event: None,
     }
 }
@@ -67,9 +68,11 @@ fn does(kind: EventKind) -> Does {
         EventKind::Read | EventKind::AtomicRead => Does::Reads,
         EventKind::Write | EventKind::AtomicWrite => Does::Writes,
         EventKind::Rmw => Does::Updates,
-        EventKind::Lock | EventKind::SharedLock => Does::Locks,
+        EventKind::Lock | EventKind::SharedLock | EventKind::Blocked => Does::Locks,
         EventKind::Unlock | EventKind::SharedUnlock => Does::Unlocks,
         EventKind::Free => Does::Frees,
+        EventKind::Wait => Does::Waits,
+        EventKind::Signal | EventKind::Broadcast => Does::Signals,
         EventKind::Failure => Does::Checks,
         _ => Does::Synchronizes,
     }

@@ -5,7 +5,8 @@
 
 use super::{
     Source, describe, projection,
-    side::{Key, Lock, Op, Side, To, waits},
+    side::{Key, Op, Side, To, lock_of, waits},
+    waiting::wanted,
 };
 use crate::{
     dsp::{
@@ -44,20 +45,7 @@ pub fn hints(trace: &SymbolicTrace, failing: &[StepId], pair: (StepId, StepId)) 
 
 /// The projection of a failing run and one that did not fail. Linear in the runs.
 pub fn project_runs(failing: &Run, alternate: &Run, hints: &Hints) -> Dsp {
-    let mut match_up = MatchUp::default();
-    let sides = [failing, alternate].map(|run| match_up.side(run));
-    let mut source = Runs {
-        failing,
-        alternate,
-        events: match_up.events,
-        cells: match_up.cells,
-        cone: FxHashSet::default(),
-        deciding: FxHashSet::default(),
-    };
-    let keys: FxHashMap<EventId, Key> = (0..)
-        .zip(&source.events)
-        .filter_map(|(key, events)| Some((events[0]?, key)))
-        .collect();
+    let (mut source, sides, keys) = keyed(failing, alternate);
     let key = |event: EventId| keys.get(&event).copied();
     source.cone = source.cone(&sides[0]);
     source
@@ -67,6 +55,29 @@ pub fn project_runs(failing: &Run, alternate: &Run, hints: &Hints) -> Dsp {
     source.deciding = source.departure(first, second).into_iter().collect();
     let pair = hints.pair.and_then(|(a, b)| Some((key(a)?, key(b)?)));
     projection(&source, first, second, pair)
+}
+
+/// Two runs with their operations, and these by the failing run's events.
+pub(super) fn keyed<'r>(
+    failing: &'r Run,
+    alternate: &'r Run,
+) -> (Runs<'r>, [Side; 2], FxHashMap<EventId, Key>) {
+    let mut match_up = MatchUp::default();
+    let sides = [failing, alternate].map(|run| match_up.side(run));
+    let source = Runs {
+        failing,
+        alternate,
+        events: match_up.events,
+        cells: match_up.cells,
+        cone: FxHashSet::default(),
+        deciding: FxHashSet::default(),
+        stuck: FxHashSet::default(),
+    };
+    let keys = (0..)
+        .zip(&source.events)
+        .filter_map(|(key, events)| Some((events[0]?, key)))
+        .collect();
+    (source, sides, keys)
 }
 
 /// What an event is called in every run.
@@ -95,16 +106,19 @@ impl MatchUp {
     fn side(&mut self, run: &Run) -> Side {
         let mut seen: FxHashMap<Name, u32> = FxHashMap::default();
         let mut ops = Vec::new();
-        for (id, event) in run.events.iter() {
-            let is_lock = matches!(
+        for (id, mut event) in run.events.iter() {
+            let is_blocked = wanted(&event).map(|kind| event.kind = kind).is_some();
+            let is_named = matches!(
                 event.kind,
                 EventKind::Lock
                     | EventKind::SharedLock
                     | EventKind::Unlock
                     | EventKind::SharedUnlock
+                    | EventKind::Signal
+                    | EventKind::Broadcast
+                    | EventKind::Failure
             );
-            let counts = event.kind.is_access() || is_lock || waits(event.kind);
-            if counts || event.kind == EventKind::Failure {
+            if is_blocked || is_named || event.kind.is_access() || waits(event.kind) {
                 let key = self.key(run, id, &event, &mut seen);
                 ops.push(self.op(run, key, &event));
             }
@@ -161,23 +175,20 @@ impl MatchUp {
             thread: event.thread.0,
             reads: cells(event.kind.reads()),
             writes: cells(event.kind.writes()),
-            lock: match event.kind {
-                EventKind::Lock | EventKind::SharedLock => Lock::Takes(cell),
-                EventKind::Unlock | EventKind::SharedUnlock => Lock::Gives(cell),
-                kind if waits(kind) => Lock::Waits,
-                _ => Lock::None,
-            },
+            lock: lock_of(event.kind, cell),
         }
     }
 }
 
-struct Runs<'r> {
+pub(super) struct Runs<'r> {
     failing: &'r Run,
     alternate: &'r Run,
     events: Vec<[Option<EventId>; 2]>,
     cells: Vec<String>,
     cone: FxHashSet<Key>,
     deciding: FxHashSet<Key>,
+    /// Where threads wait for ever in the failing run.
+    pub(super) stuck: FxHashSet<Key>,
 }
 
 impl Runs<'_> {
@@ -263,6 +274,7 @@ impl Source for Runs<'_> {
         if self.event(key, true).is_none() {
             operation.event = None;
         }
+        operation.is_stuck = self.stuck.contains(&key);
         operation
     }
 
@@ -285,8 +297,9 @@ impl Source for Runs<'_> {
         self.name(lock)
     }
 
+    /// Of threads that wait, anything may.
     fn matters(&self, key: Key) -> bool {
-        self.cone.contains(&key)
+        !self.stuck.is_empty() || self.cone.contains(&key)
     }
 
     fn decides(&self, key: Key) -> bool {

@@ -32,6 +32,16 @@ pub(super) fn waits(kind: EventKind) -> bool {
     )
 }
 
+/// What an event of this kind does with the lock that it is about.
+pub(super) fn lock_of(kind: EventKind, lock: u32) -> Lock {
+    match kind {
+        EventKind::Lock | EventKind::SharedLock => Lock::Takes(lock),
+        EventKind::Unlock | EventKind::SharedUnlock => Lock::Gives(lock),
+        kind if waits(kind) => Lock::Waits,
+        _ => Lock::None,
+    }
+}
+
 /// An operation in one order.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
@@ -47,6 +57,11 @@ impl Op {
     /// Does it access memory?
     pub fn is_access(&self) -> bool {
         !self.reads.is_empty() || !self.writes.is_empty()
+    }
+
+    /// What it accesses.
+    pub fn cells(&self) -> impl Iterator<Item = u32> {
+        self.reads.iter().chain(&self.writes).copied()
     }
 
     /// Do they access a cell that one of them writes?
@@ -72,14 +87,24 @@ pub(super) enum To {
 pub(super) struct Side {
     pub ops: Vec<Op>,
     places: FxHashMap<Key, usize>,
+    /// Operations from here on are behind what both orders are compared in.
+    end: usize,
 }
 
 impl Side {
     pub fn new(ops: Vec<Op>) -> Side {
+        Side::with_later(ops, Vec::new())
+    }
+
+    /// An order of which is known how the run went on after it.
+    pub fn with_later(mut ops: Vec<Op>, later: Vec<Op>) -> Side {
+        let end = ops.len();
+        ops.extend(later);
         let places = ops.iter().enumerate().map(|(at, op)| (op.key, at));
         Side {
             places: places.collect(),
             ops,
+            end,
         }
     }
 
@@ -103,7 +128,7 @@ impl Side {
         let mut last: FxHashMap<u32, Key> = FxHashMap::default();
         let mut cells: FxHashSet<u32> = FxHashSet::default();
         let mut flows = FxHashMap::default();
-        for op in &self.ops {
+        for op in self.ops.iter().take(self.end) {
             for &cell in &op.reads {
                 cells.insert(cell);
                 flows.insert(To::Read(op.key, cell), last.get(&cell).copied());

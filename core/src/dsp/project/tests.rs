@@ -20,7 +20,7 @@ fn dsp(text: &str) -> Dsp {
         &Budget::unlimited(),
     )
     .unwrap();
-    project(trace, &fixture.run, &trace.order, &found.found[0]).unwrap()
+    project(trace, &fixture.run, &trace.order, &found.found[0], None).unwrap()
 }
 
 /// `W1.20`, as the paper writes it.

@@ -1,8 +1,10 @@
 //! The projection of two orders of a symbolic trace.
 
 use super::{
-    Source, describe, projection,
-    side::{Key, Lock, Op, Side, waits},
+    Source,
+    continued::Continued,
+    describe, projection,
+    side::{Key, Lock, Op, Side, lock_of},
 };
 use crate::{
     dsp::{
@@ -18,15 +20,17 @@ use crate::{
     },
 };
 use std::cell::RefCell;
-use unsnarl_trace::{EventKind, Run};
+use unsnarl_trace::{Event, Run};
 
 /// The projection of a failing order and an alternate of it. The values of the failing order are those that come
-/// of it when it is re-simulated; linear in the orders.
+/// of it when it is re-simulated; linear in the orders. When the alternate was executed, `passing` is the run that
+/// had it: a region may end where the failing run did not come to.
 pub fn project(
     trace: &SymbolicTrace,
     run: &Run,
     failing: &[StepId],
     alternate: &Alternate,
+    passing: Option<&Run>,
 ) -> Result<Dsp, check::Infeasible> {
     let feasible = check::check(trace, failing)?;
     let simulator = Simulator::new(trace, failing, trace.first_values());
@@ -40,8 +44,16 @@ pub fn project(
         failing: feasible,
         alternate: alternate.feasible.clone(),
         simulator: RefCell::new(simulator),
+        continued: passing.map(|passing| Continued::new(trace, run, &alternate.order, passing)),
     };
-    let sides = [failing, &alternate.order].map(|order| source.side(order));
+    let later = source.continued.as_ref().map(|continued| &continued.ops);
+    let sides = [
+        Side::new(source.ops(failing)),
+        Side::with_later(
+            source.ops(&alternate.order),
+            later.cloned().unwrap_or_default(),
+        ),
+    ];
     let key = |id: StepId| source.simulator.borrow().program.unit(source.flat(id)).0;
     let pair = (key(alternate.pair.0), key(alternate.pair.1));
     let [failing, alternate] = &sides;
@@ -56,6 +68,7 @@ struct Traced<'t> {
     alternate: Feasible,
     /// For the question whether a region would help; an attempt changes its buffers.
     simulator: RefCell<Simulator<'t>>,
+    continued: Option<Continued<'t>>,
 }
 
 impl Traced<'_> {
@@ -64,7 +77,7 @@ impl Traced<'_> {
     }
 
     /// Steps by event: accesses, synchronization, and the condition that fails.
-    fn side(&self, order: &[StepId]) -> Side {
+    fn ops(&self, order: &[StepId]) -> Vec<Op> {
         let mut ops: Vec<Op> = Vec::new();
         for &id in order {
             let Some(step) = self.trace.step(id) else {
@@ -87,7 +100,12 @@ impl Traced<'_> {
                 note(op, step);
             }
         }
-        Side::new(ops)
+        ops
+    }
+
+    /// An operation that came after the alternate.
+    fn later(&self, key: Key) -> Option<(&Run, Event)> {
+        self.continued.as_ref()?.event(key)
     }
 
     fn is_bug(&self, id: StepId) -> bool {
@@ -182,14 +200,7 @@ fn note(op: &mut Op, step: &Step) {
     match step.action {
         Action::Read { cell, .. } => op.reads.push(cell.0),
         Action::Write { cell, .. } => op.writes.push(cell.0),
-        Action::Sync { kind, object, .. } => {
-            op.lock = match kind {
-                EventKind::Lock | EventKind::SharedLock => Lock::Takes(object.0),
-                EventKind::Unlock | EventKind::SharedUnlock => Lock::Gives(object.0),
-                kind if waits(kind) => Lock::Waits,
-                _ => Lock::None,
-            }
-        }
+        Action::Sync { kind, object, .. } => op.lock = lock_of(kind, object.0),
         Action::Release { object, .. } => op.lock = Lock::Gives(object.0),
         Action::Assume(_) => {}
     }
@@ -197,6 +208,13 @@ fn note(op: &mut Op, step: &Step) {
 
 impl Source for Traced<'_> {
     fn describe(&self, key: Key) -> Operation {
+        if let Some(continued) = self.continued.as_ref()
+            && let Some(id) = continued.id(key)
+        {
+            let mut operation = describe::of_event(continued.run, id);
+            operation.event = None;
+            return operation;
+        }
         let steps = self.steps(key);
         let Some(&(id, step)) = steps.first() else {
             return describe::at(
@@ -232,6 +250,9 @@ impl Source for Traced<'_> {
     }
 
     fn calls(&self, key: Key) -> Vec<Place> {
+        if let Some((run, event)) = self.later(key) {
+            return describe::calls(run, &event);
+        }
         let steps = self.steps(key);
         let event = steps.first().and_then(|(_, step)| step.event);
         match event.and_then(|event| self.run.events.get(event)) {
@@ -244,6 +265,9 @@ impl Source for Traced<'_> {
     }
 
     fn value(&self, key: Key, failing: bool) -> Option<String> {
+        if let Some((run, event)) = self.later(key) {
+            return describe::value_of(run, &event);
+        }
         let feasible = if failing {
             &self.failing
         } else {
@@ -280,6 +304,9 @@ impl Source for Traced<'_> {
     }
 
     fn matters(&self, key: Key) -> bool {
+        if self.later(key).is_some() {
+            return false;
+        }
         let steps = self.steps(key);
         let mut ids = steps.iter().map(|(id, _)| *id);
         ids.any(|id| {
@@ -295,6 +322,9 @@ impl Source for Traced<'_> {
     }
 
     fn fails_all_the_same(&self, first: Key, until: Key) -> bool {
+        if self.later(until).is_some() {
+            return false;
+        }
         let (attempts, known) = {
             let simulator = self.simulator.borrow();
             let program = &simulator.program;

@@ -20,6 +20,11 @@ pub fn headline(dsp: &Dsp) -> Option<String> {
     match dsp.advice.as_ref()? {
         Advice::Region { region, .. } => {
             let mut sentence = format!("With {} in one piece {holds}.", lines(region));
+            if let Some((first, last)) = locks(dsp) {
+                sentence.push_str(&format!(
+                    " The threads take `{first}` and `{last}` in different orders."
+                ));
+            }
             if let Some(lock) = &region.lock {
                 sentence.push_str(&format!(
                     " Each part of it holds `{lock}`, but the lock is given up in between."
@@ -51,8 +56,24 @@ fn lines(region: &Region) -> String {
     }
 }
 
+/// The two locks that the advised region takes, one after the other.
+fn locks(dsp: &Dsp) -> Option<(&str, &str)> {
+    let Some(Advice::Region { first, last, .. }) = &dsp.advice else {
+        return None;
+    };
+    let lock = |at: u32| {
+        let operation = dsp.operations.get(at as usize);
+        let operation = operation.filter(|operation| operation.does == Does::Locks)?;
+        Some(operation.variable.as_str())
+    };
+    Some((lock(*first)?, lock(*last)?))
+}
+
 /// What is so when the program does not fail.
 fn holds(dsp: &Dsp) -> &'static str {
+    if dsp.operations.iter().any(|operation| operation.is_stuck) {
+        return "no thread waits for ever";
+    }
     let failure = dsp.failure.and_then(|at| dsp.operations.get(at as usize));
     match failure {
         Some(operation) if operation.place.text.contains("assert") => "the assertion holds",
@@ -88,7 +109,10 @@ fn deed(operation: &Operation, failing: bool) -> String {
             (_, false) => "passes".to_owned(),
         };
     }
-    let mut words = operation.does.verb().to_owned();
+    let mut words = match operation.is_stuck && failing {
+        true => "waits for ever for".to_owned(),
+        false => operation.does.verb().to_owned(),
+    };
     if !operation.variable.is_empty() {
         words.push_str(&format!(" {}", operation.variable));
     }

@@ -20,7 +20,14 @@ fn dsp(text: &str) -> Dsp {
         None,
         &Budget::unlimited(),
     );
-    project(trace, &fixture.run, &trace.order, &found.unwrap().found[0]).unwrap()
+    project(
+        trace,
+        &fixture.run,
+        &trace.order,
+        &found.unwrap().found[0],
+        None,
+    )
+    .unwrap()
 }
 
 #[test]

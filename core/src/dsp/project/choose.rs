@@ -1,0 +1,173 @@
+//! Which of the differences between two orders are shown: few, and those that the failure hangs on.
+
+use super::{
+    Projection,
+    advice::Hint,
+    compare::Variation,
+    needed,
+    side::{self, Key, Side, To},
+};
+use rustc_hash::FxHashSet;
+
+/// A pair that came the other way round, and what it suggests.
+pub(super) type Told = ((Key, Key), Hint);
+
+/// Operations that are shown, at most, as long as a variation is left to choose.
+const TO_READ: usize = 6;
+
+impl Projection<'_> {
+    /// The variations that are shown: where a thread goes another way, and those that the failure depends on, from
+    /// the failure backwards, as many as are quickly read beside the region that is advised. The others only when
+    /// there are none of these. When the read that fails was turned round itself, where threads go after that says
+    /// nothing.
+    pub(super) fn chosen(&self, varying: &[Variation], told: Option<&Told>) -> Vec<Variation> {
+        let pair = told.map(|(pair, _)| *pair);
+        let failing = self.failure(varying);
+        let is_direct = match pair {
+            Some((a, b)) => failing == Some(a) || failing == Some(b),
+            None => failing.is_some_and(|failing| self.came_early(failing, varying)),
+        };
+        let rank = |variation: &Variation| match variation.to {
+            To::Read(key, _) if is_direct && failing == Some(key) => 0,
+            To::Read(key, _) if !is_direct && self.source.decides(key) => 0,
+            To::Read(key, _) if self.source.matters(key) => 1,
+            _ => 2,
+        };
+        let mut ranked: Vec<Variation> = varying.iter().rev().copied().collect();
+        let mut keys: FxHashSet<Key> = failing.into_iter().collect();
+        if let Some((pair, hint @ Hint::Region { .. })) = told {
+            keys.extend(needed(*pair, hint));
+        }
+        let new = |variation: &Variation, keys: &FxHashSet<Key>| {
+            variation.keys().filter(|key| !keys.contains(key)).count()
+        };
+        ranked.sort_by_key(|variation| {
+            let is_too_much = keys.len() + new(variation, &keys) > TO_READ;
+            (rank(variation), is_too_much)
+        });
+        let best = ranked.first().map_or(2, rank);
+        let mut chosen: Vec<Variation> = Vec::new();
+        for variation in ranked {
+            let tells = best == 2 || rank(&variation) < 2;
+            if chosen.is_empty() || (tells && keys.len() + new(&variation, &keys) <= TO_READ) {
+                keys.extend(variation.keys());
+                chosen.push(variation);
+            }
+        }
+        chosen.sort_by_key(|chosen| varying.iter().position(|other| other == chosen));
+        chosen
+    }
+
+    /// Does the read that fails come on the other side of a write that it takes its value from in one of the orders?
+    fn came_early(&self, failing: Key, varying: &[Variation]) -> bool {
+        let mut about = varying
+            .iter()
+            .filter(|variation| matches!(variation.to, To::Read(read, _) if read == failing));
+        about.any(|variation| {
+            let one = std::slice::from_ref(variation);
+            let pair = self.pair(one).or_else(|| Some(self.new_write(one)?.0));
+            pair.is_some_and(|(a, b)| a == failing || b == failing)
+        })
+    }
+
+    /// Does a shown variation lead to the failure, or away from it?
+    pub(super) fn explains(&self, shown: &[Variation]) -> bool {
+        shown.iter().any(|variation| match variation.to {
+            To::Read(key, _) => self.source.decides(key) || self.source.matters(key),
+            To::End(_) => false,
+        })
+    }
+
+    /// The pair that is told of, and what it suggests: the given one if it makes a region, or can be seen in what is
+    /// shown; else one of what is shown; else a write that the failing run did not come to, which should come first.
+    pub(super) fn told(&self, given: Option<Told>, shown: &[Variation]) -> Option<Told> {
+        let mut seen: FxHashSet<Key> = shown.iter().flat_map(Variation::keys).collect();
+        seen.extend(self.failure(shown));
+        let fits = |((a, b), hint): &Told| {
+            matches!(hint, Hint::Region { .. }) || (seen.contains(a) && seen.contains(b))
+        };
+        if given.as_ref().is_some_and(fits) {
+            return given;
+        }
+        let failing = self.failure(shown);
+        let direct: Vec<Variation> = shown
+            .iter()
+            .filter(|variation| matches!(variation.to, To::Read(read, _) if Some(read) == failing))
+            .copied()
+            .collect();
+        let seen = |shown: &[Variation]| {
+            let pair = self.pair(shown);
+            let seen = pair.map(|pair| (pair, self.hint(pair)));
+            seen.or_else(|| self.new_write(shown))
+        };
+        seen(&direct).or_else(|| seen(shown)).or(given)
+    }
+
+    fn new_write(&self, shown: &[Variation]) -> Option<Told> {
+        shown.iter().rev().find_map(|variation| {
+            let To::Read(read, _) = variation.to else {
+                return None;
+            };
+            let write = variation.alternate?;
+            let order = Hint::Order {
+                first: write,
+                second: read,
+            };
+            let is_new = self.failing.place(write).is_none();
+            is_new.then_some(((read, write), order))
+        })
+    }
+
+    /// The operation that fails: of the last reads on its line that the failure depends on one that is among what
+    /// varies, or else the last; the check itself where there is none.
+    pub(super) fn failure(&self, varying: &[Variation]) -> Option<Key> {
+        let failure = self.source.failure()?;
+        let check = self.source.describe(failure);
+        let op = self.failing.op(failure);
+        if op.is_some_and(side::Op::is_access) {
+            return Some(failure);
+        }
+        let thread = op.map(|op| op.thread);
+        let end = self.failing.place(failure).map_or(0, |place| place + 1);
+        let before = self.failing.ops.get(..end).unwrap_or(&[]).iter().rev();
+        let mine = before.filter(|op| Some(op.thread) == thread && op.is_access());
+        let near: Vec<Key> = mine
+            .take_while(|op| {
+                let place = self.source.describe(op.key).place;
+                let on_line = place.file == check.place.file && place.line == check.place.line;
+                on_line && !op.reads.is_empty() && self.source.matters(op.key)
+            })
+            .map(|op| op.key)
+            .collect();
+        let varies = |key: &&Key| {
+            let mut read = varying.iter().map(|variation| variation.to);
+            read.any(|to| matches!(to, To::Read(read, _) if read == **key))
+        };
+        let shown = near.iter().find(varies).or(near.first());
+        Some(shown.copied().unwrap_or(failure))
+    }
+
+    /// The pair that came the other way round, from the variations: a read and the write that it took its value
+    /// from, or takes it from in the alternate.
+    fn pair(&self, shown: &[Variation]) -> Option<(Key, Key)> {
+        let swapped = |first: Key, second: Key| {
+            let before = |side: &Side| Some(side.place(first)? < side.place(second)?);
+            before(self.failing) == Some(true) && before(self.alternate) == Some(false)
+        };
+        let of = |variation: &Variation| {
+            let To::Read(read, _) = variation.to else {
+                let (first, second) = (variation.alternate?, variation.failing?);
+                return swapped(first, second).then_some((first, second));
+            };
+            let lost = variation.failing.filter(|&write| swapped(write, read));
+            let found = variation.alternate.filter(|&write| swapped(read, write));
+            let writes = || {
+                let (first, second) = (variation.alternate?, variation.failing?);
+                swapped(first, second).then_some((first, second))
+            };
+            let lost = lost.map(|write| (write, read));
+            lost.or(found.map(|write| (read, write))).or_else(writes)
+        };
+        shown.iter().rev().find_map(of)
+    }
+}

@@ -1,0 +1,76 @@
+//! The projection of a run in which all threads wait, and one in which the same threads do not: locks that two threads
+//! take in different orders, or a signal that came before the wait.
+
+use super::{Key, Projection, Side, advice::Hint, finish_with, runs::keyed};
+use crate::dsp::model::Dsp;
+use unsnarl_trace::{Event, EventId, EventKind, Run, raw::WaitsFor};
+
+/// The projection of a run in which all threads wait, and one that had the pair (of the first run's events) the other
+/// way round and passed. Linear in the runs.
+pub fn project_waiting(failing: &Run, alternate: &Run, pair: (EventId, EventId)) -> Option<Dsp> {
+    let (mut source, [first, second], keys) = keyed(failing, alternate);
+    let key = |event: EventId| keys.get(&event).copied();
+    let pair = (key(pair.0)?, key(pair.1)?);
+    let stuck = stuck(failing, pair, &first, &key);
+    source.stuck.extend(stuck.iter().copied());
+    let projection = Projection {
+        source: &source,
+        failing: &first,
+        alternate: &second,
+    };
+    let hint = match section(&first, pair, &stuck) {
+        Some(hint) => hint,
+        None => projection.hint(pair),
+    };
+    let mut dsp = finish_with(&projection, (pair, hint), &stuck);
+    dsp.explains = true;
+    Some(dsp)
+}
+
+/// Where the threads of the pair wait at the end for each other's locks; for a wait the wait itself.
+fn stuck(
+    run: &Run,
+    pair: (Key, Key),
+    side: &Side,
+    key: &dyn Fn(EventId) -> Option<Key>,
+) -> Vec<Key> {
+    let thread = |key: Key| side.op(key).map(|op| op.thread);
+    let threads = [thread(pair.0), thread(pair.1)];
+    let rows = run.events.iter();
+    let blocked = rows.filter(|(_, event)| event.kind == EventKind::Blocked);
+    let mut stuck = Vec::new();
+    for (id, event) in blocked.filter(|(_, event)| threads.contains(&Some(event.thread.0))) {
+        match WaitsFor::from_u32(event.size) {
+            Some(WaitsFor::Lock | WaitsFor::SharedLock) => stuck.extend(key(id)),
+            Some(WaitsFor::Condition) if Some(event.thread.0) == threads[1] => stuck.push(pair.1),
+            _ => {}
+        }
+    }
+    stuck
+}
+
+/// From the first lock to the one that the thread waits for: in one piece in the alternate.
+fn section(side: &Side, (first, second): (Key, Key), stuck: &[Key]) -> Option<Hint> {
+    let thread = |key: Key| side.op(key).map(|op| op.thread);
+    let last = stuck
+        .iter()
+        .copied()
+        .find(|key| *key != second && thread(*key) == thread(first))?;
+    Some(Hint::Region {
+        first,
+        last,
+        from: first,
+        to: last,
+        between: vec![second],
+        lock: None,
+    })
+}
+
+/// What a thread was about to do when it began to wait for a lock for ever.
+pub(super) fn wanted(event: &Event) -> Option<EventKind> {
+    match (event.kind, WaitsFor::from_u32(event.size)?) {
+        (EventKind::Blocked, WaitsFor::Lock) => Some(EventKind::Lock),
+        (EventKind::Blocked, WaitsFor::SharedLock) => Some(EventKind::SharedLock),
+        _ => None,
+    }
+}

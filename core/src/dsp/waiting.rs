@@ -1,0 +1,211 @@
+//! Other orders of a run in which all threads wait: who takes the first of two locks, and whether a signal comes
+//! before the wait. What follows is behind the end of the recorded paths, so only executing tells.
+
+use super::{
+    alternates::Candidate,
+    check::first_values,
+    program::NONE,
+    simulate::{Attempt, Ended, Simulator},
+};
+use crate::symbolic::{Action, Bug, CellId, StepId, SymbolicTrace};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use unsnarl_trace::{EventKind, LocationId, Run, ThreadId, raw::WaitsFor};
+
+/// Two steps that should come the other way round, and the step before which the first one's thread waits for it.
+struct Turn {
+    pair: (StepId, StepId),
+    hold: StepId,
+}
+
+/// Candidates for a run that ended with all threads waiting; those of the locks first. Empty for other failures.
+/// Linear in the trace for each thread that waits.
+pub fn waiting(trace: &SymbolicTrace, run: &Run, failing: &[StepId]) -> Vec<Candidate> {
+    if trace.bug != Bug::Deadlock {
+        return Vec::new();
+    }
+    let ends = Ends::new(trace, run, failing);
+    let mut turns = ends.locks();
+    turns.extend(ends.signals());
+    if turns.is_empty() {
+        return Vec::new();
+    }
+    let mut simulator = Simulator::new(trace, failing, first_values(trace));
+    let made = turns.iter().filter_map(|turn| made(&mut simulator, turn));
+    made.collect()
+}
+
+/// The order up to the second step of the pair, the first one's thread held back before it: where it waits, or before
+/// a lock that it holds there.
+fn made(simulator: &mut Simulator, turn: &Turn) -> Option<Candidate> {
+    let program = &simulator.program;
+    let hold = program.flat(turn.hold);
+    let (_, until) = program.unit(program.flat(turn.pair.1));
+    let mut holds = program.acquisitions(hold).to_vec();
+    holds.insert(0, hold);
+    for hold in holds {
+        let from = simulator.place.get(hold as usize).copied().unwrap_or(NONE);
+        let attempt = Attempt {
+            from,
+            held: simulator.program.thread(hold),
+            until,
+            alone: false,
+        };
+        if !matches!(
+            simulator.attempt(&attempt),
+            Ended::Open | Ended::Passes { .. }
+        ) {
+            continue;
+        }
+        let program = &simulator.program;
+        let before = simulator.base.get(..from as usize).unwrap_or(&[]);
+        let steps = before.iter().chain(&simulator.order);
+        let mut order: Vec<StepId> = steps.map(|&flat| program.id(flat)).collect();
+        let end = order.iter().position(|&id| id == turn.pair.1)?;
+        order.truncate(end + 1);
+        return Some(Candidate {
+            pair: turn.pair,
+            order,
+            departs: None,
+            waits: true,
+        });
+    }
+    None
+}
+
+/// What every thread waits for at the end.
+struct Ends<'t> {
+    trace: &'t SymbolicTrace,
+    /// By step its place in the order.
+    place: FxHashMap<StepId, usize>,
+    order: &'t [StepId],
+    waits: Vec<(ThreadId, WaitsFor, LocationId)>,
+}
+
+impl<'t> Ends<'t> {
+    fn new(trace: &'t SymbolicTrace, run: &Run, order: &'t [StepId]) -> Ends<'t> {
+        let rows = run.events.iter().map(|(_, event)| event);
+        let blocked = rows.filter(|event| event.kind == EventKind::Blocked);
+        let waits = blocked.filter_map(|event| {
+            let what = WaitsFor::from_u32(event.size)?;
+            Some((event.thread, what, event.location))
+        });
+        Ends {
+            trace,
+            place: (0..).zip(order).map(|(at, &id)| (id, at)).collect(),
+            order,
+            waits: waits.collect(),
+        }
+    }
+
+    /// Where a thread took a lock that somebody waits for, and whose own holder waits: for each two threads of which
+    /// one waits for the other, what both of them hold.
+    fn locks(&self) -> Vec<Turn> {
+        let wanted = self.waits.iter();
+        let wanted: Vec<(ThreadId, LocationId)> = wanted
+            .filter(|(_, what, _)| matches!(what, WaitsFor::Lock | WaitsFor::SharedLock))
+            .map(|(thread, _, lock)| (*thread, *lock))
+            .collect();
+        let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
+        let mut turns = Vec::new();
+        for (thread, lock) in &wanted {
+            let theirs = wanted.iter().filter(|(other, _)| other != thread);
+            let theirs = theirs.filter_map(|(other, _)| self.taken(*other, *lock));
+            let others = wanted.iter().filter(|(other, _)| other != thread);
+            let mine = others.filter_map(|(_, lock)| self.taken(*thread, *lock));
+            let mine: Vec<usize> = mine.collect();
+            for their in theirs {
+                pairs.extend(mine.iter().map(|&mine| (mine.min(their), mine.max(their))));
+            }
+        }
+        for (first, second) in pairs {
+            if let (Some(&first), Some(&second)) = (self.order.get(first), self.order.get(second)) {
+                turns.push(Turn {
+                    pair: (first, second),
+                    hold: first,
+                });
+            }
+        }
+        turns
+    }
+
+    /// The place where a thread took a lock that it still holds at the end.
+    fn taken(&self, thread: ThreadId, lock: LocationId) -> Option<usize> {
+        let mut open: Vec<StepId> = Vec::new();
+        for (id, kind) in self.syncs(lock).filter(|(id, _)| id.thread == thread) {
+            match kind {
+                EventKind::Lock | EventKind::SharedLock => open.push(id),
+                EventKind::Unlock | EventKind::SharedUnlock => drop(open.pop()),
+                _ => {}
+            }
+        }
+        self.place.get(open.first()?).copied()
+    }
+
+    /// The synchronization on an object, in order.
+    fn syncs(&self, of: LocationId) -> impl Iterator<Item = (StepId, EventKind)> {
+        self.order.iter().filter_map(move |&id| {
+            let Action::Sync { kind, object, .. } = self.trace.step(id)?.action else {
+                return None;
+            };
+            (object == of).then_some((id, kind))
+        })
+    }
+
+    /// Signals that came before the wait of a thread that waits for one at the end, the nearest first.
+    fn signals(&self) -> Vec<Turn> {
+        let on = |(_, what, _): &&(ThreadId, WaitsFor, LocationId)| *what == WaitsFor::Condition;
+        let mut turns = Vec::new();
+        for (thread, _, condition) in self.waits.iter().filter(on) {
+            let syncs: Vec<(StepId, EventKind)> = self.syncs(*condition).collect();
+            let is_mine = |(id, kind): &&(StepId, EventKind)| {
+                id.thread == *thread && *kind == EventKind::Wait
+            };
+            let Some(at) = syncs.iter().rposition(|row| is_mine(&row)) else {
+                continue;
+            };
+            let Some(&(wait, _)) = syncs.get(at) else {
+                continue;
+            };
+            let before = syncs.get(..at).unwrap_or(&[]).iter().rev();
+            for (signal, _) in before.filter(|(id, kind)| {
+                id.thread != *thread && matches!(kind, EventKind::Signal | EventKind::Broadcast)
+            }) {
+                turns.push(Turn {
+                    pair: (*signal, wait),
+                    hold: self.told(*signal, wait).unwrap_or(*signal),
+                });
+            }
+        }
+        turns
+    }
+
+    /// Where the thread that signals changes what the waiter looked at before it waits: what both do there belongs
+    /// together.
+    fn told(&self, signal: StepId, wait: StepId) -> Option<StepId> {
+        let end = *self.place.get(&wait)?;
+        let before = self.order.get(..end)?;
+        let access = |id: &StepId| -> Option<(CellId, bool)> {
+            match self.trace.step(*id)?.action {
+                Action::Read { cell, .. } => Some((cell, false)),
+                Action::Write { cell, .. } => Some((cell, true)),
+                _ => None,
+            }
+        };
+        let theirs = |id: &StepId| id.thread == signal.thread && *id <= signal;
+        let mut last: FxHashMap<CellId, usize> = FxHashMap::default();
+        for (at, id) in before.iter().enumerate().filter(|(_, id)| theirs(id)) {
+            if let Some((cell, true)) = access(id) {
+                last.insert(cell, at);
+            }
+        }
+        let mine = before.iter().enumerate().rev();
+        let mut mine = mine.filter(|(_, id)| id.thread == wait.thread);
+        let (read, cell) = mine.find_map(|(at, id)| match access(id)? {
+            (cell, false) => (*last.get(&cell)? > at).then_some((at, cell)),
+            _ => None,
+        })?;
+        let mut after = before.get(read..)?.iter().filter(|id| theirs(id));
+        after.find(|id| access(id) == Some((cell, true))).copied()
+    }
+}
