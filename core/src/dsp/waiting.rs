@@ -3,7 +3,6 @@
 
 use super::{
     alternates::Candidate,
-    check::first_values,
     program::NONE,
     simulate::{Attempt, Ended, Simulator},
 };
@@ -30,7 +29,7 @@ pub fn waiting(trace: &SymbolicTrace, run: &Run, failing: &[StepId]) -> Vec<Cand
     if turns.is_empty() {
         return Vec::new();
     }
-    let mut simulator = Simulator::new(trace, failing, first_values(trace));
+    let mut simulator = Simulator::new(trace, failing, trace.first_values());
     let made = turns.iter().filter_map(|turn| made(&mut simulator, turn));
     made.collect()
 }
