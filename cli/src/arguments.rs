@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
-use unsnarl_core::{findings::Engine, pairs::Procedure};
+use unsnarl_core::{findings::Engine, invariants::Level, pairs::Procedure};
 use unsnarl_recorder::record::strategy::Strategy;
 
 /// Explains concurrency bugs of C and C++ programs.
@@ -162,7 +162,7 @@ pub struct Explain {
     #[arg(long, value_name = "T", value_parser = duration)]
     pub budget: Option<Duration>,
     /// What these engines find, each as its method reports it, instead of explanations: pairs,
-    /// mining, dsp (docs/engines)
+    /// mining, dsp, invariants (docs/engines)
     ///
     /// dsp executes the failing order and the one that passes, unless --no-run is given.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Asked::from_name)]
@@ -187,6 +187,11 @@ pub struct Explain {
     /// Engine mining: so many failing and so many passing runs, chosen by chance from SEED
     #[arg(long, value_name = "FAILING,PASSING,SEED", value_delimiter = ',', num_args = 1, requires = "engine", value_parser = clap::value_parser!(u32))]
     pub sample: Vec<u32>,
+    /// Engine invariants: which dependencies the explanation keeps beside the flow of data, ds: ds+cs the reasons
+    /// for branches, ds+hs what other threads write over (or war, waw), ds+cs+hs all [default: the lightest with a
+    /// step between threads]
+    #[arg(long, value_name = "LEVEL", value_parser = level, requires = "engine")]
+    pub level: Option<Level>,
     /// Engine dsp: also solve for the failing order and for what it needs to fail, which takes longer
     #[arg(long, requires = "engine")]
     pub solve: bool,
@@ -214,17 +219,26 @@ pub enum Asked {
     Comparing(Engine),
     /// The failing order and the nearest one that passes.
     Dsp,
+    /// What had to be true along the failing run.
+    Invariants,
 }
 
 impl Asked {
     fn from_name(name: &str) -> Result<Asked, String> {
-        if name == "dsp" {
-            return Ok(Asked::Dsp);
+        match name {
+            "dsp" => return Ok(Asked::Dsp),
+            "invariants" => return Ok(Asked::Invariants),
+            _ => {}
         }
         let names = Engine::ALL.map(Engine::name).join(", ");
         let engine = Engine::from_name(name).map(Asked::Comparing);
-        engine.ok_or_else(|| format!("no such engine: expected {names}, dsp"))
+        engine.ok_or_else(|| format!("no such engine: expected {names}, dsp, invariants"))
     }
+}
+
+fn level(name: &str) -> Result<Level, String> {
+    let expected = "expected ds, or ds with cs, hs, war, waw as in ds+cs+hs";
+    Level::parse(name).ok_or_else(|| format!("no such level: {expected}"))
 }
 
 /// What counts as an occurrence of a pattern in a run (docs/engines/mining.md).

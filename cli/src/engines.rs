@@ -4,6 +4,7 @@ use crate::{
     arguments::{self, Explain, ExplainFormat, Occurrence},
     dsp,
     explain::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row, name_corpus, stopped},
+    invariants,
     load::Loaded,
     message,
     record::stop_flag,
@@ -28,6 +29,8 @@ struct Asked<'a> {
     answers: Vec<Answer>,
     /// What the engine dsp says, if it was asked.
     dsp: Option<dsp::Answer>,
+    /// What the engine invariants says, if it was asked.
+    invariants: Option<invariants::Answer>,
     unexplained: Vec<String>,
 }
 
@@ -35,7 +38,11 @@ impl Asked<'_> {
     fn finds_something(&self) -> bool {
         let mut answers = self.answers.iter();
         let projects = |answer: &dsp::Answer| answer.failures.iter().any(|one| one.told.is_ok());
-        answers.any(|answer| !answer.findings.is_empty()) || self.dsp.as_ref().is_some_and(projects)
+        let tells =
+            |answer: &invariants::Answer| answer.failures.iter().any(|one| one.told.is_ok());
+        answers.any(|answer| !answer.findings.is_empty())
+            || self.dsp.as_ref().is_some_and(projects)
+            || self.invariants.as_ref().is_some_and(tells)
     }
 }
 
@@ -60,11 +67,20 @@ pub fn run(
         budget,
         stop: &stop,
     };
+    let telling = invariants::Asked {
+        level: arguments.level,
+        loaded,
+        budget,
+        stop: &stop,
+    };
     let mut asked = Vec::new();
     for corpus in corpora.iter() {
         let mut about = about(corpora, corpus, &questions, budget);
         if arguments.engine.contains(&arguments::Asked::Dsp) {
             about.dsp = Some(dsp::ask(corpus, &projecting));
+        }
+        if arguments.engine.contains(&arguments::Asked::Invariants) {
+            about.invariants = Some(invariants::ask(corpus, &telling));
         }
         if !about.finds_something() {
             about.unexplained = corpus.failing().map(|run| run.name.clone()).collect();
@@ -87,7 +103,7 @@ pub fn run(
 fn comparing(asked: &arguments::Asked) -> Option<Engine> {
     match asked {
         arguments::Asked::Comparing(engine) => Some(*engine),
-        arguments::Asked::Dsp => None,
+        arguments::Asked::Dsp | arguments::Asked::Invariants => None,
     }
 }
 
@@ -133,6 +149,7 @@ fn about<'a>(
         corpus,
         answers,
         dsp: None,
+        invariants: None,
         unexplained: Vec::new(),
     }
 }
@@ -165,6 +182,9 @@ fn print_text(asked: &[Asked<'_>]) {
         }
         if let Some(answer) = &about.dsp {
             dsp::print(answer);
+        }
+        if let Some(answer) = &about.invariants {
+            invariants::print(answer);
         }
     }
 }
@@ -232,6 +252,8 @@ struct AnswerRow<'a> {
     findings: &'a [Finding],
     #[serde(skip_serializing_if = "Option::is_none")]
     dsp: Option<Vec<dsp::Row<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invariants: Option<Vec<invariants::Row<'a>>>,
 }
 
 fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
@@ -243,6 +265,7 @@ fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
             notes: &answer.notes,
             findings: &answer.findings,
             dsp: None,
+            invariants: None,
         });
         let projected = about.dsp.iter().map(move |answer| AnswerRow {
             corpus,
@@ -251,8 +274,18 @@ fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
             notes: &answer.notes,
             findings: &[],
             dsp: Some(answer.failures.iter().map(dsp::Row::new).collect()),
+            invariants: None,
         });
-        compared.chain(projected)
+        let told = about.invariants.iter().map(move |answer| AnswerRow {
+            corpus,
+            engine: "invariants",
+            stopped: stopped(answer.stopped),
+            notes: &answer.notes,
+            findings: &[],
+            dsp: None,
+            invariants: Some(answer.failures.iter().map(invariants::Row::new).collect()),
+        });
+        compared.chain(projected).chain(told)
     });
     let corpora = asked.iter().map(|about| {
         let mut early = about.answers.iter().map(|answer| answer.stopped);

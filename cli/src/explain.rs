@@ -167,7 +167,8 @@ impl Sources {
     }
 }
 
-fn is_other(file: &str, hash: &str) -> bool {
+/// Has the file another content than when it was recorded? Not when it cannot be read.
+pub fn is_other(file: &str, hash: &str) -> bool {
     fs::read(file).is_ok_and(|content| {
         let now: String = Sha256::digest(content)
             .iter()

@@ -14,6 +14,7 @@ mod explain;
 mod export;
 mod gdb;
 mod import;
+mod invariants;
 mod load;
 mod lsp;
 mod message;

@@ -4,7 +4,7 @@
 //
 // After "fibbench" of the software verification competition.
 //
-// expect kind: atomicity-violation data-race order-violation
+// expect kind: order-violation atomicity-violation data-race
 // expect cause: left += right;
 // expect interference: right += left;
 

@@ -5,7 +5,7 @@
 // After bug 61369 of Mozilla.
 //
 // expect kind: order-violation
-// expect cause: int seen = state;
+// expect cause: seen = state;
 // expect interference: state = RUNNING;
 
 #include <assert.h>
@@ -14,11 +14,11 @@
 enum { UNKNOWN, RUNNING };
 
 static int state = UNKNOWN;
+static int seen;
 
 static void *run(void *arg)
 {
-    int seen = state;
-    assert(seen == RUNNING);
+    seen = state;
     return arg;
 }
 
@@ -29,5 +29,6 @@ int main(void)
     pthread_create(&thread, NULL, run, NULL);
     state = RUNNING;
     pthread_join(thread, NULL);
+    assert(seen == RUNNING);
     return 0;
 }

@@ -10,11 +10,13 @@ pub mod exact;
 pub mod expect;
 pub mod page;
 pub mod program;
+pub mod shows;
 pub mod workspace;
 
 pub use expect::Expectation;
 pub use page::Page;
 pub use program::{Compiler, Program};
+pub use shows::shows;
 pub use workspace::{Finished, Workspace};
 
 use std::path::{Path, PathBuf};

@@ -35,6 +35,8 @@ pub enum Section {
     Predict,
     /// Differential schedule projections: Tables 1 and 2 of their paper, growth; into docs/engines/dsp.md
     Dsp,
+    /// Error invariants: Table 1 of their paper on kernels of the same bugs, growth; into docs/engines/invariants.md
+    Invariants,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
@@ -64,6 +66,7 @@ fn measure(section: Section) -> Result<()> {
         Section::Mining => end_to_end("mining"),
         Section::Predict => end_to_end("predict"),
         Section::Dsp => end_to_end("dsp"),
+        Section::Invariants => end_to_end("invariants"),
         Section::Latency => end_to_end("latency"),
     };
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);

@@ -20,6 +20,7 @@ mod sequence;
 mod solve;
 #[cfg(test)]
 mod tests;
+mod told;
 mod words;
 
 pub use check::{Broken, check};
@@ -27,6 +28,8 @@ pub use model::{
     Counts, Explanation, Fact, Hazard, Kind, Level, Minimality, Options, Reach, Statement,
     Unexplained, Var, VarKind,
 };
+
+pub use told::{Held, Line, Sizes, Told, told};
 
 use crate::{
     Budget, StopReason,

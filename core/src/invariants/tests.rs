@@ -23,7 +23,7 @@ fn shown((trace, run): (SymbolicTrace, Run), level: Option<Level>) -> String {
     for &row in &explained.slice {
         lines.push(explained.did(row));
         for reach in explained.begins_at(row + 1) {
-            lines.push(format!("    {}", explained.say(&reach.fact)));
+            lines.push(format!("    {}", explained.say(reach)));
         }
     }
     lines.join("\n")
@@ -63,22 +63,22 @@ fn figure_2_the_lost_deposit_shows_with_its_hazards() {
     expect_test::expect![[r#"
         ds+hs
         main.1 read balance = 0
-            main.1: balance read at line 67 <= 0
+            main.1: balance <= 0
         main.1 stored balance = 100
             balance <= 100
         main.1 read balance = 100
-            main.1: balance read at line 67 <= 100
+            main.1: balance <= 100
         main.1 stored balance = 300
             balance <= 300
         main.2 read balance = 300
-            main.2: balance read at line 100 <= 300
+            main.2: balance <= 300
         main.2 stored balance = 250
             balance <= 250
             main.2 overwrote balance at line 107 after main.1 stored it at line 74
             main.2 stored balance at line 107 after main.1 read it at line 67
             main.2 stored balance at line 107 after main.1 read it at line 67
         main.2 read balance = 250
-            main.2: balance read at line 100 <= 250
+            main.2: balance as main.2 read it at line 100 <= 250
         main.1 stored balance = 550
             main.1 stored balance at line 74 after main.2 read it at line 100
             main.1 stored balance at line 74 after main.2 read it at line 100
@@ -86,8 +86,8 @@ fn figure_2_the_lost_deposit_shows_with_its_hazards() {
             balance <= 190
             main.2 overwrote balance at line 107 after main.1 stored it at line 74
         main read balance = 190
-            main: balance read at line 120 <= 190
-        main failed: balance read at line 120 != 490"#]]
+            main: balance <= 190
+        main failed: balance != 490"#]]
     .assert_eq(&told(BANK, Some(Level::HS)));
 }
 
@@ -133,7 +133,7 @@ fn the_flow_of_data_alone_leaves_the_lost_deposit_out() {
     expect_test::expect![[r#"
         ds
         main.1 read balance = 0
-            main.1: balance read at line 67 <= 0
+            main.1: balance <= 0
         main.1 set bal = 0
             main.1: bal <= 0
         main.1 set bal = 300
@@ -141,7 +141,7 @@ fn the_flow_of_data_alone_leaves_the_lost_deposit_out() {
         main.1 stored balance = 300
             balance <= 300
         main.2 read balance = 300
-            main.2: balance read at line 100 <= 300
+            main.2: balance <= 300
         main.2 set bal = 300
             main.2: bal <= 300
         main.2 set bal = 250
@@ -149,8 +149,8 @@ fn the_flow_of_data_alone_leaves_the_lost_deposit_out() {
         main.2 stored balance = 250
             balance <= 250
         main read balance = 250
-            main: balance read at line 120 <= 250
-        main failed: balance read at line 120 != 450"#]]
+            main: balance <= 250
+        main failed: balance != 450"#]]
     .assert_eq(&shown(path(BANK_IN_WORDS), Some(Level::DS)));
 }
 
@@ -159,7 +159,7 @@ fn the_lightest_level_has_the_lost_deposit() {
     expect_test::expect![[r#"
         ds+hs
         main.1 read balance = 0
-            main.1: balance read at line 67 <= 0
+            main.1: balance <= 0
         main.1 set bal = 0
             main.1: bal <= 0
         main.1 set bal = 300
@@ -167,7 +167,7 @@ fn the_lightest_level_has_the_lost_deposit() {
         main.1 stored balance = 300
             balance <= 300
         main.2 read balance = 300
-            main.2: balance read at line 100 <= 300
+            main.2: balance <= 300
         main.2 set bal = 300
             main.2: bal <= 300
         main.2 set bal = 250
@@ -179,8 +179,8 @@ fn the_lightest_level_has_the_lost_deposit() {
             main.2 overwrote balance at line 107 after main.1 stored it at line 74
             main.2 stored balance at line 107 after main.1 read it at line 67
         main read balance = 250
-            main: balance read at line 120 <= 250
-        main failed: balance read at line 120 != 450"#]]
+            main: balance <= 250
+        main failed: balance != 450"#]]
     .assert_eq(&shown(path(BANK_IN_WORDS), None));
 }
 
@@ -191,13 +191,13 @@ fn with_control_locks_and_branches_are_explained() {
         main.1 took l
             main.1 took l at line 66
         main.1 read balance = 0
-            main.1: -250 <= balance read at line 67 <= 0
+            main.1: -250 <= balance <= 0
         main.1 set bal = 0
             main.1: -250 <= bal <= 0
         main.1 gave l back
             l is free
         main.1 went on with bal <= 900
-            main.1 had bal <= 900 at line 70
+            main.1 found bal <= 900 at line 70
         main.1 set bal = 300
             main.1: 50 <= bal <= 300
         main.1 took l
@@ -209,11 +209,11 @@ fn with_control_locks_and_branches_are_explained() {
         main.2 took l
             main.2 took l at line 99
         main.2 read balance = 300
-            main.2: 50 <= balance read at line 100 <= 300
+            main.2: 50 <= balance <= 300
         main.2 set bal = 300
             main.2: 50 <= bal <= 300
         main.2 went on with bal >= 50
-            main.2 had bal >= 50 at line 103
+            main.2 found bal >= 50 at line 103
             main.2: bal <= 300
         main.2 set bal = 250
             main.2: bal <= 250
@@ -228,8 +228,8 @@ fn with_control_locks_and_branches_are_explained() {
             main.2 overwrote balance at line 107 after main.1 stored it at line 74
             main.2 stored balance at line 107 after main.1 read it at line 67
         main read balance = 250
-            main: balance read at line 120 <= 250
-        main failed: balance read at line 120 != 450"#]]
+            main: balance <= 250
+        main failed: balance != 450"#]]
     .assert_eq(&shown(path(BANK_IN_WORDS), Some(Level::ALL)));
 }
 
@@ -258,7 +258,7 @@ fn figure_3_the_branch_matters_with_control() {
         main set x = -5
             main: x <= -1
         main went on with x < 0
-            main had x < 0 at line 2
+            main found x < 0 at line 2
         main set x = 1
             main: x <= 1
         main set y = 1
@@ -293,7 +293,7 @@ fn figure_4_control_sensitive_slices_say_why_the_branch_was_taken() {
         main set amount = 25
             main: bal < amount
         main went on with bal < amount
-            main had bal < amount at line 4
+            main found bal < amount at line 4
         main set bal = 0
             main: bal <= 0
         main failed: bal < 1"#]]
@@ -322,7 +322,7 @@ fn example_3_the_overwritten_store_is_a_hazard() {
     expect_test::expect![[r#"
         ds+waw
         main.2 read balance = 300
-            main.2: balance read at line 100 <= 300
+            main.2: balance <= 300
         main.2 set bal = 300
             main.2: bal <= 300
         main.1 stored balance = 500
@@ -330,8 +330,8 @@ fn example_3_the_overwritten_store_is_a_hazard() {
             balance <= 250
             main.2 overwrote balance at line 107 after main.1 stored it at line 74
         main read balance = 250
-            main: balance read at line 120 <= 250
-        main failed: balance read at line 120 != 450"#]]
+            main: balance <= 250
+        main failed: balance != 450"#]]
     .assert_eq(&shown(path(text), waw));
 }
 

@@ -1,19 +1,24 @@
 //! Invariants as sentences: source names, the thread where it matters, one short condition each.
 
-use super::model::{Explanation, Fact, Hazard, Kind, Reach, Statement, VarKind};
+use super::model::{Explanation, Fact, Hazard, Kind, Reach, Statement, Var, VarKind};
 use crate::symbolic::{Binary, Compare, ExprId, Node, SymbolId};
 use unsnarl_trace::ThreadId;
 
 impl Explanation {
-    /// The conjunct as a person reads it: `main.2: bal <= 300`, `after main.1 stored balance at line 74`.
-    pub fn say(&self, fact: &Fact) -> String {
-        match fact {
-            Fact::Value(id) => self.say_value(*id),
+    /// The conjunct as a person reads it: `main.2: bal <= 300`, `main.1 stored balance at line 74 after ...`. Versions
+    /// of variables that something else has taken the name of by the end of `reach` are told apart.
+    pub fn say(&self, reach: &Reach) -> String {
+        let said = Said {
+            of: self,
+            until: reach.to,
+        };
+        match reach.fact {
+            Fact::Value(id) => said.value(id),
             Fact::Order {
                 before,
                 after,
                 hazard,
-            } => self.say_order((*before, *after), *hazard),
+            } => said.order((before, after), hazard),
         }
     }
 
@@ -24,18 +29,41 @@ impl Explanation {
             .filter(move |reach| reach.from == position)
     }
 
-    /// The recorded values of the versions in a conjunct, by name.
-    pub fn values(&self, fact: &Fact) -> Vec<(String, u128)> {
-        let Fact::Value(id) = fact else {
+    /// The recorded values of the versions in a conjunct: `available is 300`. None where the sentence has them itself.
+    pub fn values(&self, reach: &Reach) -> Vec<String> {
+        let Fact::Value(id) = reach.fact else {
             return Vec::new();
         };
-        let symbols = self.exprs.symbols(*id);
-        let values = symbols.into_iter().filter_map(|symbol| {
-            let var = self.vars.get(symbol.index())?;
-            (var.kind != VarKind::Taken).then_some(())?;
-            Some((self.name(symbol), var.recorded?))
-        });
-        values.collect()
+        let said = Said {
+            of: self,
+            until: reach.to,
+        };
+        if said.special(id).is_some() || self.equation(id).is_some() {
+            return Vec::new();
+        }
+        let mut values: Vec<String> = Vec::new();
+        for symbol in self.exprs.symbols(id) {
+            let var = self.vars.get(symbol.index());
+            let recorded = var.and_then(|var| Some((var.recorded?, var.width)));
+            if let Some((bits, width)) = recorded {
+                let value = format!("{} is {}", said.name(symbol), self.number(bits, width));
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+        }
+        values
+    }
+
+    /// The variable and the number, if the conjunct says that they are equal.
+    fn equation(&self, id: ExprId) -> Option<(SymbolId, u128)> {
+        let Node::Compare(Compare::Eq, a, b) = self.exprs.node(id) else {
+            return None;
+        };
+        match self.exprs.node(a) {
+            Node::Symbol(symbol) => Some((symbol, self.exprs.constant(b)?)),
+            _ => None,
+        }
     }
 
     /// The thread whose variables the conjunct is about, if it is about one thread's.
@@ -55,132 +83,13 @@ impl Explanation {
         self.threads.get(thread.index()).map_or("?", String::as_str)
     }
 
-    fn say_value(&self, id: ExprId) -> String {
-        if let Some(text) = self.say_special(id) {
-            return text;
-        }
-        let text = self.show(id);
-        match self.thread_of(&Fact::Value(id)) {
-            Some(thread) => format!("{}: {text}", self.thread(thread)),
-            None => text,
-        }
-    }
-
-    /// An expression over the source's names.
+    /// An expression over the source's names, as it stands at the end of the path.
     pub fn show(&self, id: ExprId) -> String {
-        // A range that ends near its type's smallest number only says that nothing overflows.
-        if let Node::Binary(Binary::And, least, most) = self.exprs.node(id)
-            && let Node::Compare(Compare::Sle, low, version) = self.exprs.node(least)
-            && let Node::Compare(Compare::Sle, same, high) = self.exprs.node(most)
-            && version == same
-        {
-            return match (self.is_far(low), self.is_far(high)) {
-                (true, _) => self.show(most),
-                (_, true) => self.show(least),
-                _ => format!("{} <= {}", self.show(low), self.show(most)),
-            };
-        }
-        let address = |bits: u128| {
-            let bits = u64::try_from(bits).ok()?;
-            let behind = self.objects.partition_point(|object| object.base <= bits);
-            let object = self.objects.get(behind.checked_sub(1)?)?;
-            let offset = bits - object.base;
-            let is_within = offset <= object.size.max(1 << 16);
-            is_within.then(|| match offset {
-                0 => format!("&{}", object.name),
-                _ => format!("&{} + {offset}", object.name),
-            })
+        let said = Said {
+            of: self,
+            until: self.statements.len(),
         };
-        self.exprs.show(id, &|symbol| self.name(symbol), &address)
-    }
-
-    /// A number that only what overflows comes near.
-    fn is_far(&self, id: ExprId) -> bool {
-        let width = self.exprs.width(id);
-        let signed = self.exprs.constant(id).map(|bits| match width {
-            32 => i64::from(bits as u32 as i32),
-            _ => bits as u64 as i64,
-        });
-        let far = match width {
-            32 => 1 << 28,
-            64 => 1 << 60,
-            _ => return false,
-        };
-        signed.is_some_and(|number| number.unsigned_abs() >= far)
-    }
-
-    /// Locks, freed blocks and branches are no arithmetic.
-    fn say_special(&self, id: ExprId) -> Option<String> {
-        let (symbol, is_so) = match self.exprs.node(id) {
-            Node::Symbol(symbol) => (symbol, None),
-            Node::Compare(Compare::Eq, a, b) => match self.exprs.node(a) {
-                Node::Symbol(symbol) => (symbol, self.exprs.constant(b)),
-                _ => return None,
-            },
-            _ => return None,
-        };
-        let var = self.vars.get(symbol.index())?;
-        match (var.kind, is_so) {
-            (VarKind::Lock, Some(0)) => Some(format!("{} is free", var.name)),
-            (VarKind::Lock, Some(holder)) => {
-                let holder = u16::try_from(holder.saturating_sub(1)).ok()?;
-                Some(format!(
-                    "{} is held by {}",
-                    var.name,
-                    self.thread(ThreadId(holder))
-                ))
-            }
-            (VarKind::Freed, None) => Some(format!("{} is freed", var.name)),
-            (VarKind::Taken, None) => self.say_taken(var.made_by?),
-            _ => None,
-        }
-    }
-
-    /// Why a branch was taken: `main.2 had bal >= 50 at line 52`.
-    fn say_taken(&self, row: usize) -> Option<String> {
-        let statement = self.statements.get(row)?;
-        let thread = self.thread(statement.thread);
-        let line = statement.place.line;
-        if statement.kind == Kind::Lock {
-            return Some(format!("{thread} took {} at line {line}", statement.name));
-        }
-        let condition = self.show(statement.condition?);
-        Some(format!("{thread} had {condition} at line {line}"))
-    }
-
-    fn say_order(&self, (before, after): (usize, usize), hazard: Hazard) -> String {
-        let (Some(first), Some(then)) = (self.statements.get(before), self.statements.get(after))
-        else {
-            return String::new();
-        };
-        let (a, b) = (self.thread(first.thread), self.thread(then.thread));
-        let (name, early, late) = (&first.name, first.place.line, then.place.line);
-        match hazard {
-            Hazard::Waw => {
-                format!("{b} overwrote {name} at line {late} after {a} stored it at line {early}")
-            }
-            Hazard::War => {
-                format!("{b} stored {name} at line {late} after {a} read it at line {early}")
-            }
-        }
-    }
-
-    /// The source's name of a version; with the place where it was read or set when the variable holds another by
-    /// then.
-    fn name(&self, symbol: SymbolId) -> String {
-        let Some(var) = self.vars.get(symbol.index()) else {
-            return "?".into();
-        };
-        let row = var.made_by.and_then(|row| self.statements.get(row));
-        match (var.kind, row) {
-            (VarKind::Read, Some(read)) => {
-                format!("{} read at line {}", var.name, read.place.line)
-            }
-            (VarKind::Taken, Some(_)) => self
-                .say_taken(var.made_by.unwrap_or_default())
-                .unwrap_or_default(),
-            _ => var.name.clone(),
-        }
+        said.expression(id)
     }
 
     /// What a statement did, with its value: `main.2 read balance = 300`.
@@ -191,12 +100,16 @@ impl Explanation {
         let thread = self.thread(statement.thread);
         let name = &statement.name;
         let value = self.value_of(statement);
+        let then = Said {
+            of: self,
+            until: row,
+        };
         match statement.kind {
             Kind::Read => format!("{thread} read {name}{value}"),
             Kind::Write => format!("{thread} stored {name}{value}"),
             Kind::Assign => format!("{thread} set {name}{value}"),
             Kind::Branch => match statement.condition {
-                Some(condition) => format!("{thread} went on with {}", self.show(condition)),
+                Some(condition) => format!("{thread} went on with {}", then.expression(condition)),
                 None => format!("{thread} went on"),
             },
             Kind::Lock => format!("{thread} took {name}"),
@@ -204,7 +117,7 @@ impl Explanation {
             Kind::Free => format!("{thread} freed {name}"),
             Kind::Sync(kind) => format!("{thread}: {} {name}", kind.name()),
             Kind::Failure => match statement.condition {
-                Some(condition) => format!("{thread} failed: {}", self.show(condition)),
+                Some(condition) => format!("{thread} failed: {}", then.expression(condition)),
                 None => format!("{thread} failed"),
             },
         }
@@ -224,10 +137,171 @@ impl Explanation {
     pub fn number(&self, bits: u128, width: u8) -> String {
         let mut exprs = crate::symbolic::Exprs::default();
         let id = exprs.number(bits, width);
-        exprs.show(id, &|_| String::new(), &|bits| {
-            let bits = u64::try_from(bits).ok()?;
-            let object = self.objects.iter().find(|object| object.base == bits)?;
-            Some(format!("&{}", object.name))
+        exprs.show(id, &|_| String::new(), &|bits| self.address(bits))
+    }
+
+    /// A number that only what overflows comes near.
+    fn is_far(&self, id: ExprId) -> bool {
+        let width = self.exprs.width(id);
+        let signed = self.exprs.constant(id).map(|bits| match width {
+            32 => i64::from(bits as u32 as i32),
+            _ => bits as u64 as i64,
+        });
+        let far = match width {
+            32 => 1 << 28,
+            64 => 1 << 60,
+            _ => return false,
+        };
+        signed.is_some_and(|number| number.unsigned_abs() >= far)
+    }
+
+    /// What a number points to.
+    fn address(&self, bits: u128) -> Option<String> {
+        let bits = u64::try_from(bits).ok()?;
+        let behind = self.objects.partition_point(|object| object.base <= bits);
+        let object = self.objects.get(behind.checked_sub(1)?)?;
+        let offset = bits - object.base;
+        let is_within = offset <= object.size.max(1 << 16);
+        is_within.then(|| match offset {
+            0 => format!("&{}", object.name),
+            _ => format!("&{} + {offset}", object.name),
+        })
+    }
+}
+
+/// Sentences about an explanation, at a position of the path.
+struct Said<'a> {
+    of: &'a Explanation,
+    until: usize,
+}
+
+impl Said<'_> {
+    fn value(&self, id: ExprId) -> String {
+        if let Some(text) = self.special(id) {
+            return text;
+        }
+        let text = self.expression(id);
+        match self.of.thread_of(&Fact::Value(id)) {
+            Some(thread) => format!("{}: {text}", self.of.thread(thread)),
+            None => text,
+        }
+    }
+
+    fn expression(&self, id: ExprId) -> String {
+        let exprs = &self.of.exprs;
+        // A range that ends near its type's smallest number only says that nothing overflows.
+        if let Node::Binary(Binary::And, least, most) = exprs.node(id)
+            && let Node::Compare(Compare::Sle, low, version) = exprs.node(least)
+            && let Node::Compare(Compare::Sle, same, high) = exprs.node(most)
+            && version == same
+        {
+            return match (self.of.is_far(low), self.of.is_far(high)) {
+                (true, _) => self.expression(most),
+                (_, true) => self.expression(least),
+                _ => format!("{} <= {}", self.expression(low), self.expression(most)),
+            };
+        }
+        exprs.show(id, &|symbol| self.name(symbol), &|bits| {
+            self.of.address(bits)
+        })
+    }
+
+    /// Locks, freed blocks and branches are no arithmetic.
+    fn special(&self, id: ExprId) -> Option<String> {
+        let (symbol, is_so) = match self.of.exprs.node(id) {
+            Node::Symbol(symbol) => (symbol, None),
+            _ => {
+                let (symbol, bits) = self.of.equation(id)?;
+                (symbol, Some(bits))
+            }
+        };
+        let var = self.of.vars.get(symbol.index())?;
+        match (var.kind, is_so) {
+            (VarKind::Lock, Some(0)) => Some(format!("{} is free", var.name)),
+            (VarKind::Lock, Some(holder)) => {
+                let holder = ThreadId(u16::try_from(holder.saturating_sub(1)).ok()?);
+                Some(format!(
+                    "{} is held by {}",
+                    var.name,
+                    self.of.thread(holder)
+                ))
+            }
+            (VarKind::Freed, None) => Some(format!("{} is freed", var.name)),
+            (VarKind::Taken, None) => self.taken(var.made_by?),
+            _ => None,
+        }
+    }
+
+    /// Why a branch was taken: `main.2 found bal >= 50 at line 52`.
+    fn taken(&self, row: usize) -> Option<String> {
+        let statement = self.of.statements.get(row)?;
+        let thread = self.of.thread(statement.thread);
+        let line = statement.place.line;
+        if statement.kind == Kind::Lock {
+            return Some(format!("{thread} took {} at line {line}", statement.name));
+        }
+        // What it was then needs no place beside it: the line is named.
+        let then = Said {
+            of: self.of,
+            until: row,
+        };
+        let condition = then.expression(statement.condition?);
+        Some(format!("{thread} found {condition} at line {line}"))
+    }
+
+    fn order(&self, (before, after): (usize, usize), hazard: Hazard) -> String {
+        let statements = &self.of.statements;
+        let (Some(first), Some(then)) = (statements.get(before), statements.get(after)) else {
+            return String::new();
+        };
+        let (a, b) = (self.of.thread(first.thread), self.of.thread(then.thread));
+        let (name, early, late) = (&first.name, first.place.line, then.place.line);
+        match hazard {
+            Hazard::Waw => {
+                format!("{b} overwrote {name} at line {late} after {a} stored it at line {early}")
+            }
+            Hazard::War => {
+                format!("{b} stored {name} at line {late} after {a} read it at line {early}")
+            }
+        }
+    }
+
+    /// The source's name of a version; with where it comes from when the variable holds another one by then.
+    fn name(&self, symbol: SymbolId) -> String {
+        let Some(var) = self.of.vars.get(symbol.index()) else {
+            return "?".into();
+        };
+        let row = var.made_by.and_then(|row| self.of.statements.get(row));
+        match (var.kind, row) {
+            (VarKind::Taken, Some(_)) => var
+                .made_by
+                .and_then(|row| self.taken(row))
+                .unwrap_or_default(),
+            _ if !self.is_overwritten(var) => var.name.clone(),
+            (VarKind::Read, Some(read)) => {
+                let (who, line) = (self.of.thread(read.thread), read.place.line);
+                format!("{} as {who} read it at line {line}", var.name)
+            }
+            (_, Some(made)) => {
+                let (who, line) = (self.of.thread(made.thread), made.place.line);
+                format!("{} as {who} set it at line {line}", var.name)
+            }
+            (_, None) => format!("{} at first", var.name),
+        }
+    }
+
+    /// Has something else been given the name of a version?
+    fn is_overwritten(&self, var: &Var) -> bool {
+        let Some(variable) = var.variable else {
+            return false;
+        };
+        let from = var.made_by.map_or(0, |by| by + 1);
+        let since = self.of.statements.get(from..self.until).unwrap_or_default();
+        since.iter().any(|statement| {
+            let made = statement
+                .makes
+                .and_then(|made| self.of.vars.get(made.index()));
+            made.is_some_and(|made| made.variable == Some(variable) && made.kind != VarKind::Read)
         })
     }
 }

@@ -15,6 +15,7 @@
 //! bench mining [WHAT]        bug explanation patterns: what they cost, the case studies of their paper, into the docs
 //! bench predict [WHAT]       predicted anomalies: the subjects of their paper, speed, into the docs
 //! bench dsp [WHAT]           differential schedule projections: the tables of their paper, growth, into the docs
+//! bench invariants [WHAT]     error invariants: the kernels of their paper, growth, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -23,6 +24,7 @@ mod docs;
 mod dsp;
 mod exactness;
 mod hits;
+mod invariants;
 mod latency;
 mod levels;
 mod measure;
@@ -68,9 +70,10 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "pairs-speed" => pairs_speed::run(),
         Some((what, words)) if what == "predict" => predict::run(words),
         Some((what, words)) if what == "dsp" => dsp::run(words),
+        Some((what, words)) if what == "invariants" => invariants::run(words),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

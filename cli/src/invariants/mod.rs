@@ -1,0 +1,220 @@
+//! `unsnarl explain --engine invariants`: for each way to fail what had to be true along a failing run, and the lines
+//! that made it so.
+
+mod json;
+mod source;
+mod text;
+
+pub use json::Row;
+pub use text::print;
+
+use crate::{cancel::cancellable, load::Loaded};
+use anyhow::{Result, anyhow, bail};
+use serde::Serialize;
+use std::{sync::atomic::AtomicBool, time::Instant};
+use unsnarl_core::{
+    Budget, Corpus, StopReason,
+    findings::{by_failure, weaknesses},
+    invariants::{self, Level, Options, Told, Unexplained},
+    symbolic,
+};
+use unsnarl_trace::{
+    Mode, Run,
+    program::{self, LoadError, Program},
+};
+
+/// Failing runs of one way to fail that are looked at until one is told about.
+const RUNS: usize = 6;
+
+/// What the engine says about a corpus.
+pub struct Answer {
+    /// For each way to fail, those of most runs first.
+    pub failures: Vec<Failure>,
+    /// Why it stopped.
+    pub stopped: StopReason,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+}
+
+/// One way to fail.
+pub struct Failure {
+    /// What fails where.
+    pub what: String,
+    /// The runs that fail so, as `replay` takes them; the shortest first.
+    pub runs: Vec<String>,
+    /// What had to be true, or why that is not known, with the next step.
+    pub told: Result<Box<Explained>, String>,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+}
+
+/// A failing run explained.
+pub struct Explained {
+    /// The run.
+    pub run: String,
+    /// What had to be true.
+    pub told: Told,
+    /// Why what had to hold before some line is not told; none when all of it is.
+    pub stopped: StopReason,
+    /// What it took.
+    pub measured: Measured,
+}
+
+/// Times, for tables.
+#[derive(Clone, Copy, Default, Debug, Serialize)]
+pub struct Measured {
+    /// Milliseconds that following the threads through the program model took.
+    pub symbolic_ms: f64,
+    /// Milliseconds that finding invariants and slice took.
+    pub invariants_ms: f64,
+}
+
+/// What is asked for.
+pub struct Asked<'a> {
+    /// The level of detail; the lightest with a step between threads when none is given.
+    pub level: Option<Level>,
+    /// The runs.
+    pub loaded: &'a Loaded,
+    /// Time for all of it.
+    pub budget: &'a Budget,
+    /// The user stops it.
+    pub stop: &'a AtomicBool,
+}
+
+/// Asks the engine about the failing runs of a corpus.
+pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
+    if corpus.failing().next().is_none() {
+        return Answer {
+            failures: Vec::new(),
+            stopped: StopReason::Lacks("a failing run"),
+            notes: vec![
+                "only what failed can be explained\n  next: unsnarl record --until-failing 1 -- PROG".to_owned(),
+            ],
+        };
+    }
+    let mut failures = Vec::new();
+    for (what, runs) in by_failure(corpus) {
+        let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+        failures.push(explain(what, names, asked));
+    }
+    failures.sort_by_key(|failure| std::cmp::Reverse(failure.runs.len()));
+    Answer {
+        failures,
+        stopped: asked.budget.stop().unwrap_or(StopReason::Complete),
+        notes: weaknesses(corpus),
+    }
+}
+
+/// What had to be true in the first of the runs of which that can be told.
+fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
+    let mut reason: Option<(String, Vec<String>)> = None;
+    for name in runs.iter().take(RUNS) {
+        let found = asked.loaded.runs.iter().find(|(known, _)| known == name);
+        let Some((_, run)) = found else { continue };
+        let mut notes = Vec::new();
+        match about(name, run, asked, &mut notes) {
+            Ok(explained) => {
+                return Failure {
+                    what,
+                    runs,
+                    told: Ok(Box::new(explained)),
+                    notes,
+                };
+            }
+            Err(error) if reason.is_none() => reason = Some((format!("{name}: {error:#}"), notes)),
+            Err(_) => {}
+        }
+        if asked.budget.stop().is_some() {
+            break;
+        }
+    }
+    let (reason, notes) = reason.unwrap_or_else(|| ("the runs are gone".to_owned(), Vec::new()));
+    Failure {
+        what,
+        runs,
+        told: Err(reason),
+        notes,
+    }
+}
+
+fn about(name: &str, run: &Run, asked: &Asked<'_>, notes: &mut Vec<String>) -> Result<Explained> {
+    refuse(run)?;
+    let models = models(asked.loaded, run, notes);
+    cancellable(asked.stop, asked.budget, || {
+        match with(name, run, &models, asked, notes) {
+            Err(Unexplained::Contradiction(why)) if !models.is_empty() => {
+                notes.push(format!(
+                    "the program model contradicts the run, so only its values are used: {why}"
+                ));
+                with(name, run, &Program::default(), asked, notes)
+            }
+            result => result,
+        }
+    })
+    .map_err(|unexplained| anyhow!("{unexplained}"))
+}
+
+fn with(
+    name: &str,
+    run: &Run,
+    models: &Program,
+    asked: &Asked<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Explained, Unexplained> {
+    let begin = Instant::now();
+    let trace = symbolic::walk_in_words(run, models, asked.budget).trace;
+    let symbolic_ms = milliseconds(begin);
+    let begin = Instant::now();
+    let options = Options {
+        level: asked.level,
+        ..Options::default()
+    };
+    let explanation = invariants::explain(&trace, run, &trace.order, &options, asked.budget)?;
+    let invariants_ms = milliseconds(begin);
+    let mut told = invariants::told(&explanation, run);
+    source::fill(&mut told, run);
+    notes.extend(trace.gaps.iter().cloned());
+    Ok(Explained {
+        run: name.to_owned(),
+        told,
+        stopped: explanation.stopped,
+        measured: Measured {
+            symbolic_ms,
+            invariants_ms,
+        },
+    })
+}
+
+fn milliseconds(begin: Instant) -> f64 {
+    begin.elapsed().as_secs_f64() * 1000.0
+}
+
+/// Runs whose order or values are not those of the program.
+fn refuse(run: &Run) -> Result<()> {
+    match run.meta.mode {
+        Mode::Free => bail!(
+            "its order is not exact: it was recorded while the threads ran freely\n  next: record with a controlled strategy, such as the default"
+        ),
+        Mode::Path => bail!(
+            "it has neither an order nor values: it was recorded in path mode\n  next: unsnarl explain --engine dsp finds an order that fails and keeps it as a run, which can be explained"
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The models that were kept when the run was recorded; without them there are only values.
+fn models(loaded: &Loaded, run: &Run, notes: &mut Vec<String>) -> Program {
+    match program::load(&loaded.folder, &run.meta.build_id) {
+        Ok(models) => models,
+        Err(LoadError::Missing { .. }) => {
+            notes.push(
+                "there is no program model: only recorded values are known, not what they were made of\n  next: build with clang: UNSNARL_CC=clang unsnarl cc".to_owned(),
+            );
+            Program::default()
+        }
+        Err(error) => {
+            notes.push(format!("the program model cannot be used: {error}"));
+            Program::default()
+        }
+    }
+}

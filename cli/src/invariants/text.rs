@@ -1,0 +1,140 @@
+//! Error invariants for reading.
+
+use super::{Answer, Explained, Failure};
+use crate::{explain::stopped, message};
+use anstyle::{AnsiColor, Style};
+use unsnarl_core::{
+    facts::short,
+    invariants::{Held, Told},
+};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+const HOLDS: Style = AnsiColor::Green.on_default();
+/// Source text is cut here.
+const TEXT: usize = 60;
+/// What was taken as recorded is named so many times.
+const NAMED: usize = 5;
+
+/// Prints what the engine says about a corpus.
+pub fn print(answer: &Answer) {
+    let told = answer
+        .failures
+        .iter()
+        .filter(|one| one.told.is_ok())
+        .count();
+    let count = match (told, answer.failures.len()) {
+        (_, 0) => "nothing".to_owned(),
+        (1, 1) => "1 way to fail".to_owned(),
+        (told, all) if told == all => format!("{all} ways to fail"),
+        (told, all) => format!("{told} of {all} ways to fail"),
+    };
+    anstream::println!("{BOLD}invariants:{BOLD:#} {count}");
+    for failure in &answer.failures {
+        anstream::println!();
+        match &failure.told {
+            Ok(explained) => print_explained(explained, failure),
+            Err(reason) => {
+                anstream::println!("{}: what had to be true for it is not known", failure.what);
+                message::warning(reason);
+            }
+        }
+        failure.notes.iter().for_each(|note| message::note(note));
+    }
+    if let Some(reason) = stopped(answer.stopped) {
+        message::warning(&format!("invariants ended early: {reason}"));
+    }
+    answer.notes.iter().for_each(|note| message::note(note));
+}
+
+fn print_explained(explained: &Explained, failure: &Failure) {
+    let told = &explained.told;
+    anstream::println!("{ERROR}error:{ERROR:#} {}\n", failure.what);
+    if told.is_partial {
+        let why = stopped(explained.stopped).unwrap_or_else(|| "the analysis ended early".into());
+        anstream::println!("  {DIM}... what came before is not told: {why}{DIM:#}");
+    }
+    print_lines(told);
+    anstream::println!("\n  {}", size(told));
+    let runs = match failure.runs.len() {
+        1 => explained.run.clone(),
+        all => format!("{} and {} more", explained.run, all - 1),
+    };
+    anstream::println!("  {DIM}Fails so in {runs}.{DIM:#}");
+    print_taken(&told.taken_as_recorded);
+}
+
+fn print_lines(told: &Told) {
+    let width = |part: &dyn Fn(usize) -> usize| (0..told.lines.len()).map(part).max().unwrap_or(0);
+    let of = |at: usize| told.lines.get(at);
+    let thread = width(&|at| of(at).map_or(0, |line| line.thread.chars().count()));
+    let place = width(&|at| of(at).map_or(0, |line| short(&line.place).chars().count()));
+    let number = told.lines.len().to_string().len();
+    held(told, None, number);
+    for (at, line) in told.lines.iter().enumerate() {
+        let (who, where_) = (&line.thread, short(&line.place));
+        let text: String = line.place.text.chars().take(TEXT).collect();
+        let does = &line.does;
+        let shown = at + 1;
+        let row = format!("  {shown:number$} {who:thread$}  {where_:place$}  {text:50}  {does}");
+        match line.fails {
+            true => anstream::println!("{ERROR}{}{ERROR:#}", row.trim_end()),
+            false => anstream::println!("{}", row.trim_end()),
+        }
+        held(told, Some(at), number);
+    }
+}
+
+/// What begins to hold behind a line.
+fn held(told: &Told, after: Option<usize>, indent: usize) {
+    for held in told.invariants.iter().filter(|held| held.after == after) {
+        let pad = " ".repeat(indent + 4);
+        let values = held.values.as_ref().map(|values| format!("  ({values})"));
+        let (values, reach) = (values.unwrap_or_default(), reach(held, told));
+        anstream::println!(
+            "{pad}{HOLDS}{}{HOLDS:#}{DIM}{values}{reach}{DIM:#}",
+            held.text
+        );
+    }
+}
+
+/// Up to which line something has to hold, where that is not the next one.
+fn reach(held: &Held, told: &Told) -> String {
+    let next = held.after.map_or(0, |after| after + 1);
+    match held.until {
+        until if until == next => String::new(),
+        until if until + 1 == told.lines.len() => "  until it fails".to_owned(),
+        until => format!("  until {}", until + 1),
+    }
+}
+
+/// How much of the run that is.
+fn size(told: &Told) -> String {
+    let counts = &told.counts;
+    let minimal = match told.is_minimal {
+        true => "; without any of them it would not fail for certain",
+        false => "",
+    };
+    format!(
+        "{} of {} steps matter, {} of {} variables ({}: {}){minimal}.",
+        counts.kept,
+        counts.statements,
+        counts.kept_variables,
+        counts.variables,
+        told.level,
+        told.why
+    )
+}
+
+fn print_taken(taken: &[String]) {
+    for what in taken.iter().take(NAMED) {
+        message::note(&format!("taken as recorded: {what}"));
+    }
+    if taken.len() > NAMED {
+        message::note(&format!(
+            "{} more were taken as recorded",
+            taken.len() - NAMED
+        ));
+    }
+}

@@ -1,0 +1,283 @@
+//! An explanation as a person reads it: the lines that matter in the order in which they ran, and between them what
+//! had to hold for the run to fail.
+
+use super::model::{Explanation, Fact, Kind, Minimality, Reach, Statement};
+use crate::{
+    explanation::{InvariantMark, Place},
+    facts::{thread_in_words, thread_name, value, verb},
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use unsnarl_trace::{Run, ThreadId};
+
+/// What a person reads.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Told {
+    /// The level of detail: `ds+hs`.
+    pub level: String,
+    /// Why this level, in words.
+    pub why: String,
+    /// The lines that matter, in the order in which they ran; the last one fails.
+    pub lines: Vec<Line>,
+    /// What had to hold, in the order of where it begins.
+    pub invariants: Vec<Held>,
+    /// Why what had to hold before the first line is not told; none when all of the run was looked at.
+    pub is_partial: bool,
+    /// There is no program model: only values that were recorded are told of.
+    pub is_concrete: bool,
+    /// Without any of its statements the slice would not fail for certain.
+    pub is_minimal: bool,
+    /// What was taken as recorded, in words.
+    pub taken_as_recorded: Vec<String>,
+    /// Sizes.
+    pub counts: Sizes,
+}
+
+/// Sizes of a trace and of what matters of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Sizes {
+    /// Statements of the trace.
+    pub statements: usize,
+    /// Of these in the slice.
+    pub kept: usize,
+    /// Variables of the trace.
+    pub variables: usize,
+    /// Of these accessed by the slice.
+    pub kept_variables: usize,
+    /// Questions that the solver was asked.
+    pub questions: usize,
+}
+
+/// Statements of one line that a thread made one after the other.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Line {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Who: `main.2`.
+    pub thread: String,
+    /// Who, as people say it: `withdraw (main.2)`.
+    pub who: String,
+    /// What it did in the run: `reads 300`, `locks`, `fails`; empty for branches.
+    pub does: String,
+    /// The shared variables that it accessed.
+    pub variables: Vec<String>,
+    /// The numbers of its statements in the trace.
+    pub statements: Vec<usize>,
+    /// Their events in the run file, where they have some.
+    pub events: Vec<u32>,
+    /// It is where the run failed.
+    pub fails: bool,
+}
+
+/// Something that had to hold.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Held {
+    /// What, in the source's names: `main.2: available <= 300`.
+    pub text: String,
+    /// The values of the run: `available is 300`.
+    pub values: Option<String>,
+    /// The threads that it is about, where it is about some.
+    pub threads: Vec<String>,
+    /// The line, of [`Told::lines`], behind which it begins to hold; none when it does from the beginning.
+    pub after: Option<usize>,
+    /// The line up to which it has to hold.
+    pub until: usize,
+}
+
+/// An explanation in words. Facts that begin and end within one line are left out: nobody can look there.
+pub fn told(explanation: &Explanation, run: &Run) -> Told {
+    let lines = lines(explanation, run);
+    let invariants = held(explanation, run, &lines);
+    let counts = explanation.counts;
+    Told {
+        level: explanation.level.to_string(),
+        why: explanation.why.clone(),
+        lines,
+        invariants,
+        is_partial: explanation.is_partial(),
+        is_concrete: explanation.is_concrete,
+        is_minimal: explanation.minimality == Minimality::Proved,
+        taken_as_recorded: explanation.taken_as_recorded.clone(),
+        counts: Sizes {
+            statements: counts.instructions,
+            kept: counts.kept,
+            variables: counts.variables,
+            kept_variables: counts.kept_variables,
+            questions: counts.questions,
+        },
+    }
+}
+
+impl Told {
+    /// What stands in the source where each invariant begins to hold.
+    pub fn marks(&self) -> Vec<InvariantMark> {
+        let marks = self.invariants.iter().filter_map(|held| {
+            let line = self.lines.get(held.after.unwrap_or(0))?;
+            Some(InvariantMark {
+                file: line.place.file.clone(),
+                line: line.place.line,
+                thread: line.thread.clone(),
+                text: held.text.clone(),
+            })
+        });
+        marks.filter(|mark| mark.line > 0).collect()
+    }
+}
+
+/// The statements of the slice by lines: what a thread did on one line without anything of another line in between.
+fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
+    let texts = texts(run);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut last: Option<&Statement> = None;
+    for &at in &explanation.slice {
+        let Some(statement) = explanation.statements.get(at) else {
+            continue;
+        };
+        let is_same = last.is_some_and(|last| same_line(last, statement));
+        match lines.last_mut().filter(|_| is_same) {
+            Some(line) => extend(line, (explanation, run), at, statement),
+            None => {
+                let mut line = line(run, statement, &texts);
+                extend(&mut line, (explanation, run), at, statement);
+                lines.push(line);
+            }
+        }
+        last = Some(statement);
+    }
+    lines
+}
+
+fn same_line(a: &Statement, b: &Statement) -> bool {
+    let place = |statement: &Statement| (statement.place.file.clone(), statement.place.line);
+    a.thread == b.thread && place(a) == place(b) && a.place.line > 0
+}
+
+/// The recorded text of each line that has some.
+fn texts(run: &Run) -> BTreeMap<(&str, u32), &str> {
+    let sites = run.meta.sites.iter().filter(|site| !site.text.is_empty());
+    sites
+        .map(|site| ((site.file.as_str(), site.line), site.text.as_str()))
+        .collect()
+}
+
+fn line(run: &Run, statement: &Statement, texts: &BTreeMap<(&str, u32), &str>) -> Line {
+    let at = &statement.place;
+    let text = texts.get(&(at.file.as_str(), at.line));
+    Line {
+        place: Place {
+            file: at.file.clone(),
+            line: at.line,
+            column: at.column,
+            function: at.function.clone(),
+            text: text.map_or_else(String::new, |text| (*text).to_owned()),
+        },
+        thread: thread_name(run, statement.thread),
+        who: thread_in_words(run, statement.thread),
+        does: String::new(),
+        variables: Vec::new(),
+        statements: Vec::new(),
+        events: Vec::new(),
+        fails: false,
+    }
+}
+
+fn extend(
+    line: &mut Line,
+    (explanation, run): (&Explanation, &Run),
+    at: usize,
+    statement: &Statement,
+) {
+    line.statements.push(at);
+    line.events.extend(statement.event.map(|event| event.0));
+    line.fails |= statement.kind == Kind::Failure;
+    let does = does(explanation, run, statement);
+    if !does.is_empty() && !line.does.split(", ").any(|said| said == does) {
+        line.does = match line.does.as_str() {
+            "" => does,
+            before => format!("{before}, {does}"),
+        };
+    }
+    let is_shared = matches!(statement.kind, Kind::Read | Kind::Write);
+    if is_shared && !line.variables.contains(&statement.name) {
+        line.variables.push(statement.name.clone());
+    }
+}
+
+/// What a statement did in the run.
+fn does(explanation: &Explanation, run: &Run, statement: &Statement) -> String {
+    let with = |verb: &str| match value_of(explanation, run, statement) {
+        Some(said) => format!("{verb} {said}"),
+        None => verb.to_owned(),
+    };
+    match statement.kind {
+        Kind::Read => with("reads"),
+        Kind::Write => with("writes"),
+        Kind::Lock => format!("locks {}", statement.name),
+        Kind::Unlock => format!("unlocks {}", statement.name),
+        Kind::Free => "frees".to_owned(),
+        Kind::Sync(kind) => verb(kind).to_owned(),
+        Kind::Failure => "fails".to_owned(),
+        Kind::Assign | Kind::Branch => String::new(),
+    }
+}
+
+/// The value that a statement read or wrote: as it was recorded, else as the model has it.
+fn value_of(explanation: &Explanation, run: &Run, statement: &Statement) -> Option<String> {
+    let event = statement.event.and_then(|event| run.events.get(event));
+    let said = event.and_then(|event| value(event.value, event.size, false));
+    let modelled = || {
+        let made = statement
+            .makes
+            .and_then(|made| explanation.vars.get(made.index()));
+        let width = made.map_or(64, |var| var.width);
+        statement
+            .recorded
+            .map(|bits| explanation.number(bits, width))
+    };
+    said.filter(|said| said != "a pointer").or_else(modelled)
+}
+
+fn held(explanation: &Explanation, run: &Run, lines: &[Line]) -> Vec<Held> {
+    let mut told: Vec<Held> = Vec::new();
+    for reach in &explanation.invariants {
+        let after = lines.iter().rposition(|line| begins(line) < reach.from);
+        let until = lines.iter().position(|line| ends(line) >= reach.to);
+        let until = until.unwrap_or(lines.len().saturating_sub(1));
+        if after.is_some_and(|after| after >= until) {
+            continue;
+        }
+        let held = Held {
+            text: explanation.say(reach),
+            values: Some(explanation.values(reach).join(", ")).filter(|text| !text.is_empty()),
+            threads: threads(explanation, run, reach),
+            after,
+            until,
+        };
+        if !told.contains(&held) {
+            told.push(held);
+        }
+    }
+    told
+}
+
+fn threads(explanation: &Explanation, run: &Run, reach: &Reach) -> Vec<String> {
+    let threads: Vec<ThreadId> = match reach.fact {
+        Fact::Value(_) => explanation.thread_of(&reach.fact).into_iter().collect(),
+        Fact::Order { before, after, .. } => {
+            let statements = [before, after].into_iter();
+            let statements = statements.filter_map(|at| explanation.statements.get(at));
+            statements.map(|statement| statement.thread).collect()
+        }
+    };
+    let name = |thread: &ThreadId| thread_name(run, *thread);
+    threads.iter().map(name).collect()
+}
+
+fn begins(line: &Line) -> usize {
+    line.statements.first().copied().unwrap_or(0)
+}
+
+fn ends(line: &Line) -> usize {
+    line.statements.last().copied().unwrap_or(0)
+}

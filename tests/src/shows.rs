@@ -1,0 +1,101 @@
+//! Does a slice of a failing run show the bug? As the paper on error invariants defines it: of a data race both
+//! accesses, of an atomicity violation a statement of another thread that came in between the region's, of an order
+//! violation both statements.
+
+use crate::Expectation;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use unsnarl_core::BugKind;
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId};
+
+/// Does what `told` (of the JSON of `unsnarl explain --engine invariants`) keeps of the run show the bug that the
+/// program's header describes?
+pub fn shows(expectation: &Expectation, run: &Run, told: &Value) -> bool {
+    let kept = kept(told);
+    let lines = |wanted: &str| -> BTreeSet<u32> {
+        let parts = expectation.parts.iter();
+        let parts = parts.filter(|(part, _)| part.starts_with(wanted));
+        parts.flat_map(|(_, lines)| lines.clone()).collect()
+    };
+    let (cause_lines, interference) = (lines("cause"), lines("interference"));
+    let at = |lines: &BTreeSet<u32>| -> Vec<Access> {
+        let accesses = run
+            .events
+            .iter()
+            .filter_map(|(id, event)| access(run, id, &event));
+        accesses
+            .filter(|access| lines.contains(&access.line))
+            .collect()
+    };
+    let (causes, others) = (at(&cause_lines), at(&interference));
+    let is_kept = |access: &&Access| kept.contains(&access.event.0);
+    let mut others = others.iter().filter(is_kept);
+    others.any(|other| {
+        let own = |access: &&Access| access.thread != other.thread;
+        let conflicts = causes.iter().filter(is_kept).filter(own);
+        match expectation.kinds.first() {
+            Some(BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation) => {
+                conflicts
+                    .map(|access| access.thread)
+                    .any(|thread| comes_in_between((&causes, &cause_lines), thread, other))
+            }
+            _ => conflicts
+                .filter(|access| access.location == other.location)
+                .any(|access| access.writes || other.writes),
+        }
+    })
+}
+
+/// The events of the lines that are told of.
+fn kept(told: &Value) -> BTreeSet<u32> {
+    let lines = told["lines"].as_array().into_iter().flatten();
+    let events = lines.filter_map(|line| line["events"].as_array());
+    let events = events.flatten().filter_map(Value::as_u64);
+    events
+        .filter_map(|event| u32::try_from(event).ok())
+        .collect()
+}
+
+struct Access {
+    event: EventId,
+    thread: ThreadId,
+    location: LocationId,
+    function: String,
+    line: u32,
+    writes: bool,
+}
+
+fn access(run: &Run, id: EventId, event: &Event) -> Option<Access> {
+    let is_step = event.kind.is_access() || event.kind == EventKind::Failure;
+    let site = run.meta.site(event.site);
+    is_step.then(|| Access {
+        event: id,
+        thread: event.thread,
+        location: event.location,
+        function: site.function.clone(),
+        line: site.line,
+        writes: event.kind.writes(),
+    })
+}
+
+/// Does an access of another thread lie within a region of `thread`: behind one of its accesses and before another
+/// one of the same round, or before its end when the run failed first? One of the region's is on what it writes, or
+/// writes what it reads.
+fn comes_in_between(
+    (causes, lines): (&[Access], &BTreeSet<u32>),
+    thread: ThreadId,
+    other: &Access,
+) -> bool {
+    let own = || causes.iter().filter(|access| access.thread == thread);
+    let before = own().rfind(|access| access.event < other.event);
+    let after = own().find(|access| access.event > other.event);
+    let Some(before) = before else { return false };
+    let conflicts =
+        own().any(|access| access.location == other.location && (access.writes || other.writes));
+    let is_within = match after {
+        Some(after) if before.line == after.line => !before.writes && after.writes,
+        Some(after) => before.function != after.function || before.line < after.line,
+        None => lines.iter().any(|line| *line > before.line),
+    };
+    conflicts && is_within
+}
