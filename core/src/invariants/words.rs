@@ -83,15 +83,6 @@ impl Explanation {
         self.threads.get(thread.index()).map_or("?", String::as_str)
     }
 
-    /// An expression over the source's names, as it stands at the end of the path.
-    pub fn show(&self, id: ExprId) -> String {
-        let said = Said {
-            of: self,
-            until: self.statements.len(),
-        };
-        said.expression(id)
-    }
-
     /// What a statement did, with its value: `main.2 read balance = 300`.
     pub fn did(&self, row: usize) -> String {
         let Some(statement) = self.statements.get(row) else {
