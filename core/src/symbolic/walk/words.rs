@@ -108,11 +108,17 @@ impl Machine<'_> {
         })))
     }
 
-    /// Where the thread stands, as a row of places.
+    /// Where the thread stands, as a row of places. What sets up a function's parameters has no place of its own and
+    /// gets that of the function.
     fn said_place(&mut self, id: ThreadId, site: SiteId) -> u32 {
         let at = self.instruction(id).map(|instruction| instruction.place);
         let unit = self.frame(id).map(|frame| frame.unit);
-        let model = self.code(id).map(|(unit, _)| unit);
+        let code = self.code(id);
+        let at = match code.zip(at) {
+            Some(((model, function), at)) if model.place(at).line == 0 => Some(function.place),
+            _ => at,
+        };
+        let model = code.map(|(unit, _)| unit);
         let run = self.run;
         let Some(words) = &mut self.words else {
             return 0;
