@@ -56,6 +56,7 @@ pub fn check(explanation: &Explanation, budget: &Budget) -> Vec<Broken> {
     let mut check = Check {
         of: explanation,
         exprs: explanation.exprs.clone(),
+        solver: limited(),
         broken: Vec::new(),
     };
     check.run();
@@ -72,9 +73,18 @@ pub fn check(explanation: &Explanation, budget: &Budget) -> Vec<Broken> {
     check.broken
 }
 
+fn limited() -> Solver {
+    let solver = Solver::new();
+    let mut params = Params::new();
+    params.set_u32("rlimit", EFFORT);
+    solver.set_params(&params);
+    solver
+}
+
 struct Check<'a> {
     of: &'a Explanation,
     exprs: Exprs,
+    solver: Solver,
     broken: Vec<Broken>,
 }
 
@@ -160,15 +170,14 @@ impl Check<'_> {
     }
 
     fn ask(&mut self, all: &[ExprId]) -> SatResult {
-        let solver = Solver::new();
-        let mut params = Params::new();
-        params.set_u32("rlimit", EFFORT);
-        solver.set_params(&params);
+        self.solver.push();
         let mut terms = Terms::default();
         for &one in all {
-            solver.assert(terms.truth(&self.exprs, one));
+            self.solver.assert(terms.truth(&self.exprs, one));
         }
-        solver.check()
+        let answer = self.solver.check();
+        self.solver.pop(1);
+        answer
     }
 
     /// Asks whether these exclude each other.
@@ -211,7 +220,11 @@ impl Check<'_> {
 
     fn induction(&mut self, budget: &Budget) {
         let first = match self.of.is_partial() {
-            true => self.of.invariants.iter().map(|reach| reach.from).min(),
+            true => {
+                let values = self.of.invariants.iter();
+                let values = values.filter(|reach| matches!(reach.fact, Fact::Value(_)));
+                values.map(|reach| reach.from).min()
+            }
             false => Some(0),
         };
         let Some(first) = first else { return };

@@ -9,6 +9,7 @@ use super::{
     model::{Minimality, Statement},
     rewrite::replaced,
     solve::{Asker, Can},
+    trial::Trial,
 };
 use crate::{
     Budget,
@@ -66,6 +67,10 @@ pub(super) fn core(
             }
             if budget.stop().is_some() {
                 open += 1;
+                continue;
+            }
+            let sensitive = (is_control, assumes);
+            if Trial::new(encoding, &search.rows, &search.uses, sensitive).passes_without(row) {
                 continue;
             }
             let without = search.evaluate(encoding, &core.known, Some(row));

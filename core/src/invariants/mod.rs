@@ -15,12 +15,14 @@ mod encode;
 mod hazards;
 mod minimal;
 mod model;
+mod range;
 mod rewrite;
 mod sequence;
 mod solve;
 #[cfg(test)]
 mod tests;
 mod told;
+mod trial;
 mod words;
 
 pub use check::{Broken, check};

@@ -12,6 +12,7 @@ use super::{
     encode::Encoding,
     minimal::{Core, taken},
     model::{Fact, Kind, Minimality, Reach, VarKind},
+    range::{self, Bound},
     rewrite::replaced,
     solve::{Asker, Can},
 };
@@ -19,7 +20,7 @@ use crate::{
     Budget, StopReason,
     symbolic::{ExprId, Node, SymbolId, Unary},
 };
-use bounds::{Bound, Carried};
+use bounds::Carried;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The invariants of a slice.
@@ -115,7 +116,7 @@ impl Backwards<'_, '_> {
             if self.encoding.exprs.constant(conjunct) == Some(1) {
                 continue;
             }
-            match bounds::recognized(&self.encoding.exprs, conjunct) {
+            match range::recognized(&self.encoding.exprs, conjunct) {
                 Some((symbol, bound)) => self.bound(position, symbol, bound),
                 None => {
                     self.live.entry(conjunct).or_insert(position);
@@ -186,7 +187,8 @@ impl Backwards<'_, '_> {
             .encoding
             .statement(row)
             .is_some_and(|one| matches!(one.kind, Kind::Branch | Kind::Lock));
-        match is_copy || is_branch {
+        let is_told = wanted.iter().all(|wanted| !self.has_address(*wanted));
+        match (is_copy || is_branch) && is_told {
             true => self.add(row, wanted),
             false => self.require(row, wanted, false),
         }
@@ -197,7 +199,7 @@ impl Backwards<'_, '_> {
     /// A bound of what a statement makes, as one of what it uses.
     fn carried(&self, conjunct: ExprId, changed: &BTreeMap<SymbolId, ExprId>) -> Carried {
         let exprs = &self.encoding.exprs;
-        let bound = bounds::recognized(exprs, conjunct);
+        let bound = range::recognized(exprs, conjunct);
         let value = bound.and_then(|(symbol, bound)| Some((*changed.get(&symbol)?, bound)));
         let Some((value, bound)) = value else {
             return Carried::No;
@@ -214,6 +216,12 @@ impl Backwards<'_, '_> {
             }
             _ => carried,
         }
+    }
+
+    /// Numbers that are addresses, or count from the largest one, tell nobody anything.
+    fn has_address(&self, id: ExprId) -> bool {
+        let numbers = self.encoding.exprs.numbers(id);
+        numbers.into_iter().any(|number| number >= 1 << 33)
     }
 
     /// The slice needs a statement more.
@@ -328,7 +336,7 @@ impl Backwards<'_, '_> {
     fn bound(&mut self, row: usize, symbol: SymbolId, bound: Bound) {
         let exprs = &self.encoding.exprs;
         let olds = self.live.keys().copied().filter_map(|id| {
-            let (of, old) = bounds::recognized(exprs, id)?;
+            let (of, old) = range::recognized(exprs, id)?;
             (of == symbol).then_some((id, old))
         });
         let olds: Vec<(ExprId, Bound)> = olds.collect();
@@ -336,7 +344,7 @@ impl Backwards<'_, '_> {
         let Some(width) = self.encoding.var(symbol).map(|var| var.width) else {
             return;
         };
-        let new = bounds::expression(&mut self.encoding.exprs, symbol, width, joint);
+        let new = range::expression(&mut self.encoding.exprs, symbol, width, joint);
         for (id, _) in olds.into_iter().filter(|(id, _)| *id != new) {
             if let Some(to) = self.live.remove(&id) {
                 let (from, fact) = (row + 1, Fact::Value(id));

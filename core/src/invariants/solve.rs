@@ -1,5 +1,6 @@
 //! Questions to Z3, within limits: the same question has the same answer, and it can be cancelled.
 
+use super::range::follows;
 use crate::{
     Budget,
     schedules::Terms,
@@ -18,6 +19,8 @@ const MOST_TRIED: usize = 3;
 /// Asks whether conditions can hold together.
 pub(super) struct Asker<'b> {
     budget: &'b Budget,
+    /// One for all questions: making one takes longer than most answers.
+    solver: Solver,
     /// Questions that reached the solver.
     pub questions: usize,
 }
@@ -35,8 +38,14 @@ pub(super) enum Can {
 
 impl<'b> Asker<'b> {
     pub fn new(budget: &'b Budget) -> Asker<'b> {
+        let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
+        let mut params = Params::new();
+        params.set_u32("max_memory", MEMORY);
+        params.set_u32("rlimit", EFFORT);
+        solver.set_params(&params);
         Asker {
             budget,
+            solver,
             questions: 0,
         }
     }
@@ -63,6 +72,9 @@ impl<'b> Asker<'b> {
 
     /// Whether some conditions leave another one no way but to hold.
     pub fn implies(&mut self, exprs: &mut Exprs, given: &[ExprId], then: ExprId) -> bool {
+        if follows(exprs, given, then) {
+            return true;
+        }
         let not = exprs.not(then);
         let mut all = given.to_vec();
         all.push(not);
@@ -71,20 +83,18 @@ impl<'b> Asker<'b> {
 
     fn ask(&mut self, exprs: &Exprs, conditions: &[ExprId]) -> Can {
         self.questions += 1;
-        let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
-        let mut params = Params::new();
-        params.set_u32("max_memory", MEMORY);
-        params.set_u32("rlimit", EFFORT);
-        solver.set_params(&params);
+        self.solver.push();
         let mut terms = Terms::default();
         for &condition in conditions {
-            solver.assert(terms.truth(exprs, condition));
+            self.solver.assert(terms.truth(exprs, condition));
         }
-        match solver.check() {
+        let answer = match self.solver.check() {
             SatResult::Sat => Can::Yes,
             SatResult::Unsat => Can::No,
             SatResult::Unknown => Can::Unknown,
-        }
+        };
+        self.solver.pop(1);
+        answer
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod path;
 mod random;
+mod sizes;
 
 use super::*;
 use crate::dsp::fixture::fixture;

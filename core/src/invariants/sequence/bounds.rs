@@ -4,110 +4,14 @@
 //! range may end a little before the smallest number of its width, which only says that nothing overflows.
 
 use crate::{
-    invariants::{encode::Encoding, rewrite::replaced, solve::Asker},
-    symbolic::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary},
+    invariants::{
+        encode::Encoding,
+        range::{Bound, expression, signed, whole},
+        rewrite::replaced,
+        solve::Asker,
+    },
+    symbolic::{Binary, ExprId, Exprs, Node, SymbolId, Unary},
 };
-
-/// What is said of a version: it is in this range of signed numbers, ends included.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(in crate::invariants) struct Bound {
-    pub low: i128,
-    pub high: i128,
-}
-
-/// The smallest and the largest signed number of a width.
-fn whole(width: u8) -> Bound {
-    let high = i128::MAX >> (128 - u32::from(width.clamp(1, 128)));
-    Bound {
-        low: -high - 1,
-        high,
-    }
-}
-
-impl Bound {
-    const fn exactly(number: i128) -> Bound {
-        Bound {
-            low: number,
-            high: number,
-        }
-    }
-
-    /// The range that is in both.
-    pub fn and(self, other: Bound) -> Bound {
-        Bound {
-            low: self.low.max(other.low),
-            high: self.high.min(other.high),
-        }
-    }
-
-    fn holds(self, number: i128) -> bool {
-        (self.low..=self.high).contains(&number)
-    }
-}
-
-/// The bits as a signed number.
-fn signed(bits: u128, width: u8) -> i128 {
-    let unused = 128 - u32::from(width.clamp(1, 128));
-    ((bits << unused) as i128) >> unused
-}
-
-/// The bound as a condition; always so where it leaves nothing out.
-pub(in crate::invariants) fn expression(
-    exprs: &mut Exprs,
-    symbol: SymbolId,
-    width: u8,
-    bound: Bound,
-) -> ExprId {
-    let version = exprs.symbol(symbol, width);
-    let [low, high] = [bound.low, bound.high].map(|end| exprs.number(end as u128, width));
-    if bound.low == bound.high {
-        return exprs.compare(Compare::Eq, version, low);
-    }
-    let all = whole(width);
-    let least = exprs.compare(Compare::Sle, low, version);
-    let most = exprs.compare(Compare::Sle, version, high);
-    match (bound.low <= all.low, bound.high >= all.high) {
-        (true, true) => exprs.number(1, 1),
-        (true, false) => most,
-        (false, true) => least,
-        (false, false) => exprs.binary(Binary::And, least, most),
-    }
-}
-
-/// The version and the range that a condition speaks of, if it is such a one.
-pub(in crate::invariants) fn recognized(exprs: &Exprs, id: ExprId) -> Option<(SymbolId, Bound)> {
-    let (op, a, b) = match exprs.node(id) {
-        Node::Compare(op, a, b) => (op, a, b),
-        Node::Binary(Binary::And, a, b) => {
-            let ((symbol, a), (other, b)) = (recognized(exprs, a)?, recognized(exprs, b)?);
-            return (symbol == other).then(|| (symbol, a.and(b)));
-        }
-        _ => return None,
-    };
-    let width = exprs.width(a);
-    let all = whole(width);
-    let number = |id| Some(signed(exprs.constant(id)?, width));
-    match (op, exprs.node(a), exprs.node(b)) {
-        (Compare::Eq, Node::Symbol(symbol), _) => Some((symbol, Bound::exactly(number(b)?))),
-        (Compare::Sle, Node::Symbol(symbol), _) => {
-            let high = number(b)?;
-            Some((symbol, Bound { high, ..all }))
-        }
-        (Compare::Slt, Node::Symbol(symbol), _) => {
-            let high = number(b)?.checked_sub(1)?;
-            Some((symbol, Bound { high, ..all }))
-        }
-        (Compare::Sle, _, Node::Symbol(symbol)) => {
-            let low = number(a)?;
-            Some((symbol, Bound { low, ..all }))
-        }
-        (Compare::Slt, _, Node::Symbol(symbol)) => {
-            let low = number(a)?.checked_add(1)?;
-            Some((symbol, Bound { low, ..all }))
-        }
-        _ => None,
-    }
-}
 
 /// What a bound of a value comes to.
 pub(in crate::invariants) enum Carried {

@@ -186,7 +186,12 @@ impl Machine<'_> {
         let mut folded: Vec<StepId> = Vec::new();
         let mut last = None;
         for (decision, other) in deciding {
-            let (so, said) = (decision.condition, decision.said);
+            let so = decision.condition;
+            // What is always so decides nothing about other orders.
+            let said = match self.exprs.constant(so) {
+                Some(_) => so,
+                None => decision.said,
+            };
             let Some((inner, inner_said)) = condition else {
                 condition = Some((so, said));
                 last = decision.step;

@@ -11,7 +11,10 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use unsnarl_trace::{
     LocationId, Run, SiteId, ThreadId,
-    program::{DebugKind, DebugTypeId, FunctionId, PlaceId, Unit, UnitId, flow::ControlFlow},
+    program::{
+        DebugKind, DebugTypeId, Function, FunctionId, Op, Operand, PlaceId, Unit, UnitId, ValueId,
+        flow::ControlFlow,
+    },
 };
 
 /// Assignments that are kept; later ones are folded into what uses them, and a gap says so.
@@ -254,18 +257,52 @@ impl Machine<'_> {
         Scalar { said, ..value }
     }
 
+    /// Whether an object of the thread's stack without a name in the source is where its function's result stands.
+    fn is_result(&self, id: ThreadId, object: &str) -> bool {
+        let number = object.rsplit('.').next().and_then(|end| end.parse().ok());
+        let place = self.code(id).and_then(|(_, function)| {
+            let is_own = object.contains(&format!(":{}.", function.display));
+            place_of_result(function).filter(|_| is_own)
+        });
+        number.is_some() && place == number.map(ValueId)
+    }
+
     /// The source's name for a variable at an address; `None` for what the compiler made.
     fn variable_name(&self, by: By, address: u64, size: u8) -> Option<String> {
         if by.location != LocationId(0) {
             return Some(self.source_name(by.thread, address, by.location));
         }
         let object = self.memory.object(address)?;
-        let (unit, ty) = *self.debug_types.get(&object.base)?;
+        let Some(&(unit, ty)) = self.debug_types.get(&object.base) else {
+            return self.is_result(by.thread, &object.name).then(|| {
+                let function = self.code(by.thread).map(|(_, function)| &function.display);
+                format!("result of {}", function.map_or("?", String::as_str))
+            });
+        };
         let name = self.source_name(by.thread, object.base, LocationId(0));
         let model = self.program.unit(unit)?;
         let path = member_path(model, ty, address - object.base, size.into());
         Some(format!("{name}{path}"))
     }
+}
+
+/// The value that holds the address of what a function returns, where it has a place of its own for that: clang keeps
+/// one where a function returns in several places.
+fn place_of_result(function: &Function) -> Option<ValueId> {
+    let made_by = |value: ValueId| {
+        let made = function.instructions.iter();
+        made.clone().find(|one| one.result == Some(value))
+    };
+    function.instructions.iter().find_map(|one| match &one.op {
+        Op::Return(Some(Operand::Value(value))) => match &made_by(*value)?.op {
+            Op::Load {
+                address: Operand::Value(address),
+                ..
+            } => Some(*address),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 fn of_model(words: &Words, model: &Unit, at: PlaceId) -> SourcePlace {
