@@ -1,13 +1,17 @@
 //! The loop between the solver and the graph.
 //!
-//! The solver knows, of each read that matters, which writes it may take (a literal each, which fixes the value), the
-//! path conditions and what is asked. What it chooses goes to the graph; a contradiction comes back as a clause.
-//! Reads matter when a condition depends on what they find ([`reads`]). That each read takes what it takes in the
-//! order at hand, and each wait ends by the signal that it ends by there, is assumed until a refutation leans on it;
-//! only then is the solver given what else the read may take, nearest first and a few at a time.
+//! The solver knows of reads which writes they may take (a literal each, which fixes the value), of path conditions, and
+//! what is asked. What it chooses is worked out: where a value or a condition comes out otherwise that the solver does
+//! not know of, it is told. Then the choices go to the graph; a contradiction comes back as a clause.
+//!
+//! All is given as late as can be, since taking in is what costs most ([`reads`]). That a read takes what it takes in
+//! the order at hand, and finds the value that it finds there, and that a wait ends by the signal that it ends by there,
+//! is assumed until a refutation leans on it; only then is the solver given where the value comes from, and only after
+//! that what else the read may take, nearest first and a few at a time.
 
 mod choices;
 mod reads;
+mod values;
 
 use super::{
     Options, Unknown, Verdict,
@@ -45,28 +49,36 @@ pub(super) struct Engine<'p, 't, 'b> {
     literals: Vec<Bool>,
     number_of: FxHashMap<Bool, u32>,
     known: FxHashMap<SymbolId, Known>,
-    /// The reads that matter, in the order in which that was found.
-    pub reads: Vec<SymbolId>,
+    /// The reads that are known, in the order in which they became so.
+    reads: Vec<SymbolId>,
+    /// What the solver's terms speak of.
+    mentioned: FxHashSet<SymbolId>,
     open: Vec<SymbolId>,
-    seen: FxHashSet<SymbolId>,
     symbols: FxHashMap<ExprId, Rc<[SymbolId]>>,
     inputs: Vec<SymbolId>,
-    roots: Vec<SymbolId>,
+    /// The path conditions, and those that the solver has.
+    conditions: Vec<ExprId>,
+    given: FxHashSet<ExprId>,
     groups: Vec<Vec<u32>>,
+    /// What reads find in the order at hand.
+    recorded: FxHashMap<SymbolId, u128>,
     /// What holds in every order.
     always: Graph<'p, 't>,
     /// What holds in every order that was asked for, while it is asked for, with the literal that says so.
     now: Option<(u32, Graph<'p, 't>)>,
+    /// What need not stay as in the order at hand, while something is asked for.
+    dropped: FxHashSet<u32>,
+    /// How far back the next values are traced whose origin a refutation asks for.
+    reach: usize,
     /// Literals for "fails" and "does not fail".
     bug: Option<(ExprId, [u32; 2])>,
     /// What makes a refutation no proof.
     pub lacks: Option<String>,
-    pub path: u64,
     pub rounds: u64,
 }
 
 impl<'p, 't, 'b> Engine<'p, 't, 'b> {
-    /// Gives the solver the paths and what synchronization leaves open. None when synchronization is impossible.
+    /// Gives the solver what is asked and what synchronization leaves open. None when synchronization is impossible.
     pub fn new(
         problem: &'p Problem<'t>,
         options: &Options,
@@ -82,23 +94,25 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
             number_of: FxHashMap::default(),
             known: FxHashMap::default(),
             reads: Vec::new(),
+            mentioned: FxHashSet::default(),
             open: Vec::new(),
-            seen: FxHashSet::default(),
             symbols: FxHashMap::default(),
             inputs: Vec::new(),
-            roots: Vec::new(),
+            conditions: conditions(problem),
+            given: FxHashSet::default(),
             groups: Vec::new(),
+            recorded: FxHashMap::default(),
             always,
             now: None,
+            dropped: FxHashSet::default(),
+            reach: 1,
             bug: None,
             lacks: problem.lacks.clone(),
-            path: 0,
             rounds: 0,
         };
+        engine.recorded = engine.values_at_hand();
         engine.add_groups();
-        engine.add_path();
         engine.add_bug();
-        engine.give_all();
         Some(engine)
     }
 
@@ -140,31 +154,6 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         }
     }
 
-    /// Phi_path.
-    fn add_path(&mut self) {
-        let problem = self.problem;
-        let exprs = &problem.trace.exprs;
-        let bug = match problem.trace.bug {
-            Bug::Condition { step, .. } => Some(step),
-            _ => None,
-        };
-        let mut seen = FxHashSet::default();
-        for (id, step) in problem.trace.steps() {
-            if let Action::Assume(condition) = step.action
-                && Some(id) != bug
-                && exprs.constant(condition) != Some(1)
-                && seen.insert(condition)
-            {
-                let truth = self.terms.truth(exprs, condition);
-                self.solver.assert(&truth);
-                self.path += 1;
-                self.need(condition);
-                let symbols = self.symbols_of(condition);
-                self.roots.extend(symbols.iter().copied());
-            }
-        }
-    }
-
     /// Phi_bug and its negation, each behind a literal.
     fn add_bug(&mut self) {
         let exprs = &self.problem.trace.exprs;
@@ -174,7 +163,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
             let [fails, passes] = literals.map(|literal| self.bool(literal).not());
             self.solver.assert(&Bool::or(&[fails, truth.clone()]));
             self.solver.assert(&Bool::or(&[passes, truth.not()]));
-            self.need(condition);
+            self.mention(condition);
             self.bug = Some((condition, literals));
         }
     }
@@ -186,14 +175,10 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         };
         let guard = self.literal();
         self.now = Some((guard, graph));
+        self.dropped.clear();
+        self.reach = 1;
         for symbol in self.reads.clone() {
-            let Some(known) = self.known.get(&symbol) else {
-                continue;
-            };
-            let read = known.read;
-            for (candidate, literal) in known.given.clone() {
-                self.rule_out(read, candidate, literal);
-            }
+            self.rule_out_given(symbol);
         }
         let mut goals = vec![guard];
         if let (Some(fails), Some((_, [yes, no]))) = (asked.fails, self.bug) {
@@ -205,16 +190,15 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
     }
 
     fn search(&mut self, goals: &[u32], asked: &Asked) -> Verdict<Found> {
-        let mut dropped: FxHashSet<u32> = FxHashSet::default();
         loop {
             self.rounds += 1;
             self.give_all();
-            let assumed = self.assumed(goals, &dropped);
+            let assumed = self.assumed(goals);
             match self.solver.check(&assumed) {
                 Solved::Unknown(why) => return Verdict::Unknown(why),
                 Solved::Unsat(core) => {
                     let core = self.numbers(&core);
-                    if !self.relax(&core, &mut dropped) {
+                    if !self.relax(&core) {
                         return self.refuted();
                     }
                 }
@@ -229,18 +213,22 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
 
     /// The goals; that things stay as in the order at hand, where that was not dropped; and that reads which may take
     /// something else take what the solver knows of.
-    fn assumed(&self, goals: &[u32], dropped: &FxHashSet<u32>) -> Vec<Bool> {
+    fn assumed(&self, goals: &[u32]) -> Vec<Bool> {
         let mut assumed = goals.to_vec();
-        let groups = self.problem.groups.iter().zip(&self.groups);
-        let preferred = groups.filter_map(|(group, literals)| literals.get(group.preferred?));
-        assumed.extend(preferred.filter(|literal| !dropped.contains(literal)));
+        assumed.extend(self.preferred().filter(|hint| !self.dropped.contains(hint)));
         for known in self.reads.iter().filter_map(|read| self.known.get(read)) {
-            match known.hint().filter(|hint| !dropped.contains(hint)) {
-                Some(hint) => assumed.push(hint),
+            match known.hint().filter(|hint| !self.dropped.contains(hint)) {
+                Some(hint) => assumed.extend(known.frozen.into_iter().chain([hint])),
                 None => assumed.extend(known.only_these),
             }
         }
         assumed.iter().map(|&literal| self.bool(literal)).collect()
+    }
+
+    /// The options of synchronization that hold in the order at hand.
+    fn preferred(&self) -> impl Iterator<Item = u32> {
+        let groups = self.problem.groups.iter().zip(&self.groups);
+        groups.filter_map(|(group, literals)| literals.get(group.preferred?).copied())
     }
 
     fn numbers(&self, core: &[Bool]) -> FxHashSet<u32> {
@@ -255,21 +243,25 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         }
     }
 
-    /// Gives up assumptions that a refutation leans on: first those that keep things as they are, then those that
-    /// leave candidates out. False when it leans on neither.
-    fn relax(&mut self, core: &FxHashSet<u32>, dropped: &mut FxHashSet<u32>) -> bool {
-        let before = dropped.len();
-        let groups = self.problem.groups.iter().zip(&self.groups);
-        let preferred = groups.filter_map(|(group, literals)| literals.get(group.preferred?));
-        dropped.extend(preferred.filter(|literal| core.contains(literal)));
+    /// Gives up assumptions that a refutation leans on: first that values are as in the order at hand, then that things
+    /// stay as they are there, then that leave candidates out. False when it leans on none of them.
+    fn relax(&mut self, core: &FxHashSet<u32>) -> bool {
+        if self.trace_back(core) {
+            return true;
+        }
+        let before = self.dropped.len();
+        let preferred: Vec<u32> = self
+            .preferred()
+            .filter(|hint| core.contains(hint))
+            .collect();
+        self.dropped.extend(preferred);
         for symbol in self.reads.clone() {
             let hint = self.known.get(&symbol).and_then(Known::hint);
-            if let Some(hint) = hint.filter(|hint| core.contains(hint)) {
-                dropped.insert(hint);
-                self.give_more(symbol);
+            if hint.is_some_and(|hint| core.contains(&hint)) {
+                self.let_go(symbol);
             }
         }
-        if dropped.len() > before {
+        if self.dropped.len() > before {
             return true;
         }
         let mut is_more = false;
@@ -284,25 +276,39 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
     }
 
     /// The reads whose candidates of the order at hand, taken together, leave only what the goal excludes; `None` when
-    /// they do not exclude it, an error with the reason when the solver gives up.
+    /// they do not exclude it, an error with the reason when the solver gives up. All reads are asked about, or those
+    /// that are given.
     pub fn refuting(
         &mut self,
         fails: bool,
-        among: &[SymbolId],
+        among: Option<&[SymbolId]>,
     ) -> Result<Option<Vec<SymbolId>>, Unknown> {
-        self.give_all();
         let goal = self.bug.map(|(_, [yes, no])| if fails { yes } else { no });
-        let hint = |&symbol: &SymbolId| Some((symbol, self.known.get(&symbol)?.hint()?));
-        let hints: Vec<(SymbolId, u32)> = among.iter().filter_map(hint).collect();
-        let assumed = goal.into_iter().chain(hints.iter().map(|(_, hint)| *hint));
-        let assumptions: Vec<Bool> = assumed.map(|literal| self.bool(literal)).collect();
-        match self.solver.check(&assumptions) {
-            Solved::Unknown(why) => Err(why),
-            Solved::Sat(_) => Ok(None),
-            Solved::Unsat(core) => {
-                let core = self.numbers(&core);
-                let kept = hints.into_iter().filter(|(_, hint)| core.contains(hint));
-                Ok(Some(kept.map(|(symbol, _)| symbol).collect()))
+        self.reach = 1;
+        loop {
+            self.give_all();
+            let asked = among.unwrap_or(&self.reads);
+            let mut assumed: Vec<u32> = goal.into_iter().collect();
+            let mut hints = Vec::new();
+            for &symbol in asked {
+                let Some(known) = self.known.get(&symbol) else {
+                    continue;
+                };
+                hints.extend(known.hint().map(|hint| (symbol, hint)));
+                assumed.extend(known.hint().into_iter().chain(known.frozen));
+            }
+            let assumed: Vec<Bool> = assumed.iter().map(|&literal| self.bool(literal)).collect();
+            match self.solver.check(&assumed) {
+                Solved::Unknown(why) => return Err(why),
+                Solved::Sat(model) if self.give_broken(&model) => {}
+                Solved::Sat(_) => return Ok(None),
+                Solved::Unsat(core) => {
+                    let core = self.numbers(&core);
+                    if !self.trace_back(&core) {
+                        hints.retain(|(_, hint)| core.contains(hint));
+                        return Ok(Some(hints.into_iter().map(|(symbol, _)| symbol).collect()));
+                    }
+                }
             }
         }
     }
@@ -312,7 +318,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         self.always.is_before(a, b)
     }
 
-    /// A read that matters, and what it takes in the order at hand.
+    /// A read that is known, and what it takes in the order at hand.
     pub fn hinted(&self, symbol: SymbolId) -> Option<(Read, Option<Write>)> {
         let known = self.known.get(&symbol)?;
         Some((known.read, known.given.first()?.0))
@@ -322,4 +328,25 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
     pub fn variables(&self) -> u64 {
         (self.literals.len() + self.reads.len() + self.inputs.len()) as u64
     }
+}
+
+/// Phi_path: each condition once, without the failure's.
+fn conditions(problem: &Problem) -> Vec<ExprId> {
+    let exprs = &problem.trace.exprs;
+    let bug = match problem.trace.bug {
+        Bug::Condition { step, .. } => Some(step),
+        _ => None,
+    };
+    let mut seen = FxHashSet::default();
+    let mut conditions = Vec::new();
+    for (id, step) in problem.trace.steps() {
+        if let Action::Assume(condition) = step.action
+            && Some(id) != bug
+            && exprs.constant(condition) != Some(1)
+            && seen.insert(condition)
+        {
+            conditions.push(condition);
+        }
+    }
+    conditions
 }

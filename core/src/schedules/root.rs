@@ -56,8 +56,7 @@ fn search(engine: &mut Engine, passes: &Asked) -> Verdict<RootCause> {
             reads: Vec::new(),
         });
     }
-    let all = engine.reads.clone();
-    let mut reads = match engine.refuting(false, &all) {
+    let mut reads = match engine.refuting(false, None) {
         Err(why) => return Verdict::Unknown(why),
         Ok(None) => return Verdict::Impossible,
         Ok(Some(reads)) => reads,
@@ -69,7 +68,7 @@ fn search(engine: &mut Engine, passes: &Asked) -> Verdict<RootCause> {
             .copied()
             .filter(|&other| other != symbol)
             .collect();
-        match engine.refuting(false, &others) {
+        match engine.refuting(false, Some(&others)) {
             Ok(Some(fewer)) => reads.retain(|symbol| fewer.contains(symbol)),
             _ => at += 1,
         }

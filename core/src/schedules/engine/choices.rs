@@ -7,13 +7,9 @@ use super::{
         linearize::{Line, linearize},
     },
     Asked, Engine, Found,
+    values::Taken,
 };
-use crate::symbolic::SymbolId;
-use rustc_hash::FxHashSet;
-use z3::{
-    Model,
-    ast::{Ast, Bool},
-};
+use z3::{Model, ast::Bool};
 
 /// Contradictions that are looked for in one answer of the solver.
 const CONTRADICTIONS: usize = 12;
@@ -21,7 +17,8 @@ const CONTRADICTIONS: usize = 12;
 const TRIES: usize = 40;
 
 impl<'p> Engine<'p, '_, '_> {
-    /// An order with what the solver chose; none when there is no such order, which the solver knows then.
+    /// An order with what the solver chose; none when there is no such order, which the solver knows then, or when it
+    /// did not know all that the choice depends on.
     pub(super) fn try_order(
         &mut self,
         model: &Model,
@@ -29,7 +26,11 @@ impl<'p> Engine<'p, '_, '_> {
         asked: &Asked,
     ) -> Option<Verdict<Found>> {
         let (problem, budget) = (self.problem, self.budget);
-        let mut chosen = self.choices(model, asked.fails.is_some());
+        let taken = self.taken(model);
+        if self.tell_broken(model, &taken) {
+            return None;
+        }
+        let mut chosen = self.choices(model, &taken);
         for contradictions in 0..CONTRADICTIONS {
             let conflict = match Graph::new(problem, &chosen, &asked.orders) {
                 Err(conflict) => self.smaller(conflict, &chosen, asked),
@@ -65,34 +66,17 @@ impl<'p> Engine<'p, '_, '_> {
         self.solver.assert(&Bool::or(&clause));
     }
 
-    /// The choices that the conditions depend on, and those of synchronization.
-    fn choices(&mut self, model: &Model, with_bug: bool) -> Vec<Chosen<'p>> {
-        let mut chosen = Vec::new();
-        let mut open = self.roots.clone();
-        if let Some((condition, _)) = self.bug.filter(|_| with_bug) {
-            open.extend(self.symbols_of(condition).iter());
-        }
-        let mut seen: FxHashSet<SymbolId> = FxHashSet::default();
-        while let Some(symbol) = open.pop() {
-            if !seen.insert(symbol) {
-                continue;
-            }
-            let Some(known) = self.known.get(&symbol) else {
-                continue;
-            };
-            let mut given = known.given.iter();
-            let taken = given.find(|(_, literal)| self.is_true(model, *literal));
-            if let Some(&(write, literal)) = taken {
-                let node = write.map(|write| write.node);
-                chosen.push(Chosen {
-                    literal,
-                    what: What::Reads(known.read, node),
-                });
-                if let Some(write) = write {
-                    open.extend(self.symbols_of(write.value).iter());
-                }
-            }
-        }
+    /// What the reads take, and the choices of synchronization.
+    fn choices(&self, model: &Model, taken: &Taken) -> Vec<Chosen<'p>> {
+        let reads = self.reads.iter().filter_map(|symbol| {
+            let (write, literal) = taken.get(symbol)?;
+            let read = self.known.get(symbol)?.read;
+            Some(Chosen {
+                literal: *literal,
+                what: What::Reads(read, write.map(|write| write.node)),
+            })
+        });
+        let mut chosen: Vec<Chosen> = reads.collect();
         for (group, literals) in self.problem.groups.iter().zip(&self.groups) {
             let numbers = group.preferred.into_iter().chain(0..literals.len());
             let mut options =
@@ -106,7 +90,7 @@ impl<'p> Engine<'p, '_, '_> {
         chosen
     }
 
-    fn is_true(&self, model: &Model, literal: u32) -> bool {
+    pub(super) fn is_true(&self, model: &Model, literal: u32) -> bool {
         let value = model.eval(&self.bool(literal), true);
         value.and_then(|value| value.as_bool()) == Some(true)
     }
@@ -129,20 +113,5 @@ impl<'p> Engine<'p, '_, '_> {
             }
         }
         conflict
-    }
-
-    fn input_values(&self, model: &Model) -> Vec<(SymbolId, u128)> {
-        let value = |&symbol: &SymbolId| {
-            let variable = self.variable(symbol)?;
-            let width = variable.get_size();
-            let part = |from: u32| -> Option<u128> {
-                let to = (from + 63).min(width - 1);
-                let bits = model.eval(&variable.extract(to, from), true)?.simplify();
-                bits.as_u64().map(u128::from)
-            };
-            let high = if width > 64 { part(64)? } else { 0 };
-            Some((symbol, high << 64 | part(0)?))
-        };
-        self.inputs.iter().filter_map(value).collect()
     }
 }

@@ -1,4 +1,5 @@
-//! The reads that matter, and what each may take.
+//! The reads that matter, and what the solver is told of them: nothing, then the value that they find in the order at
+//! hand, then where that comes from, then what else they may take.
 
 use super::{
     super::{
@@ -9,6 +10,7 @@ use super::{
     Engine,
 };
 use crate::symbolic::{ExprId, Origin, SymbolId};
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use z3::ast::{BV, Bool};
 
@@ -17,11 +19,12 @@ use z3::ast::{BV, Bool};
 const FIRST: usize = 6;
 const MORE: usize = 4;
 
-/// A read that matters.
+/// A read that a condition or a value depends on.
 #[derive(Debug)]
 pub(in super::super) struct Known {
     pub read: Read,
-    /// What the solver lets it take, with the literals; what it takes in the order at hand stands first, if it can.
+    /// What it may take as far as the solver knows, with the literals; what it takes in the order at hand stands first,
+    /// if it can.
     pub given: Vec<(Option<Write>, u32)>,
     /// The first is that of the order at hand.
     has_hint: bool,
@@ -29,6 +32,10 @@ pub(in super::super) struct Known {
     others: Option<Vec<Option<Write>>>,
     /// Assumed: there are no others than those that the solver has.
     pub only_these: Option<u32>,
+    /// Assumed while the solver does not know where the value comes from: it is that of the order at hand.
+    pub frozen: Option<u32>,
+    /// The solver knows which value the first of `given` makes.
+    is_traced: bool,
 }
 
 impl Known {
@@ -40,9 +47,10 @@ impl Known {
 }
 
 impl Engine<'_, '_, '_> {
-    pub(super) fn need(&mut self, id: ExprId) {
+    /// The solver is going to have a term of this expression.
+    pub(super) fn mention(&mut self, id: ExprId) {
         for &symbol in self.symbols_of(id).iter() {
-            if self.seen.insert(symbol) {
+            if self.mentioned.insert(symbol) {
                 self.open.push(symbol);
             }
         }
@@ -55,11 +63,14 @@ impl Engine<'_, '_, '_> {
         symbols.or_insert_with(|| exprs.symbols(id).into()).clone()
     }
 
-    /// Gives the solver the reads that have turned out to matter.
+    /// Tells the solver of what its terms have come to speak of.
     pub(super) fn give_all(&mut self) {
         while let Some(symbol) = self.open.pop() {
             match self.problem.reads.get(&symbol) {
-                Some(&read) => self.give_first(symbol, read),
+                Some(&read) => {
+                    self.know(symbol, read);
+                    self.freeze(symbol);
+                }
                 None => self.outside(symbol),
             }
         }
@@ -85,22 +96,104 @@ impl Engine<'_, '_, '_> {
     }
 
     /// The read with what it takes in the order at hand, or, where it cannot take that, with what is nearest.
-    fn give_first(&mut self, symbol: SymbolId, read: Read) {
+    pub(super) fn know(&mut self, symbol: SymbolId, read: Read) {
+        if self.known.contains_key(&symbol) {
+            return;
+        }
         let hint = self.last_before(read);
-        let can = self.has_value(symbol, read, hint)
-            && !excluded(&self.always, read, hint.map(|write| write.node));
-        let known = Known {
+        let node = hint.map(|write| write.node);
+        let has_hint = self.has_value(symbol, read, hint) && !excluded(&self.always, read, node);
+        let mut known = Known {
             read,
             given: Vec::new(),
-            has_hint: can,
+            has_hint,
             others: None,
             only_these: None,
+            frozen: None,
+            is_traced: false,
         };
+        if has_hint {
+            known.given.push((hint, self.literal()));
+        }
         self.known.insert(symbol, known);
         self.reads.push(symbol);
-        match can {
-            true => self.give(symbol, vec![hint], true),
+        match has_hint {
+            true => self.rule_out_given(symbol),
             false => self.give_more(symbol),
+        }
+    }
+
+    /// The solver learns the value of the order at hand, which is assumed; where none is known, what makes it.
+    fn freeze(&mut self, symbol: SymbolId) {
+        let is_new = |known: &&Known| known.hint().is_some() && !known.is_traced;
+        if self.known.get(&symbol).filter(is_new).is_none() {
+            return;
+        }
+        let (Some(&value), Some(variable)) = (self.recorded.get(&symbol), self.variable(symbol))
+        else {
+            self.trace(symbol);
+            return;
+        };
+        let frozen = self.literal();
+        let is_recorded = variable.eq(number(value, variable.get_size() as u8));
+        let clause = Bool::or(&[self.bool(frozen).not(), is_recorded]);
+        self.solver.assert(&clause);
+        if let Some(known) = self.known.get_mut(&symbol) {
+            known.frozen = Some(frozen);
+        }
+    }
+
+    /// The solver learns what the write of the order at hand makes of the read.
+    pub(super) fn trace(&mut self, symbol: SymbolId) {
+        let Some(known) = self.known.get_mut(&symbol) else {
+            return;
+        };
+        known.frozen = None;
+        let read = known.read;
+        let first = known.given.first().copied();
+        if let Some((candidate, literal)) = first.filter(|_| !known.is_traced) {
+            known.is_traced = true;
+            self.makes(symbol, read, candidate, literal);
+        }
+    }
+
+    /// Traces the values that a refutation takes from the order at hand, and those that they come from, twice as far each
+    /// time. Are there any?
+    pub(super) fn trace_back(&mut self, core: &FxHashSet<u32>) -> bool {
+        let is_taken = |known: &Known| known.frozen.is_some_and(|frozen| core.contains(&frozen));
+        let taken = self.reads.iter().copied();
+        let mut taken: Vec<SymbolId> = taken
+            .filter(|symbol| self.known.get(symbol).is_some_and(is_taken))
+            .collect();
+        let is_any = !taken.is_empty();
+        for _ in 0..self.reach {
+            for symbol in std::mem::take(&mut taken) {
+                let first = self.known.get(&symbol).filter(|known| !known.is_traced);
+                let write = first.and_then(|known| known.given.first()?.0);
+                self.trace(symbol);
+                self.give_all();
+                if let Some(write) = write {
+                    taken.extend(self.symbols_of(write.value).iter());
+                }
+            }
+        }
+        if is_any {
+            self.reach = self.reach.saturating_mul(2);
+        }
+        is_any
+    }
+
+    /// The read need not take any longer what it takes in the order at hand.
+    pub(super) fn let_go(&mut self, symbol: SymbolId) {
+        let hint = self.known.get(&symbol).and_then(Known::hint);
+        self.dropped.extend(hint);
+        self.trace(symbol);
+        if self
+            .known
+            .get(&symbol)
+            .is_some_and(|known| known.others.is_none())
+        {
+            self.give_more(symbol);
         }
     }
 
@@ -128,7 +221,7 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    fn initial(&self, read: Read) -> Option<u128> {
+    pub(super) fn initial(&self, read: Read) -> Option<u128> {
         let first = self.problem.initial.get(read.cell.index());
         first.copied().flatten()
     }
@@ -211,13 +304,16 @@ impl Engine<'_, '_, '_> {
 
     /// Gives the solver these candidates of the read besides those that it has; are there others?
     fn give(&mut self, symbol: SymbolId, new: Vec<Option<Write>>, is_more: bool) {
+        // The first, too, has to make its value where there are others.
+        self.trace(symbol);
         let Some(mut known) = self.known.remove(&symbol) else {
             return;
         };
+        known.is_traced = true;
         for candidate in new {
-            let literal = self.take(symbol, known.read, candidate);
+            let literal = self.literal();
+            self.makes(symbol, known.read, candidate, literal);
             known.given.push((candidate, literal));
-            self.rule_out(known.read, candidate, literal);
         }
         let given = known.given.iter();
         let mut any: Vec<Bool> = given.map(|&(_, literal)| self.bool(literal)).collect();
@@ -229,15 +325,15 @@ impl Engine<'_, '_, '_> {
         }
         self.solver.assert(&Bool::or(&any));
         self.known.insert(symbol, known);
+        self.rule_out_given(symbol);
     }
 
-    /// The literal of a candidate: it makes the value.
-    fn take(&mut self, symbol: SymbolId, read: Read, candidate: Option<Write>) -> u32 {
-        let literal = self.literal();
+    /// The candidate makes the value.
+    fn makes(&mut self, symbol: SymbolId, read: Read, candidate: Option<Write>, literal: u32) {
         let exprs = &self.problem.trace.exprs;
         let value = match candidate {
             Some(write) => {
-                self.need(write.value);
+                self.mention(write.value);
                 self.terms.term(exprs, write.value)
             }
             None => {
@@ -250,18 +346,31 @@ impl Engine<'_, '_, '_> {
             let takes = Bool::or(&[self.bool(literal).not(), variable.eq(value)]);
             self.solver.assert(&takes);
         }
-        literal
     }
 
-    /// While orders are asked for: a candidate that they exclude.
-    pub(super) fn rule_out(&mut self, read: Read, candidate: Option<Write>, literal: u32) {
-        let Some((guard, graph)) = &self.now else {
+    /// While orders are asked for: the read's candidates that they exclude.
+    pub(super) fn rule_out_given(&mut self, symbol: SymbolId) {
+        let (Some((guard, graph)), Some(known)) = (&self.now, self.known.get(&symbol)) else {
             return;
         };
-        let write = candidate.map(|write| write.node);
-        if excluded(graph, read, write) {
-            let out = Bool::or(&[self.bool(*guard).not(), self.bool(literal).not()]);
-            self.solver.assert(&out);
+        let out = |(candidate, _): &&(Option<Write>, u32)| {
+            excluded(graph, known.read, candidate.map(|write| write.node))
+        };
+        let out: Vec<u32> = known
+            .given
+            .iter()
+            .filter(out)
+            .map(|(_, literal)| *literal)
+            .collect();
+        let is_hint_out = |hint: &u32| out.contains(hint) && !self.dropped.contains(hint);
+        let is_hint_out = known.hint().as_ref().is_some_and(is_hint_out);
+        let clauses: Vec<Bool> = out
+            .iter()
+            .map(|&literal| Bool::or(&[self.bool(*guard).not(), self.bool(literal).not()]))
+            .collect();
+        clauses.iter().for_each(|clause| self.solver.assert(clause));
+        if is_hint_out {
+            self.let_go(symbol);
         }
     }
 }

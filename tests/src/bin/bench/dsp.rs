@@ -1,6 +1,7 @@
 //! Differential schedule projections of the programs of their paper: what the tables of its section 5 have, and how
 //! long it takes from a failing run to its projection, by the number of accesses.
 
+mod paths;
 mod solver;
 mod subjects;
 
@@ -8,12 +9,14 @@ use crate::{docs, table::Table};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use subjects::{Recorded, SUBJECTS, Subject, TARGETS};
+use subjects::{RUNS, Recorded, SUBJECTS, Subject, TARGETS};
 
 /// The page with the tables.
 const PAGE: &str = "engines/dsp.md";
 /// Executions of each order.
 const TIMES: &str = "10";
+/// What a question may take; what it did not come to is said.
+const BUDGET: &str = "60s";
 
 /// Measures what the words ask for.
 pub fn run(words: &[String]) -> Result<()> {
@@ -22,20 +25,22 @@ pub fn run(words: &[String]) -> Result<()> {
         [] => {
             tables()?;
             growth()?;
+            paths::paths()?;
             solver::solver()
         }
         ["tables"] => tables(),
+        ["paths"] => paths::paths(),
         ["solver"] => solver::solver(),
         ["growth"] => growth(),
         [name] => {
             let subject = SUBJECTS.iter().find(|subject| subject.theirs == *name);
             let subject = subject.with_context(|| format!("no subject is called {name}"))?;
-            let recorded = subject.record()?;
+            let recorded = subject.record()?.with_context(none_fails)?;
             println!("{}", Measured::of(&recorded, &[])?.document);
             Ok(())
         }
         _ => bail!(
-            "expected `tables`, `growth`, `solver`, a name or nothing, not `{}`",
+            "expected `tables`, `growth`, `paths`, `solver`, a name or nothing, not `{}`",
             words.join(" ")
         ),
     }
@@ -51,7 +56,7 @@ impl Measured {
     fn of(recorded: &Recorded, options: &[&str]) -> Result<Measured> {
         let words = [
             &["explain", "--engine", "dsp", "--format", "json"][..],
-            &["--times", TIMES],
+            &["--times", TIMES, "--budget", BUDGET],
             options,
             &[&recorded.run_file],
         ]
@@ -80,6 +85,15 @@ impl Measured {
         }
     }
 
+    /// What the solver did not come to.
+    fn unsolved(&self) -> Vec<String> {
+        let notes = self.at("/notes").and_then(Value::as_array);
+        let notes = notes.into_iter().flatten().filter_map(Value::as_str);
+        let unsolved =
+            notes.filter(|note| note.contains("not solved for") || note.contains("solving:"));
+        unsolved.map(str::to_owned).collect()
+    }
+
     /// `fails 10/10, passes 10/10`.
     fn executed(&self) -> String {
         let number = |name: &str| self.number(&format!("/confirmed/{name}"));
@@ -94,6 +108,10 @@ impl Measured {
             None => "no".to_owned(),
         }
     }
+}
+
+fn none_fails() -> String {
+    format!("none of {RUNS} runs failed")
 }
 
 fn tables() -> Result<()> {
@@ -129,14 +147,30 @@ fn tables() -> Result<()> {
         "finds the fix",
         "executed",
     ]);
+    let mut missing = String::new();
     for subject in SUBJECTS {
-        eprintln!("{} ...", subject.theirs);
-        let recorded = subject.record()?;
+        eprint!("{}, {}: recording, ", subject.theirs, subject.name());
+        let begin = Instant::now();
+        let Some(recorded) = subject.record()? else {
+            eprintln!("{}", none_fails());
+            missing.push_str(&format!("\n{}: {}.\n", subject.name(), none_fails()));
+            continue;
+        };
+        eprint!("{:.1} s; explaining, ", begin.elapsed().as_secs_f64());
         let measured = Measured::of(&recorded, &["--solve"])?;
+        eprintln!(
+            "{:.1} s; executed: {}",
+            measured.time.as_secs_f64(),
+            measured.executed()
+        );
+        for note in measured.unsolved() {
+            eprintln!("  {note}");
+            missing.push_str(&format!("\n{}: {note}.\n", subject.name()));
+        }
         sizes.row(size_row(subject, &recorded, &measured));
         projections.row(projection_row(subject, &recorded, &measured)?);
     }
-    let text = format!("{sizes}\n{projections}");
+    let text = format!("{sizes}\n{projections}{missing}");
     println!("{text}");
     docs::replace(PAGE, "tables", &text)
 }
@@ -203,7 +237,7 @@ fn growth() -> Result<()> {
     ]);
     for subject in TARGETS {
         eprintln!("{} ...", subject.name());
-        let recorded = subject.record()?;
+        let recorded = subject.record()?.with_context(none_fails)?;
         let plain = Measured::of(&recorded, &["--no-run"])?;
         let executed = Measured::of(&recorded, &[])?;
         let measure = |name: &str| plain.number(&format!("/measured/{name}"));

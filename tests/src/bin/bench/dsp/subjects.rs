@@ -9,6 +9,9 @@ use std::{
 use unsnarl_e2e::{Compiler, Program, Workspace};
 use unsnarl_trace::{Run, read_run};
 
+/// Runs in which a failure is waited for.
+pub const RUNS: &str = "2000";
+
 /// A program at a size, and what Tables 1 and 2 of [symbiosis] say of theirs.
 pub struct Subject {
     /// What they call it.
@@ -219,23 +222,20 @@ impl Subject {
         format!("`{} {}`", self.program, self.argument)
     }
 
-    /// Records failing runs with clang, and takes the one of which the accesses are nearest to theirs.
-    pub fn record(&self) -> Result<Recorded> {
+    /// Records failing runs with clang, and takes the one of which the accesses are nearest to theirs. `None` when
+    /// none of [`RUNS`] runs failed.
+    pub fn record(&self) -> Result<Option<Recorded>> {
         let program = Program::open(self.program)?;
         let workspace = Workspace::new()?;
         let command = program.compile(&workspace, Compiler::Clang)?;
-        let words = [
-            "record",
-            "--seed",
-            "1",
-            "-n",
-            "2000",
-            "--until-failing",
-            "5",
-        ];
+        let words = ["record", "--seed", "1", "-n", RUNS, "--until-failing", "5"];
         let limits = ["--max-events", "10000000", "--timeout", "60"];
         let words = [&words[..], &limits, &["--", &command, self.argument]].concat();
-        workspace.unsnarl(&words)?.exits(1)?;
+        let recorded = workspace.unsnarl(&words)?;
+        if recorded.status == Some(0) {
+            return Ok(None);
+        }
+        recorded.exits(1)?;
         let mut nearest: Option<(usize, String, Sizes)> = None;
         for name in workspace.runs_that("failed")? {
             let run_file = workspace.run_path(&name);
@@ -247,13 +247,18 @@ impl Subject {
         }
         let (_, run_file, sizes) = nearest.context("no failing run")?;
         let text = fs::read_to_string(&program.source)?;
-        Ok(Recorded {
+        Ok(Some(Recorded {
             workspace,
             run_file,
             sizes,
             lines: lines(&text),
             program,
-        })
+        }))
+    }
+
+    /// The program's file, and the argument that gives it its size.
+    pub fn source(&self) -> Result<(Program, &'static str)> {
+        Ok((Program::open(self.program)?, self.argument))
     }
 }
 
