@@ -161,6 +161,9 @@ impl Machine<'_> {
             .thread(by.thread)
             .map(|thread| thread.next_step())
             .unwrap_or_default();
+        if self.memory.is_freed(address) {
+            self.reads_freed.insert(step);
+        }
         let name = self.source_name(by.thread, address, by.location);
         let mut value = self.unknown(name, width, recorded, Origin::Read(step));
         let symbol = crate::symbolic::expr::SymbolId(self.symbols.len().saturating_sub(1) as u32);
@@ -306,13 +309,12 @@ impl Machine<'_> {
         held
     }
 
-    /// Where a location certainly is, if that is not this address. A block's bare name may mean any place in it that an
-    /// object of its own begins at.
+    /// Where a location certainly is, if that is not this address. The name of what a pointer points to may be that of
+    /// something larger that it begins in: only places in other objects are certainly others.
     pub fn contradicts(&mut self, location: LocationId, at: u64) -> Option<u64> {
         let place = self.certain(location).filter(|place| *place != at)?;
-        let is_bare = self.run.location(location).ends_with(')');
         let base = |at| self.memory.object(at).map(|object| object.base);
-        (!is_bare || base(place) != base(at)).then_some(place)
+        (base(place) != base(at)).then_some(place)
     }
 
     /// Where a location is whose name means one place in the whole run: in a block of the heap or a variable.

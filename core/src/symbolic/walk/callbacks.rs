@@ -124,6 +124,7 @@ impl Machine<'_> {
                 is_write,
                 chunks,
                 rows: rows.iter().map(|(event, _)| *event).collect(),
+                done: Vec::new(),
             });
         }
         if is_write {

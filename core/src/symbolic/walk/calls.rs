@@ -234,7 +234,7 @@ impl Machine<'_> {
     }
 
     /// A value of a type of which nothing is known.
-    fn strange(
+    pub fn strange(
         &mut self,
         id: ThreadId,
         unit: unsnarl_trace::program::UnitId,
@@ -464,6 +464,10 @@ impl Machine<'_> {
             Todo::OnceEnd => self.await_kind(id, EventKind::OnceEnd),
             Todo::End => self.await_kind(id, EventKind::End),
             Todo::Exit => self.exit(id),
+            Todo::Lost => {
+                self.lost_again(id);
+                Flow::Stop
+            }
             Todo::Return(value) => {
                 if let Some(thread) = self.thread_mut(id) {
                     thread.stack.pop();

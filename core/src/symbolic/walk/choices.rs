@@ -20,7 +20,7 @@ const MOST_EFFORT: u64 = 1_000_000;
 /// Instructions that it may take to its next event on one way.
 const FARTHEST: u64 = 200_000;
 /// Events of a thread behind which a choice is no longer taken back.
-const EVENTS: usize = 24;
+const EVENTS: usize = 64;
 
 /// What is known to hold, in the order in which it became known.
 #[derive(Clone, Debug, Default)]

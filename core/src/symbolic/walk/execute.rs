@@ -376,9 +376,18 @@ impl Machine<'_> {
         let announced = self.thread(id).and_then(|thread| {
             let mut all = thread.announced.iter().rev();
             all.find(|one| {
-                one.is_write && one.address <= at && end <= one.address.saturating_add(one.size)
+                let is_within = one.address <= at && end <= one.address.saturating_add(one.size);
+                // A second store to the same place is one that the compiler announces no more.
+                one.is_write && is_within && !one.done.contains(&(at, chunk.size))
             })
             .cloned()
+        });
+        let announced = announced.inspect(|one| {
+            let thread = self.thread_mut(id);
+            let all = thread.into_iter().flat_map(|thread| &mut thread.announced);
+            for same in all.filter(|same| same.is_write && same.address == one.address) {
+                same.done.push((at, chunk.size));
+            }
         });
         let Some(Announced {
             address,

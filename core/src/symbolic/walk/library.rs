@@ -12,6 +12,8 @@ use unsnarl_trace::{EventId, EventKind, ThreadId};
 
 /// Longest text that is looked at.
 const LONGEST_TEXT: u64 = 1 << 16;
+/// How the linker's names of `std::string::compare` begin.
+const STRING_COMPARE: &str = "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7compare";
 /// Longest copy.
 const LONGEST_COPY: u64 = 1 << 24;
 /// Below this no object is: an address is null plus a member's offset.
@@ -80,7 +82,11 @@ impl Machine<'_> {
         loop {
             let row = match self.due(id) {
                 Due::Now(_, row) => row,
-                Due::Later if base.is_some() => break,
+                // Its own copying, which nothing comes between.
+                Due::Later if base.is_some() => match self.row_here(id) {
+                    Some(row) if row.kind.is_access() => row,
+                    _ => break,
+                },
                 Due::Later | Due::Over => return Ok(Did::Wait),
                 Due::Elsewhere if base.is_some() => break,
                 Due::Elsewhere => return Ok(Did::Strange),
@@ -141,9 +147,43 @@ impl Machine<'_> {
             "memset" | "__memset_chk" => self.fills(id, made),
             "strcpy" | "stpcpy" | "strcat" | "strncpy" | "strncat" => self.copies_text(id, made),
             "strlen" | "strnlen" | "strcmp" | "strncmp" | "strcasecmp" | "memcmp" | "bcmp"
-            | "strchr" | "strrchr" | "memchr" | "strstr" => self.looks_at_text(id, made),
+            | "strchr" | "strrchr" | "memchr" | "memrchr" | "rawmemchr" | "strstr" | "strpbrk"
+            | "strspn" | "strcspn" => self.looks_at_text(id, made),
+            name if name.starts_with(STRING_COMPARE) && name.ends_with("EPKc") => {
+                self.compares_string(id, made)
+            }
             _ => Ok(Did::Strange),
         }
+    }
+
+    /// `std::string::compare` with a text: what both hold decides, where it is known.
+    fn compares_string(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+        let (string, other) = (self.place(id, made, 0)?, self.place(id, made, 1)?);
+        let mut word = |at: u64| {
+            let word = self.memory.read(&mut self.exprs, at, 8)?;
+            Some(self.as_known(word).bits? as u64)
+        };
+        let (Some(from), Some(length)) = (word(string), word(string.saturating_add(8))) else {
+            return Ok(Did::Strange);
+        };
+        let text: Option<Vec<u8>> = (0..length.min(LONGEST_TEXT))
+            .map(|at| {
+                let byte = self
+                    .memory
+                    .read(&mut self.exprs, from.saturating_add(at), 1)?;
+                Some(self.as_known(byte).bits? as u8)
+            })
+            .collect();
+        let (Some(text), Ok(other)) = (text, self.text_at(other, LONGEST_TEXT)) else {
+            return Ok(Did::Strange);
+        };
+        let order = match text.cmp(&other) {
+            std::cmp::Ordering::Less => 0xffff_ffff,
+            std::cmp::Ordering::Equal => 0,
+            std::cmp::Ordering::Greater => 1,
+        };
+        let value = Scalar::number(&mut self.exprs, order, made.width.unwrap_or(32));
+        Ok(Did::Value(Some(value.into())))
     }
 
     /// A number that an argument was.
@@ -191,9 +231,38 @@ impl Machine<'_> {
             .ok_or_else(|| "an address is not known".into())
     }
 
+    /// The address of an argument; where it is not known, of the thread's next access of this kind.
+    fn told_place(
+        &mut self,
+        id: ThreadId,
+        made: &Made,
+        row: usize,
+        kind: EventKind,
+    ) -> Result<u64, String> {
+        let argument = made.argument(row).ok_or("a call without arguments")?;
+        let argument = self.as_known(argument);
+        if argument.bits.is_none() && self.row_here(id).is_some() {
+            let thread = self.thread(id).ok_or("no thread")?;
+            let next = thread.events.get(thread.used..).unwrap_or_default().iter();
+            let mut next = next.map_while(|event| self.run.events.get(*event));
+            let told = next.find(|row| row.kind == kind || !row.kind.is_access());
+            let told = told.filter(|row| row.kind == kind);
+            if let Some(at) = told.and_then(|row| self.resolve(row.location)) {
+                self.learn(id, argument, at.into());
+                return Ok(at);
+            }
+        }
+        self.place(id, made, row)
+    }
+
     fn copies(&mut self, id: ThreadId, made: &Made, length: usize) -> Result<Did, String> {
         let bytes = self.length(id, made, length)?;
-        let (to, from) = (self.place(id, made, 0)?, self.place(id, made, 1)?);
+        if bytes == 0 {
+            let to = made.argument(0).filter(|_| made.width.is_some());
+            return Ok(Did::Value(to.map(Val::from)));
+        }
+        let to = self.told_place(id, made, 0, EventKind::Write)?;
+        let from = self.told_place(id, made, 1, EventKind::Read)?;
         if bytes > 0 && !self.is_its_turn(id) {
             return Ok(Did::Wait);
         }
@@ -484,6 +553,37 @@ impl Machine<'_> {
                 };
                 Ok(order(&bytes_of(a)?, &bytes_of(b)?))
             }
+            "memchr" | "memrchr" | "rawmemchr" => {
+                let wanted = self.known(id, made, 1)? as u8;
+                let bytes = match made.name {
+                    "rawmemchr" => LONGEST_TEXT,
+                    _ => self.known(id, made, 2)?.min(LONGEST_TEXT),
+                };
+                self.found_in(a, bytes, wanted, made.name == "memrchr")
+            }
+            "strstr" | "strpbrk" => {
+                let b = self.place(id, made, 1)?;
+                let (text, other) = (
+                    self.text_at(a, LONGEST_TEXT)?,
+                    self.text_at(b, LONGEST_TEXT)?,
+                );
+                let found = match made.name {
+                    _ if other.is_empty() => (made.name == "strstr").then_some(0),
+                    "strstr" => text.windows(other.len()).position(|part| part == other),
+                    _ => text.iter().position(|byte| other.contains(byte)),
+                };
+                Ok(found.map_or(0, |at| u128::from(a) + at as u128))
+            }
+            "strspn" | "strcspn" => {
+                let b = self.place(id, made, 1)?;
+                let (text, other) = (
+                    self.text_at(a, LONGEST_TEXT)?,
+                    self.text_at(b, LONGEST_TEXT)?,
+                );
+                let goes_on = made.name == "strspn";
+                let ends = |byte: &u8| other.contains(byte) != goes_on;
+                Ok(text.iter().position(ends).unwrap_or(text.len()) as u128)
+            }
             "strchr" | "strrchr" => {
                 let wanted = self.known(id, made, 1)? as u8;
                 let mut text = self.text_at(a, LONGEST_TEXT)?;
@@ -496,6 +596,22 @@ impl Machine<'_> {
             }
             _ => Err("not computed".into()),
         }
+    }
+
+    /// Where a byte is found first, or last, in so many.
+    fn found_in(&mut self, at: u64, bytes: u64, wanted: u8, is_last: bool) -> Result<u128, String> {
+        let mut found = 0;
+        for place in at..at.saturating_add(bytes) {
+            let byte = self.memory.read(&mut self.exprs, place, 1);
+            let byte = byte.and_then(|byte| self.as_known(byte).bits);
+            if byte.ok_or("a byte is not known")? == u128::from(wanted) {
+                found = place.into();
+                if !is_last {
+                    break;
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Functions that end the program.

@@ -2,6 +2,7 @@
 
 use super::{
     memory::Memory,
+    names::function_of_variable,
     paths::Paths,
     plan::{SharedPiece, Uses},
     points::{Points, Spot},
@@ -88,6 +89,8 @@ pub(super) struct Machine<'a> {
     pub freed: FxHashMap<u64, StepId>,
     /// What the last steps that wrote cells left there.
     pub cell_holds: FxHashMap<CellId, Scalar>,
+    /// Reads of blocks that had been freed.
+    pub reads_freed: FxHashSet<StepId>,
     /// What functions of libraries wrote that nothing tells of but what was read later.
     pub unseen: Unseen,
     /// This is the first walk, which only finds what is shared.
@@ -165,6 +168,7 @@ impl<'a> Machine<'a> {
             bug: Bug::default(),
             freed: FxHashMap::default(),
             cell_holds: FxHashMap::default(),
+            reads_freed: FxHashSet::default(),
             unseen: Unseen::default(),
             is_first: false,
             thread_locals: FxHashMap::default(),
@@ -250,9 +254,13 @@ impl<'a> Machine<'a> {
     fn is_of_library(&self, row: Event) -> bool {
         let is_plain = matches!(row.kind, EventKind::Read | EventKind::Write)
             && row.flags & unsnarl_trace::model::flags::RANGE == 0;
+        let is_known = |name: &str| self.points.has_function_named(name);
         let site = self.run.meta.site(row.site);
-        self.points.get(row.point).is_none()
-            && !(is_plain && self.points.has_function_named(&site.function))
+        let has_model = || {
+            is_known(&site.function)
+                || function_of_variable(self.run.location(row.location)).is_some_and(is_known)
+        };
+        self.points.get(row.point).is_none() && !(is_plain && has_model())
     }
 
     /// The thread's next event has been used.
@@ -372,8 +380,10 @@ impl<'a> Machine<'a> {
         }
         let symbols = self.exprs.symbols(expr);
         let mut symbols = symbols.iter().filter_map(|id| self.symbols.get(id.index()));
-        let unknown = symbols.find(|symbol| {
-            symbol.recorded.is_none() && matches!(symbol.origin, Origin::Outside { .. })
+        let unknown = symbols.find(|symbol| match symbol.origin {
+            Origin::Outside { .. } => symbol.recorded.is_none(),
+            // No write explains what a freed block held.
+            Origin::Read(step) => self.reads_freed.contains(&step),
         });
         unknown.map(|symbol| symbol.name.clone())
     }
@@ -483,7 +493,7 @@ impl<'a> Machine<'a> {
             Some(_) => "not known",
             None => "known by values only",
         };
-        self.gaps.push(format!(
+        self.gap(format!(
             "{name} could not be followed any further{place}: {why}; what it read and wrote from there on is {known}"
         ));
         if let Some(thread) = self.thread_mut(id) {

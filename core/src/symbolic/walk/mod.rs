@@ -27,6 +27,7 @@ mod names;
 mod paths;
 mod plan;
 mod points;
+mod regain;
 mod sites;
 mod synchronization;
 #[cfg(test)]
@@ -153,6 +154,12 @@ impl Machine<'_> {
             }
         }
         self.settle(id);
+        if is_due(self)
+            && let Some((_, row)) = self.peek(id)
+            && self.regain(id, row)
+        {
+            self.settle(id);
+        }
         while is_due(self)
             && let Some((_, row)) = self.peek(id)
             && self

@@ -178,7 +178,7 @@ impl Machine<'_> {
         }
     }
 
-    fn function_named(&mut self, name: &str) -> Option<u64> {
+    pub fn function_named(&mut self, name: &str) -> Option<u64> {
         let program = self.program;
         let (unit, row) = program.units().find_map(|(unit, model)| {
             let row = model
@@ -199,6 +199,14 @@ fn split_offset(name: &str) -> (&str, i64) {
     let split =
         split.and_then(|(base, offset)| Some((base, offset.trim_start_matches('+').parse().ok()?)));
     split.unwrap_or((name, 0))
+}
+
+/// The function of a variable on a stack: `worker` of `main.1:worker.buf[3]`.
+pub(super) fn function_of_variable(name: &str) -> Option<&str> {
+    let (_, local) = name
+        .split_once(':')
+        .filter(|_| !name.starts_with("heap("))?;
+    local.get(..last_function_end(local)?.checked_sub(1)?)
 }
 
 /// Where the variable begins behind a function's name, which ends at the first dot outside of brackets.

@@ -20,6 +20,11 @@ pub(super) struct Points {
     named: FxHashSet<String>,
 }
 
+/// Tools set blanks differently in names of C++.
+fn without_blanks(name: &str) -> String {
+    name.split_whitespace().collect()
+}
+
 impl Points {
     /// Looks all of them up.
     pub fn new(meta: &RunMeta, program: &Program) -> Points {
@@ -35,7 +40,7 @@ impl Points {
         let mut named = FxHashSet::default();
         for &(unit, id, _) in spots.iter().flatten() {
             let function = program.function(unit, id);
-            named.extend(function.map(|function| function.display.clone()));
+            named.extend(function.map(|function| without_blanks(&function.display)));
             if let Some(function) = function.filter(|it| !it.is_local) {
                 kept.insert(function.name.clone(), (unit, id));
             }
@@ -62,7 +67,7 @@ impl Points {
 
     /// Whether the points are in a function of this name, among others.
     pub fn has_function_named(&self, name: &str) -> bool {
-        self.named.contains(name)
+        self.named.contains(&without_blanks(name))
     }
 
     /// The functions that the points are in, each once, in ascending order.

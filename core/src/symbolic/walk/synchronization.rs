@@ -494,6 +494,10 @@ impl Machine<'_> {
             .thread_mut(id)
             .map(|thread| std::mem::take(&mut thread.begin))
             .unwrap_or_default();
+        let begin = match begin.is_empty() {
+            true => self.begin_by_name(id).unwrap_or_default().into(),
+            false => begin,
+        };
         if begin.is_empty() {
             self.lose(id, "nobody knows which function it begins with");
             return;

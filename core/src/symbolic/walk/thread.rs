@@ -86,6 +86,8 @@ pub(super) enum Todo {
     End,
     /// `main` has returned: what was put down for the exit is called.
     Exit,
+    /// The thread cannot be followed any more: it is not known who called.
+    Lost,
     /// Gives this to whoever called.
     Return(Option<Val>),
 }
@@ -100,6 +102,8 @@ pub(super) struct Announced {
     pub chunks: Vec<Chunk>,
     /// The rows of a write.
     pub rows: Vec<EventId>,
+    /// What was written of it: address and size.
+    pub done: Vec<(u64, u8)>,
 }
 
 /// Bytes of an access, at most 16.

@@ -1,0 +1,94 @@
+//! Threads that could not be followed are followed again: from the beginning where the run says which function it is,
+//! or from the next function that shows its beginning.
+
+use super::{
+    machine::Machine,
+    points::Spot,
+    thread::{Activity, State, Todo},
+    value::Val,
+};
+use unsnarl_trace::{
+    Event, EventKind, ThreadId,
+    program::{BlockId, FunctionId, Op, UnitId},
+};
+
+impl Machine<'_> {
+    /// What a thread begins with whose creation was not followed: its start routine, if that leads to its first
+    /// event, with an argument of which nothing is known.
+    pub fn begin_by_name(&mut self, id: ThreadId) -> Option<Vec<Todo>> {
+        let start = self.run.meta.thread(id).start.clone();
+        let (_, row) = self.peek(id).filter(|_| !start.is_empty())?;
+        let at = self.function_named(&start)?;
+        let home = *self.code_at.get(&at)?;
+        let goal = self.points.get(row.point);
+        let leads = match goal {
+            Some(goal) => self.leads_to(id, home, BlockId(0), goal).is_some(),
+            None => row.kind == EventKind::End,
+        };
+        let arguments = leads.then(|| self.unknown_arguments(id, home))?;
+        let function = super::value::Scalar::address(&mut self.exprs, at);
+        Some(vec![Todo::Call(function, arguments), Todo::End])
+    }
+
+    /// Arguments of which nothing is known.
+    fn unknown_arguments(
+        &mut self,
+        id: ThreadId,
+        (unit, function): (UnitId, FunctionId),
+    ) -> Vec<Val> {
+        let Some(code) = self.program.function(unit, function) else {
+            return Vec::new();
+        };
+        let name = format!("an argument of {}", code.display);
+        let types = code.parameters.iter();
+        types.map(|&ty| self.strange(id, unit, ty, &name)).collect()
+    }
+
+    /// Follows a lost thread again when its event is the first that a function can have. True if it is.
+    pub fn regain(&mut self, id: ThreadId, row: Event) -> bool {
+        let is_lost = self
+            .thread(id)
+            .is_some_and(|thread| thread.state == State::Lost);
+        let spot = self.points.get(row.point).filter(|_| is_lost);
+        let Some(spot) = spot.filter(|spot| self.paths.is_none() && self.is_first_event(*spot))
+        else {
+            return false;
+        };
+        let home = (spot.0, spot.1);
+        let arguments = self.unknown_arguments(id, home);
+        if let Some(thread) = self.thread_mut(id) {
+            thread.state = State::Followed;
+            thread.idle = 0;
+            thread.announced.clear();
+            thread.stack = vec![Activity::Native([Todo::Lost].into())];
+        }
+        self.enter(id, home, arguments)
+    }
+
+    /// Whether nothing of its function makes an event before this instruction.
+    fn is_first_event(&self, (unit, function, at): Spot) -> bool {
+        let Some(code) = self.program.function(unit, function) else {
+            return false;
+        };
+        let Some(first) = code.blocks.first() else {
+            return false;
+        };
+        let before = code.instructions.get(first.from as usize..at as usize);
+        let is_silent = |op: &Op| match op {
+            Op::Call { callee, .. } => self.callee_name(unit, *callee).is_some_and(|name| {
+                name.starts_with("llvm.") || name.starts_with("__tsan_func_entry")
+            }),
+            _ => true,
+        };
+        at < first.to && before.is_some_and(|all| all.iter().all(|one| is_silent(&one.op)))
+    }
+
+    /// The function in which the thread was regained has returned.
+    pub fn lost_again(&mut self, id: ThreadId) {
+        self.chose_right(id);
+        if let Some(thread) = self.thread_mut(id) {
+            thread.state = State::Lost;
+            thread.stack.clear();
+        }
+    }
+}
