@@ -2,7 +2,7 @@
 
 use crate::{
     arguments::{Asked, Explain, ExplainFormat},
-    engines,
+    dsp, engines,
     load::{self, Loaded},
     message,
 };
@@ -76,7 +76,8 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
 }
 
 fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<'a> {
-    let outcome = explain(corpus, budget);
+    let mut outcome = explain(corpus, budget);
+    dsp::note_agreement(&mut outcome.findings, loaded, budget);
     let mut runs = loaded
         .runs
         .iter()

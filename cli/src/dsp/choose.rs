@@ -135,7 +135,13 @@ impl Analysis<'_> {
             true => cheap?,
             false => self.choose(executor, budget).or(cheap)?,
         };
-        let dsp = self.dsp(&chosen)?;
+        let mut dsp = self.dsp(&chosen)?;
+        if let (Some(passing), Ok(executor)) = (&chosen.passing, executor)
+            && dsp.region().is_some()
+            && !executor.region_holds(&dsp, passing)?
+        {
+            dsp = dsp.with_order();
+        }
         Ok(Projection {
             run: self.name.to_owned(),
             dsp,

@@ -22,7 +22,7 @@ pub const WAYS: [Policy; 3] = [
 
 /// Executes orders of one run's events.
 pub struct Executor<'a> {
-    run: &'a Run,
+    pub(super) run: &'a Run,
     program: Executable,
     given: &'a Given,
     /// How often an order that is shown is executed.
@@ -134,7 +134,8 @@ impl<'a> Executor<'a> {
         Ok(Tried::Passes { passes, run })
     }
 
-    fn once(&self, proposal: &Proposal) -> Result<Option<Verdict>, ProposalError> {
+    /// Executes an order once; none when the user stopped it.
+    pub(super) fn once(&self, proposal: &Proposal) -> Result<Option<Verdict>, ProposalError> {
         let verdict = self.program.run(proposal, self.stop)?;
         let stopped = verdict.stopped || self.stop.load(Ordering::Relaxed);
         Ok((!stopped).then_some(verdict))
@@ -142,7 +143,7 @@ impl<'a> Executor<'a> {
 }
 
 /// Why an execution does not confirm the order; none when it does.
-fn failure(verdict: &Verdict) -> Option<String> {
+pub(super) fn failure(verdict: &Verdict) -> Option<String> {
     let outcome = verdict.run.meta.outcome;
     match &verdict.ended {
         Ended::Reached if outcome == Outcome::Passed => None,

@@ -2,14 +2,17 @@
 //! they do differently; both executed.
 
 mod analysis;
+mod beside;
 mod choose;
 mod execute;
 mod json;
 mod paths;
 mod recorded;
+mod region;
 mod solver;
 mod text;
 
+pub use beside::note_agreement;
 pub use json::Row;
 pub use text::{print, print_dot, print_svg};
 

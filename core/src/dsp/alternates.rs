@@ -29,6 +29,8 @@ pub struct Options {
     pub alternates: usize,
     /// Keep this many undecided candidates.
     pub candidates: usize,
+    /// Look at this many pairs at most.
+    pub pairs: usize,
     /// After the first alternate look at this many further pairs, and at three times as many as it took.
     pub patience: usize,
     /// Ask the solver about every pair without an alternate, not only when there is no alternate at all.
@@ -43,6 +45,7 @@ impl Default for Options {
         Options {
             alternates: 8,
             candidates: 32,
+            pairs: usize::MAX,
             patience: 64,
             solve_all: false,
             check: None,
@@ -56,6 +59,7 @@ impl Options {
         Options {
             alternates: usize::MAX,
             candidates: usize::MAX,
+            pairs: usize::MAX,
             patience: usize::MAX,
             solve_all: true,
             check: None,
@@ -337,7 +341,8 @@ impl Search<'_> {
             .options
             .patience
             .max(self.result.pairs.saturating_mul(3));
-        self.result.found.len() >= self.options.alternates
+        self.result.all_pairs >= self.options.pairs
+            || self.result.found.len() >= self.options.alternates
             || (!self.result.found.is_empty() && further >= patience)
             || (matches!(self.trace.bug, Bug::Unknown(_) | Bug::Deadlock)
                 && self.result.undecided.len() >= self.options.candidates)

@@ -29,6 +29,38 @@ pub struct Dsp {
     pub counts: Counts,
 }
 
+impl Dsp {
+    /// Where the advised region begins and ends.
+    pub fn region(&self) -> Option<[&Operation; 2]> {
+        let Some(Advice::Region { first, last, .. }) = &self.advice else {
+            return None;
+        };
+        let operation = |at: u32| self.operations.get(at as usize);
+        Some([operation(*first)?, operation(*last)?])
+    }
+
+    /// The same when the failing run did not come to its end.
+    pub fn unfinished(&self) -> Option<[&Operation; 2]> {
+        self.region().filter(|[_, last]| last.event.is_none())
+    }
+
+    /// What came in between in an advised region.
+    pub fn between(&self) -> &[u32] {
+        match &self.advice {
+            Some(Advice::Region { between, .. }) => between,
+            _ => &[],
+        }
+    }
+
+    /// The same with the order of the pair in the place of a region.
+    pub fn with_order(mut self) -> Dsp {
+        if let Some((second, first)) = self.flipped {
+            self.advice = Some(Advice::Order { first, second });
+        }
+        self
+    }
+}
+
 /// An operation of one thread.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Operation {
@@ -59,6 +91,9 @@ pub struct Operation {
     /// The event of the failing run, if it happened there.
     #[serde(skip)]
     pub event: Option<EventId>,
+    /// The event of the run that had the alternate, where that is known.
+    #[serde(skip)]
+    pub alternate_event: Option<EventId>,
 }
 
 /// What an operation does.

@@ -243,18 +243,20 @@ impl Projection<'_> {
     /// The lines from the first to the last, in the innermost function that both are in or are called from; those
     /// of the critical sections around them as far as they are in the same function.
     fn region(&self, inner: [Key; 2], outer: [Key; 2], lock: Option<u32>) -> Option<Region> {
+        let does = inner.map(|key| self.source.describe(key).does);
         let [first, last] = inner.map(|key| self.source.calls(key));
-        let same = |a: &Place, b: &Place| a.file == b.file && a.function == b.function;
-        let common = parting(&first, &last)
-            .filter(|place| place.line != 0)?
-            .clone();
+        if first == last && does[0] == does[1] {
+            // The same operation twice, in a loop: there are no lines from the one to the other.
+            return None;
+        }
+        let depth = parting(&first, &last)?;
+        let outermost = |calls: &[Place]| calls.iter().rev().nth(depth).cloned();
+        let common = outermost(&first).filter(|place| place.line != 0)?;
         let keys = inner.into_iter().chain(outer);
         let lines: Vec<u32> = keys
-            .filter_map(|key| {
-                let calls = self.source.calls(key);
-                let place = calls.into_iter().rfind(|place| same(place, &common))?;
-                (place.line != 0).then_some(place.line)
-            })
+            .filter_map(|key| outermost(&self.source.calls(key)))
+            .filter(|place| place.line != 0 && same_function(place, &common))
+            .map(|place| place.line)
             .collect();
         Some(Region {
             first: lines.iter().min().copied()?,
@@ -300,15 +302,19 @@ fn finish_with(projection: &Projection, told: Told, stuck: &[Key]) -> Dsp {
     projection.made(&[], &[], Some(told), &keys)
 }
 
-/// Where the calls that led to one place part from those that led to another, innermost first: the place in the
-/// innermost function call that both are in.
-fn parting<'p>(first: &'p [Place], last: &[Place]) -> Option<&'p Place> {
-    let same = |a: &Place, b: &Place| a.file == b.file && a.function == b.function;
+/// In how many calls the innermost function call lies that two places are in, from the outermost: there the calls that
+/// led to them (innermost first) part.
+fn parting(first: &[Place], last: &[Place]) -> Option<usize> {
     let pairs: Vec<(&Place, &Place)> = first.iter().rev().zip(last.iter().rev()).collect();
     let equal = pairs.iter().take_while(|(a, b)| a == b).count();
-    let parted = pairs.get(equal).filter(|(a, b)| same(a, b));
-    let common = parted.or_else(|| pairs.get(equal.checked_sub(1)?));
-    common.map(|(first, _)| *first)
+    match pairs.get(equal) {
+        Some((a, b)) if same_function(a, b) => Some(equal),
+        _ => equal.checked_sub(1),
+    }
+}
+
+fn same_function(a: &Place, b: &Place) -> bool {
+    a.file == b.file && a.function == b.function
 }
 
 /// The operations that a reader needs to see beside the data flow.

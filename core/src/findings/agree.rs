@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Budget, Corpus, RunSummary,
+    dsp::Dsp,
     explanation::{Explanation, Place, Role, SiteMark},
     facts::family,
     pairs::{Precision, Procedure},
@@ -88,6 +89,26 @@ impl<'a> Beside<'a> {
         let with = with.intersection(&told).count();
         with > 0 && with * 2 >= told.len()
     }
+}
+
+/// Does a projection blame what an explanation blames: two operations of different threads on blamed lines that came
+/// the other way round, or of which one takes the other's value in one of the orders only?
+pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
+    let lines: BTreeSet<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
+    let flows = dsp
+        .flows
+        .only_failing
+        .iter()
+        .chain(&dsp.flows.only_alternate);
+    let pairs = flows.filter_map(|flow| Some((flow.from?, flow.to?)));
+    let operation = |at: u32| dsp.operations.get(at as usize);
+    pairs.chain(dsp.flipped).any(|(first, second)| {
+        let (Some(first), Some(second)) = (operation(first), operation(second)) else {
+            return false;
+        };
+        let mut both = [first, second].into_iter();
+        first.thread != second.thread && both.all(|one| lines.contains(&line(&one.place)))
+    })
 }
 
 /// Is one of the pattern's dependencies between blamed accesses, and either all of them between blamed lines, or

@@ -12,6 +12,7 @@ pub mod pairs;
 mod tests;
 
 pub(crate) use agree::Beside;
+pub use agree::projection_agrees;
 
 use crate::{
     Budget, Corpora, Corpus, RunSummary, StopReason, explanation::Place, facts,

@@ -63,7 +63,88 @@ macro_rules! confirmed {
     )* };
 }
 
-confirmed! { bank_account bounded_queue file_scanner crasher bank_total two_stage airline block_compressor cpp_string_buffer object_cache }
+confirmed! {
+    bank_account bounded_queue file_scanner crasher bank_total two_stage airline block_compressor cpp_string_buffer
+    object_cache lock_order lost_wakeup unlocked_signal wrong_access_order window_geometry chunk_buffer
+}
+
+/// What the engine says about failing runs, both orders confirmed, at most six operations to read.
+fn says(name: &str, sentences: &[&str]) -> Result<()> {
+    let workspace = recorded(name, Compiler::Clang)?;
+    let words = ["explain", "--engine", "dsp"];
+    let confirmed = "Confirmed: this order fails 10/10, the other passes 10/10";
+    let sentences = [sentences, &[confirmed]].concat();
+    workspace.unsnarl(&words)?.exits(1)?.says(&sentences)?;
+    let words = ["explain", "--engine", "dsp", "--no-run", "--format", "json"];
+    for failure in failures(&workspace.unsnarl(&words)?.exits(1)?)? {
+        let Some(projection) = failure.get("projection") else {
+            continue;
+        };
+        let shown = projection.get("operations").and_then(Value::as_array);
+        ensure!(shown.map_or(0, Vec::len) <= 6, "{failure:#}");
+    }
+    Ok(())
+}
+
+#[test]
+fn locks_that_are_taken_in_different_orders() -> Result<()> {
+    says(
+        "lock_order",
+        &[
+            "waits for ever for",
+            "With lines 30 to 31 of transfer in one piece no thread waits for ever.",
+            "in different orders",
+        ],
+    )
+}
+
+#[test]
+fn a_signal_that_nobody_waits_for() -> Result<()> {
+    says(
+        "lost_wakeup",
+        &[
+            "signals server.became_ready",
+            "waits for ever for server.became_ready",
+            "With lines 39 to 42 of wait_until_ready in one piece no thread waits for ever.",
+        ],
+    )
+}
+
+/// The failing run ends within the region: the run that passes has its end.
+#[test]
+fn a_region_over_several_variables() -> Result<()> {
+    says(
+        "window_geometry",
+        &["With lines 35 to 37 of move in one piece the assertion holds."],
+    )?;
+    says(
+        "chunk_buffer",
+        &["With lines 35 to 40 of put in one piece the assertion holds."],
+    )
+}
+
+/// The table is gone when the consumer comes later: no region helps, only waiting does.
+#[test]
+fn what_has_to_wait_is_no_region() -> Result<()> {
+    says(
+        "wrong_access_order",
+        &["before main writes table at wrong_access_order.c:64"],
+    )
+}
+
+/// What is known without executing is named beside the other engines.
+#[test]
+fn explanations_name_the_engine() -> Result<()> {
+    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let finished = workspace
+        .unsnarl(&["explain", "--format", "json"])?
+        .exits(1)?;
+    let json: Value = serde_json::from_str(&finished.stdout)?;
+    let engines = json.pointer("/explanations/0/engines");
+    let engines = engines.and_then(Value::as_array).context("no engines")?;
+    ensure!(engines.contains(&Value::from("dsp")), "{engines:?}");
+    Ok(())
+}
 
 #[test]
 fn what_is_not_executed_is_not_confirmed() -> Result<()> {

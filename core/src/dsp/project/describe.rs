@@ -23,6 +23,7 @@ pub(super) fn at(run: &Run, thread: ThreadId, site: SiteId, does: Does) -> Opera
         is_in_flow: false,
         is_stuck: false,
         event: None,
+        alternate_event: None,
     }
 }
 

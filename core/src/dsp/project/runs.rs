@@ -274,6 +274,7 @@ impl Source for Runs<'_> {
         if self.event(key, true).is_none() {
             operation.event = None;
         }
+        operation.alternate_event = self.event(key, false).map(|(_, id)| id);
         operation.is_stuck = self.stuck.contains(&key);
         operation
     }

@@ -213,6 +213,7 @@ impl Source for Traced<'_> {
         {
             let mut operation = describe::of_event(continued.run, id);
             operation.event = None;
+            operation.alternate_event = Some(id);
             return operation;
         }
         let steps = self.steps(key);
