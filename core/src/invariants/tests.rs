@@ -6,7 +6,7 @@ mod sizes;
 
 use super::*;
 use crate::dsp::fixture::fixture;
-use crate::symbolic::SymbolicTrace;
+use crate::symbolic::{SymbolId, SymbolicTrace};
 use path::path;
 use unsnarl_trace::Run;
 
@@ -334,6 +334,107 @@ fn example_3_the_overwritten_store_is_a_hazard() {
             main: balance <= 250
         main failed: balance != 450"#]]
     .assert_eq(&shown(path(text), waw));
+}
+
+/// The rows of the slice and what is said of the failure, without words: names are not this test's matter.
+fn rows(text: &str, level: Level) -> (Vec<String>, usize) {
+    let (trace, run) = path(text);
+    let options = Options {
+        level: Some(level),
+        ..Options::default()
+    };
+    let budget = Budget::unlimited();
+    let explained = explain(&trace, &run, &trace.order, &options, &budget).unwrap();
+    assert_eq!(check(&explained, &budget), []);
+    let failure = explained.statements.len() - 1;
+    let told = explained.slice.iter().filter(|row| **row != failure);
+    let kinds = told.map(|row| {
+        let statement = &explained.statements[*row];
+        format!(
+            "{} {:?} {}",
+            statement.thread.0, statement.kind, statement.place.line
+        )
+    });
+    (kinds.collect(), explained.at(failure).count())
+}
+
+#[test]
+fn a_deadlock_is_the_locks_that_are_held() {
+    let text = "
+        shared x = 1
+        main fork main.1 @1
+        main.1 lock a @10
+        main.1 x = 2 @11
+        main.1 unlock a @12
+        main lock a @2
+        main.1 lock bb @13
+        main blocked bb @3
+        main.1 blocked a @14
+        main.1 deadlocks
+    ";
+    let (kinds, conjuncts) = rows(text, Level::DS);
+    assert_eq!(kinds, ["0 Lock 2", "1 Lock 13"]);
+    assert_eq!(conjuncts, 2);
+}
+
+#[test]
+fn a_use_after_free_is_the_free_and_the_pointer() {
+    let text = "
+        shared p = 1
+        main fork main.1 @1
+        main.1 q := p @10
+        main free block @2
+        main p = 0 @3
+        main.1 [ q == 1 @11
+        main.1 uses p @11
+    ";
+    let (kinds, conjuncts) = rows(text, Level::DS);
+    assert_eq!(kinds, ["1 Read 10", "1 Assign 10", "0 Free 2"]);
+    assert_eq!(conjuncts, 2);
+}
+
+#[test]
+fn without_a_model_values_and_hazards_are_told() {
+    let mut fixture = fixture(BANK);
+    for thread in &mut fixture.trace.threads {
+        for step in &mut thread.steps {
+            if let crate::symbolic::Action::Write { value, .. } = &mut step.action {
+                let values = &mut crate::symbolic::expr::Values::new();
+                let symbols = &fixture.trace.symbols;
+                let was = |symbol: SymbolId| symbols[symbol.index()].recorded;
+                let bits = fixture.trace.exprs.value(*value, values, &was).unwrap();
+                *value = fixture.trace.exprs.number(bits, 32);
+            }
+        }
+    }
+    fixture.trace.bug = crate::symbolic::Bug::Unknown("there is no program model".into());
+    let (trace, run) = (fixture.trace, fixture.run);
+    let order = trace.order.clone();
+    let explained = explain(
+        &trace,
+        &run,
+        &order,
+        &Options::default(),
+        &Budget::unlimited(),
+    );
+    let explained = explained.unwrap();
+    assert!(explained.is_concrete);
+    assert_eq!(explained.level, Level::HS);
+    assert_eq!(check(&explained, &Budget::unlimited()), []);
+    let kinds = explained.slice.iter().map(|row| {
+        let statement = &explained.statements[*row];
+        (statement.thread.0, statement.place.line, statement.recorded)
+    });
+    let kinds: Vec<_> = kinds.collect();
+    assert_eq!(
+        kinds,
+        [
+            (1, 74, Some(550)),
+            (2, 107, Some(190)),
+            (0, 120, Some(190)),
+            (0, 120, None)
+        ]
+    );
 }
 
 #[test]

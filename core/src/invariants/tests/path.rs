@@ -9,6 +9,8 @@
 //! main ]
 //! main lock m                   also unlock, fork main.1, join main.1
 //! main fails bal <= 0 @9
+//! main free p                   then `main uses x`: an access of the freed block
+//! main blocked m                then `main deadlocks`
 //! ```
 
 use crate::symbolic::{
@@ -39,6 +41,7 @@ struct Build {
     scopes: BTreeMap<usize, Vec<u32>>,
     threads: Vec<String>,
     events: u32,
+    freed: Option<StepId>,
 }
 
 const WIDTH: u8 = 32;
@@ -100,6 +103,21 @@ impl Build {
                 self.trace.bug = Bug::Condition { step, condition };
             }
             [sync @ ("lock" | "unlock" | "fork" | "join"), other] => self.sync(row, sync, other),
+            ["blocked", lock] => {
+                self.bare(row, EventKind::Blocked, lock);
+            }
+            ["deadlocks"] => {
+                self.script += &format!("{} fails @{place}\n", words[0]);
+                self.trace.bug = Bug::Deadlock;
+            }
+            ["free", block] => self.freed = Some(self.bare(row, EventKind::Free, block)),
+            ["uses", name] => {
+                self.operand(row, name);
+                self.script += &format!("{} fails @{place}\n", words[0]);
+                let step = *self.trace.order.last().unwrap();
+                let freed = self.freed.unwrap();
+                self.trace.bug = Bug::AfterFree { step, freed };
+            }
             [name, ":=", value @ ..] => {
                 let value = self.expression(row, value);
                 self.assign(row, name, value);
@@ -120,6 +138,18 @@ impl Build {
     fn event(&mut self) -> Option<EventId> {
         self.events += 1;
         Some(EventId(self.events - 1))
+    }
+
+    /// A step that the run's text does not have.
+    fn bare(&mut self, row: usize, kind: EventKind, object: &str) -> StepId {
+        let object = LocationId(object.len() as u32);
+        let value = 0;
+        let action = Action::Sync {
+            kind,
+            object,
+            value,
+        };
+        self.step(row, action, None, None)
     }
 
     fn sync(&mut self, row: usize, what: &str, other: &str) {
