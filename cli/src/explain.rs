@@ -17,9 +17,9 @@ use std::{
 };
 use unsnarl_core::{
     Budget, Corpora, Corpus, CorpusKey, Explanation, FailurePlace, RunSummary, StopReason, explain,
-    render, unexplained,
+    invariants, render, unexplained,
 };
-use unsnarl_trace::Mode;
+use unsnarl_trace::{Mode, program};
 
 /// Version of the JSON; changes when a reader would have to.
 pub const JSON_VERSION: u32 = 1;
@@ -78,6 +78,9 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
 fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<'a> {
     let mut outcome = explain(corpus, budget);
     dsp::note_agreement(&mut outcome.findings, loaded, budget);
+    for explanation in &mut outcome.findings {
+        add_invariants(explanation, loaded, budget);
+    }
     let mut runs = loaded
         .runs
         .iter()
@@ -88,6 +91,17 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<
         explanations: outcome.findings,
         stopped: outcome.stopped,
         imported: runs.all(|(_, run)| run.meta.mode == Mode::Imported),
+    }
+}
+
+/// What had to hold along the first of the explanation's runs that is there, if a model of it was kept.
+fn add_invariants(explanation: &mut Explanation, loaded: &Loaded, budget: &Budget) {
+    let mut runs = loaded.runs.iter();
+    let Some((_, run)) = runs.find(|(name, _)| explanation.runs.contains(name)) else {
+        return;
+    };
+    if let Ok(models) = program::load(&loaded.folder, &run.meta.build_id) {
+        invariants::add_to(explanation, run, &models, budget);
     }
 }
 

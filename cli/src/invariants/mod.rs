@@ -162,7 +162,11 @@ fn with(
     notes: &mut Vec<String>,
 ) -> Result<Explained, Unexplained> {
     let begin = Instant::now();
-    let trace = symbolic::walk_in_words(run, models, asked.budget).trace;
+    let walked = symbolic::walk_in_words(run, models, asked.budget);
+    if walked.stopped != StopReason::Complete {
+        return Err(Unexplained::Stopped(walked.stopped));
+    }
+    let trace = walked.trace;
     let symbolic_ms = milliseconds(begin);
     let begin = Instant::now();
     let options = Options {
@@ -206,12 +210,8 @@ fn refuse(run: &Run) -> Result<()> {
 fn models(loaded: &Loaded, run: &Run, notes: &mut Vec<String>) -> Program {
     match program::load(&loaded.folder, &run.meta.build_id) {
         Ok(models) => models,
-        Err(LoadError::Missing { .. }) => {
-            notes.push(
-                "there is no program model: only recorded values are known, not what they were made of\n  next: build with clang: UNSNARL_CC=clang unsnarl cc".to_owned(),
-            );
-            Program::default()
-        }
+        // Following the threads without one says what that loses.
+        Err(LoadError::Missing { .. }) => Program::default(),
         Err(error) => {
             notes.push(format!("the program model cannot be used: {error}"));
             Program::default()

@@ -10,6 +10,7 @@
 //! [error-invariants]: Holzer, Schwartz-Narbonne, Tabaei Befrouei, Weissenbacher and Wies, *Error Invariants for
 //! Concurrent Traces*, FM 2016.
 
+mod beside;
 mod check;
 mod encode;
 mod hazards;
@@ -25,6 +26,7 @@ mod told;
 mod trial;
 mod words;
 
+pub use beside::add_to;
 pub use check::{Broken, check};
 pub use model::{
     Counts, Explanation, Fact, Hazard, Kind, Level, Minimality, Options, Reach, Statement,

@@ -18,6 +18,7 @@ mod engines;
 mod exactness;
 mod filter;
 mod free_mode;
+mod invariants;
 mod kernels;
 mod killed;
 mod library;

@@ -1,0 +1,60 @@
+//! Error invariants beside the story that is told of a failure.
+
+use super::{
+    explain,
+    model::Options,
+    told::{Told, told},
+};
+use crate::{
+    Budget, StopReason,
+    explanation::{Explanation, Role},
+    symbolic,
+};
+use std::collections::BTreeSet;
+use unsnarl_trace::{Run, program::Program};
+
+/// The engine's name among those of an explanation.
+const NAME: &str = "invariants";
+/// Runs with more events are left out: an explanation is not to wait for them.
+const EVENTS: usize = 20_000;
+
+/// Puts what had to hold along `run`, one of the explanation's, beside the explanation, and names the engine when the
+/// slice has a line of the cause and, where something came in between, one of that. Nothing is added without a model,
+/// or when the failure cannot be read back.
+pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budget: &Budget) {
+    if program.is_empty() || run.events.len() > EVENTS {
+        return;
+    }
+    let walked = symbolic::walk_in_words(run, program, budget);
+    if walked.stopped != StopReason::Complete {
+        return;
+    }
+    let trace = &walked.trace;
+    // Why nothing can be told is said when the engine is asked by itself.
+    let Ok(found) = explain(trace, run, &trace.order, &Options::default(), budget) else {
+        return;
+    };
+    let told = told(&found, run);
+    explanation.invariants = told.marks();
+    if names(&told, explanation) {
+        explanation.engines.push(NAME.to_owned());
+    }
+}
+
+/// Are lines that the explanation blames among those that matter?
+fn names(told: &Told, explanation: &Explanation) -> bool {
+    let kept: BTreeSet<(&str, u32)> = told
+        .lines
+        .iter()
+        .map(|line| (line.place.file.as_str(), line.place.line))
+        .collect();
+    let blamed = |role: Role| {
+        let sites = explanation
+            .sites
+            .iter()
+            .filter(move |site| site.role == role);
+        sites.map(|site| (site.place.file.as_str(), site.place.line))
+    };
+    let has = |role: Role| blamed(role).any(|line| kept.contains(&line));
+    has(Role::Cause) && (blamed(Role::Interference).next().is_none() || has(Role::Interference))
+}

@@ -1,0 +1,157 @@
+//! What had to be true along failing runs: found at every level, and the bug shows.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use unsnarl_e2e::{Compiler, Finished, Program, Workspace, shows};
+use unsnarl_trace::{Run, read_run};
+
+/// The levels of the paper's table, lightest first.
+const LEVELS: [&str; 4] = ["ds", "ds+hs", "ds+cs", "ds+cs+hs"];
+
+/// A program or kernel with a failing run.
+fn recorded(name: &str, compiler: Compiler) -> Result<(Workspace, Program)> {
+    let workspace = Workspace::new()?;
+    let program = Program::kernel(name)?;
+    let command = program.compile(&workspace, compiler)?;
+    let words = ["-n", "2000", "--until-failing", "1"];
+    workspace.record(&words, &command)?.exits(1)?;
+    Ok((workspace, program))
+}
+
+fn explain(workspace: &Workspace, words: &[&str]) -> Result<Finished> {
+    let words = [&["explain", "--engine", "invariants"], words].concat();
+    workspace.unsnarl(&words)
+}
+
+/// The first way to fail in the JSON of the engine, and the run that it is about.
+fn told(workspace: &Workspace, level: &str) -> Result<(Value, Run)> {
+    let finished = explain(workspace, &["--format", "json", "--level", level])?.exits(1)?;
+    let json: Value =
+        serde_json::from_str(&finished.stdout).with_context(|| format!("{finished}"))?;
+    let row = json
+        .pointer("/answers/0/invariants/0")
+        .context("no answer")?;
+    let run = row.get("run").and_then(Value::as_str).context("no run")?;
+    let run = read_run(&workspace.path().join(workspace.run_path(run)))?;
+    Ok((row.get("told").context("nothing told")?.clone(), run))
+}
+
+/// Every kernel is explained at every level, more is kept at higher ones, and the bug shows at some level.
+#[test]
+fn the_bugs_of_the_kernels_show() -> Result<()> {
+    for name in Program::kernels()? {
+        bug_shows(&name).with_context(|| name.clone())?;
+    }
+    Ok(())
+}
+
+fn bug_shows(name: &str) -> Result<()> {
+    let (workspace, program) = recorded(name, Compiler::Clang)?;
+    let (mut kept, mut is_shown) = (Vec::new(), false);
+    for level in LEVELS {
+        let (told, run) = told(&workspace, level)?;
+        let lines = told.get("lines").and_then(Value::as_array);
+        let last = lines.and_then(|lines| lines.last());
+        ensure!(
+            last.and_then(|line| line.get("fails")) == Some(&Value::Bool(true)),
+            "the last line does not fail: {told:#}"
+        );
+        ensure!(
+            told.get("is_partial") == Some(&Value::Bool(false)),
+            "{told:#}"
+        );
+        is_shown |= shows(&program.expectation, &run, &told);
+        let count = told.pointer("/counts/kept").and_then(Value::as_u64);
+        kept.push(count.context("no count")?);
+    }
+    ensure!(is_shown, "the bug shows at no level");
+    let [ds, hs, cs, all] = kept.as_slice() else {
+        unreachable!("four levels")
+    };
+    ensure!(ds <= hs && ds <= cs && cs <= all, "{kept:?}");
+    Ok(())
+}
+
+#[test]
+fn a_lost_update_in_words() -> Result<()> {
+    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let text = explain(&workspace, &[])?.exits(1)?;
+    let said = explain(&workspace, &[])?.exits(1)?;
+    ensure!(said.stdout == text.stdout, "{said}\n{text}");
+    said.says(&[
+        "error: assertion `account.balance == 450` failed",
+        "main.2: available <= 300",
+        "main.1 stored account.balance at line 38 after main.2 read it at line 46",
+        "account.balance <= 250  (account.balance is 250)",
+        "steps matter",
+        "Fails so in failed-",
+    ])?;
+    Ok(())
+}
+
+#[test]
+fn explanations_carry_invariants() -> Result<()> {
+    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let (_, explanations) = workspace.explain()?;
+    let first = explanations.first().context("no explanation")?;
+    ensure!(
+        first.engines.contains(&"invariants".to_owned()),
+        "{first:?}"
+    );
+    let is_there = |text: &str| first.invariants.iter().any(|mark| mark.text.contains(text));
+    ensure!(is_there("available <= 300"), "{:?}", first.invariants);
+    Ok(())
+}
+
+#[test]
+fn without_a_model_there_are_values() -> Result<()> {
+    let (workspace, _) = recorded("bank_account", Compiler::Gcc)?;
+    let said = explain(&workspace, &[])?.exits(1)?;
+    said.says(&[
+        "account.balance == 250",
+        "there is no program model",
+        "next: build with clang",
+    ])?;
+    Ok(())
+}
+
+#[test]
+fn a_run_that_passed_has_nothing_to_explain() -> Result<()> {
+    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let passed = workspace.runs_that("passed")?.into_iter().next();
+    let passed = workspace.run_path(&passed.context("no run passed")?);
+    let said = explain(&workspace, &[&passed])?.exits(0)?;
+    said.says(&["the runs lack a failing run", "next: unsnarl record"])?;
+    Ok(())
+}
+
+#[test]
+fn a_budget_that_is_over_is_said() -> Result<()> {
+    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let said = explain(&workspace, &["--budget", "1ms"])?.exits(3)?;
+    said.says(&["the budget ended", "next: give a larger --budget"])?;
+    Ok(())
+}
+
+#[test]
+fn runs_without_an_exact_order_are_refused() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let program = Program::open("sequential_threads")?;
+    let command = program.compile(&workspace, Compiler::Clang)?;
+    workspace
+        .record(&["-n", "5", "--strategy", "free"], &command)?
+        .exits(1)?;
+    explain(&workspace, &[])?.exits(3)?.says(&[
+        "its order is not exact",
+        "next: record with a controlled strategy",
+    ])?;
+    Ok(())
+}
+
+#[test]
+fn a_level_that_does_not_exist_is_refused() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let said = explain(&workspace, &["--level", "all"])?.exits(2)?;
+    said.says(&["no such level", "ds+cs+hs"])?;
+    Ok(())
+}
