@@ -224,6 +224,14 @@ impl Backwards<'_, '_> {
         numbers.into_iter().any(|number| number >= 1 << 33)
     }
 
+    /// Holds whatever the values are; asked of comparisons with addresses, where it is so for most.
+    fn is_always(&mut self, id: ExprId) -> bool {
+        if self.encoding.exprs.constant(id) == Some(1) {
+            return true;
+        }
+        self.has_address(id) && self.asker.implies(&mut self.encoding.exprs, &[], id)
+    }
+
     /// The slice needs a statement more.
     fn grow(&mut self, row: usize, changed: &BTreeMap<SymbolId, ExprId>) {
         self.core.rows.insert(row);
@@ -273,7 +281,7 @@ impl Backwards<'_, '_> {
 
     /// Puts conjuncts at a position from which `wanted` follows: bounds where all is known, `wanted` itself elsewhere.
     fn require(&mut self, row: usize, mut wanted: Vec<ExprId>, is_failure: bool) {
-        wanted.retain(|wanted| self.encoding.exprs.constant(*wanted) != Some(1));
+        wanted.retain(|wanted| !self.is_always(*wanted));
         if wanted.is_empty() {
             return;
         }

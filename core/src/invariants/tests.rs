@@ -492,3 +492,31 @@ fn a_budget_that_has_ended_leaves_nothing_or_a_part() {
     let stopped = stopped.map(|_| ());
     assert_eq!(stopped, Err(Unexplained::Stopped(StopReason::Cancelled)));
 }
+
+/// Sums of two variables keep bounds, over several of them.
+#[test]
+fn bounds_come_through_sums_of_variables() {
+    let text = "
+        shared balance = 100
+        main put := balance @1
+        main amount := put + 100 @2
+        main put := put + amount @3
+        main put := put + amount @4
+        main fails put != 450 @5
+    ";
+    expect_test::expect![[r#"
+        ds
+        main read balance = 100
+            main: balance == 100
+        main set put = 100
+            main: put == 100
+        main set amount = 200
+            main: put >= 100
+            main: amount == 200
+        main set put = 300
+            main: amount >= 200
+            main: put >= 300
+        main set put = 500
+            main: put >= 500
+        main failed: put != 450"#]].assert_eq(&shown(path(text), Some(Level::DS)));
+}

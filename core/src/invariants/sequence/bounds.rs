@@ -10,7 +10,7 @@ use crate::{
         rewrite::replaced,
         solve::Asker,
     },
-    symbolic::{Binary, ExprId, Exprs, Node, SymbolId, Unary},
+    symbolic::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary},
 };
 
 /// What a bound of a value comes to.
@@ -138,7 +138,9 @@ pub(super) fn weakest(
         return None;
     }
     for (at, &symbol) in symbols.iter().enumerate() {
-        let weaker = choices(encoding, symbol).into_iter().map(Some);
+        let mut weaker = choices(encoding, symbol);
+        weaker.extend(preimage(encoding, &chosen, symbol, wanted));
+        let weaker = weaker.into_iter().map(Some);
         for bound in [None].into_iter().chain(weaker) {
             let mut trial = chosen.clone();
             if let Some(slot) = trial.get_mut(at) {
@@ -155,6 +157,62 @@ pub(super) fn weakest(
         told.filter_map(|(symbol, bound)| Some((symbol, bound?)))
             .collect(),
     )
+}
+
+/// The range that a version may have with the recorded values of all others, if it is a range.
+fn preimage(
+    encoding: &mut Encoding,
+    chosen: &[(SymbolId, Option<Bound>)],
+    symbol: SymbolId,
+    wanted: &[ExprId],
+) -> Option<Bound> {
+    let others: Vec<(SymbolId, ExprId)> = chosen
+        .iter()
+        .filter(|(other, _)| *other != symbol)
+        .filter_map(|(other, _)| {
+            let var = encoding.var(*other)?;
+            let (bits, width) = (var.recorded?, var.width);
+            Some((*other, encoding.exprs.number(bits, width)))
+        })
+        .collect();
+    let with = |symbol: SymbolId| {
+        let at = others.binary_search_by_key(&symbol, |one| one.0).ok()?;
+        others.get(at).map(|one| one.1)
+    };
+    let mut joint: Option<Bound> = None;
+    for &wanted in wanted {
+        let wanted = replaced(&mut encoding.exprs, wanted, &with);
+        if encoding.exprs.constant(wanted) == Some(1) {
+            continue;
+        }
+        let (value, bound) = compared(&encoding.exprs, wanted)?;
+        let Carried::To(_, bound) = carried(&encoding.exprs, value, bound) else {
+            return None;
+        };
+        joint = Some(joint.map_or(bound, |joint| joint.and(bound)));
+    }
+    let was = exact(encoding, symbol)?;
+    joint.filter(|joint| joint.and(was) == was && joint.low < joint.high)
+}
+
+/// The value and the range that a condition compares it with.
+fn compared(exprs: &Exprs, id: ExprId) -> Option<(ExprId, Bound)> {
+    match exprs.node(id) {
+        Node::Compare(Compare::Sle, a, b) => {
+            let all = whole(exprs.width(a));
+            let number = |id| Some(signed(exprs.constant(id)?, exprs.width(id)));
+            match (number(a), number(b)) {
+                (Some(low), None) => Some((b, Bound { low, ..all })),
+                (None, Some(high)) => Some((a, Bound { high, ..all })),
+                _ => None,
+            }
+        }
+        Node::Binary(Binary::And, a, b) => {
+            let ((value, a), (other, b)) = (compared(exprs, a)?, compared(exprs, b)?);
+            (value == other).then(|| (value, a.and(b)))
+        }
+        _ => None,
+    }
 }
 
 fn suffices(
