@@ -290,7 +290,13 @@ pub enum ExplainFormat {
     Text,
     /// For programs (docs/explain-json.md)
     Json,
-    /// A graph for Graphviz; engine dsp only
+    /// For a bug report
+    Markdown,
+    /// A page for a browser, complete in itself
+    Html,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// A graph for Graphviz
     Dot,
     /// A picture; engine dsp only
     Svg,

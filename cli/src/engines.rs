@@ -96,6 +96,9 @@ pub fn run(
         ExplainFormat::Json => print_json(&asked, loaded)?,
         ExplainFormat::Dot => dsp::print_dot(&answers)?,
         ExplainFormat::Svg => dsp::print_svg(&answers)?,
+        ExplainFormat::Markdown | ExplainFormat::Html | ExplainFormat::Sarif => {
+            bail!("no engine answers in this format by itself")
+        }
     }
     Ok(ExitCode::from(status(&asked)))
 }

@@ -4,7 +4,7 @@ use crate::{
     arguments::{Asked, Explain, ExplainFormat},
     dsp, engines,
     load::{self, Loaded},
-    message,
+    message, sarif,
 };
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
@@ -38,12 +38,7 @@ struct Finding<'a> {
 
 /// Explains the failing runs.
 pub fn run(arguments: &Explain) -> Result<ExitCode> {
-    let is_picture = matches!(arguments.format, ExplainFormat::Dot | ExplainFormat::Svg);
-    if is_picture && !arguments.engine.contains(&Asked::Dsp) {
-        bail!(
-            "only the engine dsp makes pictures\n  next: unsnarl explain --engine dsp --format svg"
-        );
-    }
+    check_format(arguments)?;
     let loaded = load::load(arguments.place.as_deref())?;
     name_broken(&loaded);
     if loaded.runs.is_empty() {
@@ -70,9 +65,31 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
         .collect();
     match arguments.format {
         ExplainFormat::Json => print_json(&findings, &loaded)?,
-        _ => print_text(&findings, &sources),
+        ExplainFormat::Markdown => print_markdown(&findings),
+        ExplainFormat::Html => anstream::print!("{}", page(&findings)),
+        ExplainFormat::Sarif => print_sarif(&findings, &loaded)?,
+        ExplainFormat::Dot => print_dot(&findings),
+        ExplainFormat::Text | ExplainFormat::Svg => print_text(&findings, &sources),
     }
     Ok(ExitCode::from(status(&findings)))
+}
+
+/// Which formats there are depends on who answers.
+fn check_format(arguments: &Explain) -> Result<()> {
+    use ExplainFormat::{Html, Markdown, Sarif, Svg};
+    let by_dsp = arguments.engine.contains(&Asked::Dsp);
+    match arguments.format {
+        Svg if !by_dsp => bail!(
+            "only the engine dsp draws SVG\n  next: unsnarl explain --engine dsp --format svg, or --format html"
+        ),
+        Markdown | Html | Sarif if !arguments.engine.is_empty() => bail!(
+            "Markdown, HTML and SARIF are for explanations, not for the answer of one engine\n  next: leave --engine out"
+        ),
+        ExplainFormat::Dot if !arguments.engine.is_empty() && !by_dsp => bail!(
+            "the engines that compare runs draw no graph\n  next: --engine dsp, or leave --engine out"
+        ),
+        _ => Ok(()),
+    }
 }
 
 fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<'a> {
@@ -212,13 +229,63 @@ fn print_text(findings: &[Finding<'_>], sources: &Sources) {
 
 /// Whose runs the following is about.
 pub fn name_corpus(corpus: &Corpus) {
+    anstream::println!("{DIM}{}{DIM:#}\n", title(corpus));
+}
+
+fn title(corpus: &Corpus) -> String {
     let key = corpus.key();
     let build = key.build_id.get(..8).unwrap_or(&key.build_id);
     let command = key.command.join(" ");
-    anstream::println!(
-        "{DIM}{command} (build {build}, {} runs){DIM:#}\n",
-        corpus.len()
-    );
+    format!("{command} (build {build}, {} runs)", corpus.len())
+}
+
+fn print_markdown(findings: &[Finding<'_>]) {
+    for finding in findings {
+        anstream::println!("## `{}`\n", title(finding.corpus));
+        for explanation in &finding.explanations {
+            anstream::println!("{}", render::markdown(explanation));
+        }
+        for remark in remarks(finding) {
+            anstream::println!("{remark}\n");
+        }
+    }
+}
+
+fn page(findings: &[Finding<'_>]) -> String {
+    let sections = findings.iter().map(|finding| render::Section {
+        title: title(finding.corpus),
+        explanations: &finding.explanations,
+        remarks: remarks(finding),
+    });
+    render::html(&sections.collect::<Vec<_>>())
+}
+
+/// What there is to say besides the explanations.
+fn remarks(finding: &Finding<'_>) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(reason) = stopped(finding.stopped) {
+        remarks.push(format!("The analysis ended early: {reason}."));
+    }
+    if !finding.unexplained.is_empty() {
+        remarks.push(render::unexplained(finding.corpus, &finding.unexplained));
+    } else if finding.explanations.is_empty() && !finding.imported {
+        remarks.push(render::nothing_failed(finding.corpus));
+    }
+    remarks
+}
+
+fn print_sarif(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
+    anstream::println!("{}", sarif::sarif(&all(findings), &loaded.broken)?);
+    Ok(())
+}
+
+fn print_dot(findings: &[Finding<'_>]) {
+    anstream::print!("{}", render::dot(&all(findings)));
+}
+
+fn all<'a>(findings: &'a [Finding<'_>]) -> Vec<&'a Explanation> {
+    let rows = findings.iter();
+    rows.flat_map(|finding| &finding.explanations).collect()
 }
 
 fn print_finding(finding: &Finding<'_>) {

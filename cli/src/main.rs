@@ -22,6 +22,7 @@ mod predict;
 mod propose;
 mod record;
 mod replay;
+mod sarif;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

@@ -17,6 +17,7 @@ mod engine_input;
 mod engines;
 mod exactness;
 mod filter;
+mod formats;
 mod free_mode;
 mod invariants;
 mod kernels;

@@ -1,0 +1,137 @@
+use super::*;
+use crate::{Budget, explain, fixture::corpus};
+use expect_test::expect;
+
+/// A lost update whose source text has what other languages take for markup.
+const FAILING: &str = r#"
+    file bank.c
+    start main.1 add
+    start main.2 add
+    main fork main.1 @9 main "start(&a, add);"
+    main fork main.2 @10 main "start(&b, add);"
+    main.1 R n =0 @4 add "n = n + (1 | \"<b>\"[0]);"
+    main.2 R n =0 @4 add "n = n + (1 | \"<b>\"[0]);"
+    main.2 W n =1 @4 add "n = n + (1 | \"<b>\"[0]);"
+    main.1 W n =1 @4 add "n = n + (1 | \"<b>\"[0]);"
+    main join main.1 @11 main "join(a);"
+    main join main.2 @12 main "join(b);"
+    main R n =1 @13 main "assert(n == 2);"
+    main fails @13 assertion `n == 2` failed
+"#;
+
+fn explanations() -> Vec<Explanation> {
+    explain(&corpus(&[], &[FAILING]), &Budget::unlimited()).findings
+}
+
+#[test]
+fn as_markdown() {
+    let text: String = explanations().iter().map(markdown).collect();
+    expect![[r####"
+        ### another thread's update of `n` was lost
+
+        add (main.1) read n = 0 and wrote 1 at bank.c:4; in between add (main.2) wrote 1 at bank.c:4.
+
+        Fails with: assertion `n == 2` failed at bank.c:13
+
+        | | thread | place | source | |
+        |---|---|---|---|---|
+        | 1 | main.1 | bank.c:4 | `n = n + (1 \| \"<b>\"[0]);` | reads 0 |
+        | 2 | main.2 | bank.c:4 | `n = n + (1 \| \"<b>\"[0]);` | writes 1 **in between** |
+        | 3 | main.1 | bank.c:4 | `n = n + (1 \| \"<b>\"[0]);` | writes 1 **the update in between is gone** |
+        | 4 | main | bank.c:13 | `assert(n == 2);` | reads 1, fails |
+
+        - No lock guards `n`: this is also a data race.
+        - Meant as one step: line 4 of bank.c
+        - Likely: found in the recorded runs, not re-executed.
+        - Fails so in failed-0.
+        - Note: There is no passing run to compare with.
+    "####]].assert_eq(&text);
+}
+
+#[test]
+fn as_a_graph() {
+    expect![[r##"
+        digraph explanations {
+          node [shape=box, fontname="monospace", fontsize=10];
+          edge [fontname="sans-serif", fontsize=10];
+          subgraph cluster_0 {
+            label="another thread's update of `n` was lost";
+            e0s0 [label="1. main.1  bank.c:4\ln = n + (1 | \\\"<b>\\\"[0]);\lreads 0"];
+            e0s1 [label="2. main.2  bank.c:4\ln = n + (1 | \\\"<b>\\\"[0]);\lwrites 1", style=filled, fillcolor="#fff4c2"];
+            e0s2 [label="3. main.1  bank.c:4\ln = n + (1 | \\\"<b>\\\"[0]);\lwrites 1"];
+            e0s3 [label="4. main  bank.c:13\lassert(n == 2);\lreads 1, fails"];
+            e0s0 -> e0s1 [style=dotted, arrowhead=none, weight=10];
+            e0s1 -> e0s2 [style=dotted, arrowhead=none, weight=10];
+            e0s2 -> e0s3 [style=dotted, arrowhead=none, weight=10];
+            e0s0 -> e0s1 [label="in this run", color="#b3261e", fontcolor="#b3261e", constraint=false];
+            e0s1 -> e0s2 [label="in this run", color="#b3261e", fontcolor="#b3261e", constraint=false];
+            e0s2 -> e0s3 [label="value", color="#3455a4", fontcolor="#3455a4", constraint=false];
+          }
+        }
+    "##]].assert_eq(&dot(&explanations().iter().collect::<Vec<_>>()));
+}
+
+#[test]
+fn as_a_page() {
+    let explanations = explanations();
+    let page = html(&[Section {
+        title: "./bank <1>".into(),
+        explanations: &explanations,
+        remarks: vec!["1 run was cut short.".into()],
+    }]);
+    let (_, body) = page.split_once("<body>").unwrap();
+    expect![[r#"
+
+        <h1>./bank &lt;1&gt;</h1>
+        <article id="cab0fecc">
+        <h2>another thread's update of <code>n</code> was lost</h2>
+        <p class="failure">atomicity violation · assertion <code>n == 2</code> failed at bank.c:13</p>
+        <p>add (main.1) read n = 0 and wrote 1 at bank.c:4;<br>
+        in between add (main.2) wrote 1 at bank.c:4.</p>
+        <div class="wide"><table>
+        <caption>The order that fails</caption>
+        <thead><tr><th></th><th scope="col">main</th><th scope="col">add (main.1)</th><th scope="col">add (main.2)</th></tr></thead>
+        <tbody>
+        <tr><th scope="row">1</th><td class="idle"></td><td><span class="place">bank.c:4</span> <code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><br><span class="effect">reads 0</span></td><td class="idle"></td></tr>
+        <tr class="intrudes"><th scope="row">2</th><td class="idle"></td><td class="idle"></td><td><span class="place">bank.c:4</span> <code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><br><span class="effect">writes 1</span> <strong class="note">in between</strong></td></tr>
+        <tr><th scope="row">3</th><td class="idle"></td><td><span class="place">bank.c:4</span> <code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><br><span class="effect">writes 1</span> <strong class="note">the update in between is gone</strong></td><td class="idle"></td></tr>
+        <tr class="last"><th scope="row">4</th><td><span class="place">bank.c:13</span> <code>assert(n == 2);</code><br><span class="effect">reads 1, fails</span></td><td class="idle"></td><td class="idle"></td></tr>
+        </tbody></table></div>
+        <p>No lock guards <code>n</code>: this is also a data race.</p>
+        <p>Likely: found in the recorded runs, not re-executed.</p>
+        <p>Fails so in failed-0.</p>
+        <p>Note: There is no passing run to compare with.</p>
+        </article>
+        <p class="remark">1 run was cut short.</p>
+        </body>
+        </html>
+    "#]].assert_eq(body);
+}
+
+#[test]
+fn a_page_asks_for_nothing_from_elsewhere() {
+    let page = html(&[]);
+    for word in [
+        "http:", "https:", "<script", "@import", "url(", "<link", "<img",
+    ] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn threads_stand_in_the_order_of_the_fork_tree() {
+    let mut explanation = explanations().remove(0);
+    let names = ["main.10", "main.2", "main", "main.2.1"];
+    let step = explanation.steps[0].clone();
+    explanation.steps = names
+        .map(|name| crate::explanation::Step {
+            thread: name.into(),
+            ..step.clone()
+        })
+        .to_vec();
+    let lanes: Vec<String> = super::lanes::lanes(&explanation)
+        .into_iter()
+        .map(|(thread, _)| thread)
+        .collect();
+    assert_eq!(lanes, ["main", "main.2", "main.2.1", "main.10"]);
+}

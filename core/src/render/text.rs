@@ -1,0 +1,238 @@
+//! Explanations as plain text for a terminal, at most 100 columns wide.
+
+use super::{certainty, elsewhere, runs};
+use crate::{
+    callers,
+    corpus::Corpus,
+    explanation::{BugKind, Explanation, Step},
+    facts::short,
+};
+
+/// Widest line.
+const WIDTH: usize = 100;
+
+/// One explanation: first line, details, steps in columns, what passing runs do, certainty.
+pub fn text(explanation: &Explanation) -> String {
+    let mut lines = Vec::new();
+    let word = if explanation.kind == BugKind::Sequential {
+        "note"
+    } else {
+        "error"
+    };
+    lines.extend(wrapped(
+        &format!("{word}: {}", explanation.headline),
+        "",
+        "  ",
+    ));
+    for line in explanation.detail.lines() {
+        lines.extend(wrapped(line, "  ", "    "));
+    }
+    if !explanation.steps.is_empty() {
+        lines.push(String::new());
+        lines.extend(steps(&explanation.steps));
+        lines.push(String::new());
+    }
+    for line in [&explanation.remark, &explanation.contrast]
+        .into_iter()
+        .filter(|line| !line.is_empty())
+    {
+        lines.extend(wrapped(line, "  ", "  "));
+    }
+    if let Some(others) = elsewhere(explanation) {
+        lines.extend(wrapped(&others, "  ", "  "));
+    }
+    if let Some(tail) = tail(explanation) {
+        lines.extend(wrapped(&tail, "  ", "  "));
+    }
+    for caveat in &explanation.caveats {
+        lines.extend(wrapped(caveat, "  Note: ", "  "));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// How sure, and in which runs.
+fn tail(explanation: &Explanation) -> Option<String> {
+    let sure = certainty(explanation)?;
+    Some(
+        format!("{sure} {}", runs(explanation))
+            .trim_end()
+            .to_owned(),
+    )
+}
+
+/// Steps in columns: thread, place, source text, effect, note.
+fn steps(steps: &[Step]) -> Vec<String> {
+    let cells: Vec<[String; 4]> = steps.iter().map(cells).collect();
+    let width = |column: usize| {
+        cells
+            .iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let (thread, place) = (width(0), width(1));
+    let tails = tails(
+        steps,
+        &cells,
+        WIDTH.saturating_sub(thread + place + width(2) + 9),
+    );
+    let tail = tails
+        .iter()
+        .map(|tail| tail.chars().count())
+        .max()
+        .unwrap_or(0);
+    let text = width(2).min(WIDTH.saturating_sub(thread + place + tail + 9).max(16));
+    let mut rows = Vec::new();
+    for (i, ([who, at, line, _], tail)) in cells.iter().zip(&tails).enumerate() {
+        let line = shortened(line, text);
+        let row = format!("   {who:thread$}  {at:place$}  {line:text$}  {tail}");
+        rows.push(row.trim_end().to_owned());
+        if let Some(via) = newly_called(steps, i) {
+            rows.extend(wrapped(
+                &via,
+                &" ".repeat(thread + 7),
+                &" ".repeat(thread + 9),
+            ));
+        }
+    }
+    rows
+}
+
+/// The callers of a step, unless the thread's step before has said them.
+fn newly_called(steps: &[Step], at: usize) -> Option<String> {
+    let step = steps.get(at).filter(|step| !step.via.is_empty())?;
+    let mut earlier = steps.iter().take(at).rev();
+    let before = earlier.find(|before| before.thread == step.thread);
+    let is_said = before.is_some_and(|before| {
+        before.via == step.via && before.place.function == step.place.function
+    });
+    (!is_said).then(|| callers::in_words(&step.via))
+}
+
+/// Effects and notes, in columns of their own if that fits into `room`.
+fn tails(steps: &[Step], cells: &[[String; 4]], room: usize) -> Vec<String> {
+    let effects = cells.iter().map(|[.., effect]| effect.chars().count());
+    let widest = effects.max().unwrap_or(0);
+    let join = |width: usize| {
+        let joined = steps.iter().zip(cells).map(move |(step, [.., effect])| {
+            format!("{effect:width$}  {}", note(step))
+                .trim_end()
+                .to_owned()
+        });
+        joined.collect::<Vec<_>>()
+    };
+    let columns = join(widest);
+    match columns.iter().all(|line| line.chars().count() <= room) {
+        true => columns,
+        false => join(0),
+    }
+}
+
+fn cells(step: &Step) -> [String; 4] {
+    [
+        step.thread.clone(),
+        short(&step.place),
+        step.place.text.clone(),
+        step.effect.clone(),
+    ]
+}
+
+fn note(step: &Step) -> String {
+    match step.note.as_str() {
+        "" => String::new(),
+        note @ ("in between" | "too early") => format!("<- {note}"),
+        note => note.to_owned(),
+    }
+}
+
+fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    format!("{}...", kept.trim_end())
+}
+
+/// Words filled into lines.
+fn wrapped(text: &str, first: &str, next: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(std::mem::replace(&mut line, next.to_owned()));
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    lines.push(line);
+    lines
+}
+
+/// One line over several explanations; empty for one or none.
+pub fn summary(explanations: &[Explanation]) -> String {
+    match explanations {
+        [] | [_] => String::new(),
+        many => {
+            let runs: usize = many.iter().map(|explanation| explanation.runs.len()).sum();
+            format!(
+                "{} different causes in {runs} failing runs, the best explained first.\n",
+                many.len()
+            )
+        }
+    }
+}
+
+/// What to say when no run of a corpus failed.
+pub fn nothing_failed(corpus: &Corpus) -> String {
+    let passed = corpus.passing().count();
+    let other = corpus.len() - passed;
+    let runs = if passed == 1 { "run" } else { "runs" };
+    let mut text = match passed {
+        0 => "There are no complete runs yet. Record some: unsnarl record --until-failing 3 -- PROGRAM\n".to_owned(),
+        _ => format!(
+            "Nothing failed: {passed} {runs} passed. To look for failures: unsnarl record --until-failing 1 -- {}\n",
+            corpus.key().command.join(" ")
+        ),
+    };
+    if other > 0 {
+        text.push_str(&format!("{other} more were cut short and say nothing.\n"));
+    }
+    text
+}
+
+/// What to say about failing runs that nothing explains.
+pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
+    let Some(run) = names.first().and_then(|name| corpus.get(name)) else {
+        return String::new();
+    };
+    let message = run
+        .failure
+        .as_ref()
+        .map_or(run.outcome.name(), |failure| failure.message.as_str());
+    let at = run
+        .failure
+        .as_ref()
+        .and_then(|failure| failure.site.as_ref());
+    let at = at.map_or(String::new(), |site| format!(" at {}", short(site)));
+    let more = match names.len() {
+        1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let next = match corpus.counts().passing() {
+        0 => "No passing run was recorded to compare with: record more runs.",
+        1..10 => "Few passing runs were recorded to compare with: record more runs.",
+        _ => {
+            "No access of another thread sets the failing runs apart: the cause may be a number of accesses rather than their order, or lie in code that was not compiled by unsnarl."
+        }
+    };
+    format!(
+        "{}{more} failed without an explanation: {message}{at}.\n{next}\n",
+        run.name
+    )
+}
