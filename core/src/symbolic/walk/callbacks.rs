@@ -253,7 +253,7 @@ impl Machine<'_> {
         for (event, row) in rows {
             let by: By = self.by(id, Some(*event));
             let from = at.saturating_add(offset);
-            offset = super::execute::place_of_row(at, from, row, is_whole) - at;
+            offset = super::loads::place_of_row(at, from, row, is_whole) - at;
             let place = (at.saturating_add(offset), u64::from(row.size));
             let row = *row;
             let read = self.read(place, by, &move |this, from, size, held| {

@@ -1,21 +1,15 @@
-//! Instructions that are no calls.
+//! Instructions that are no calls, and the steps of a thread through them.
 
 use super::{
-    access::By,
-    data::integer_op,
-    floats,
     machine::{Flow, Machine},
     memory::Fresh,
-    thread::{Activity, Announced, Chunk, Todo},
+    thread::{Activity, Todo},
     value::{Scalar, Val},
 };
-use crate::symbolic::expr::{Binary, Compare, Unary};
+use crate::symbolic::expr::Binary;
 use unsnarl_trace::{
-    Event, EventId, EventKind, LocationId, ThreadId,
-    program::{
-        BinaryOp, BlockId, CastOp, CompareOp, Instruction, Op, Operand, Scaled, TypeId, UnitId,
-        ValueId,
-    },
+    ThreadId,
+    program::{BlockId, Instruction, Op, Operand, ValueId},
 };
 
 /// Instructions that a thread may take from one of its events to the next.
@@ -50,7 +44,7 @@ impl Machine<'_> {
         }
     }
 
-    fn execute(&mut self, id: ThreadId) -> Flow {
+    pub fn execute(&mut self, id: ThreadId) -> Flow {
         let Some(instruction) = self.instruction(id) else {
             return self.is_wrong(id, "the model ends here");
         };
@@ -84,7 +78,7 @@ impl Machine<'_> {
     }
 
     /// Sets the result of the instruction that the thread stands at.
-    pub fn set(&mut self, id: ThreadId, result: Option<ValueId>, value: Val) {
+    fn set(&mut self, id: ThreadId, result: Option<ValueId>, value: Val) {
         let slot = result.and_then(|result| self.frame_mut(id)?.values.get_mut(result.index()));
         if let Some(slot) = slot {
             *slot = Some(value);
@@ -232,469 +226,6 @@ impl Machine<'_> {
         Ok(Scalar::address(&mut self.exprs, base).into())
     }
 
-    /// Reads a value of a type from memory: what a callback has announced, or what is there.
-    pub fn load(
-        &mut self,
-        id: ThreadId,
-        (unit, ty): (UnitId, TypeId),
-        address: Operand,
-    ) -> Result<Val, String> {
-        let address = self.scalar(id, address)?;
-        self.load_at(id, (unit, ty), address)
-    }
-
-    pub fn load_at(
-        &mut self,
-        id: ThreadId,
-        (unit, ty): (UnitId, TypeId),
-        address: Scalar,
-    ) -> Result<Val, String> {
-        let size = match self.stored_size(unit, ty) {
-            Some(size) => size.into(),
-            None => self.size(unit, ty),
-        };
-        let at = self.announced_address(id, address, false)?;
-        let chunks = self.announced_read(id, at, size).unwrap_or_else(|| {
-            let by = self.by_access(id, at, size, EventKind::Read);
-            self.read((at, size), by, &|_, _, _, _| None)
-        });
-        self.assemble(unit, ty, &chunks, 0)
-            .ok_or_else(|| "what was read has no type".into())
-    }
-
-    /// Who accesses memory now.
-    pub fn by(&self, id: ThreadId, event: Option<EventId>) -> By {
-        let row = event.and_then(|event| self.run.events.get(event));
-        By {
-            thread: id,
-            event,
-            site: row.map_or_else(|| self.here(id), |row| row.site),
-            location: row.map_or(LocationId(0), |row| row.location),
-        }
-    }
-
-    /// An address; where it is not known, the last callback's.
-    fn announced_address(
-        &mut self,
-        id: ThreadId,
-        address: Scalar,
-        is_write: bool,
-    ) -> Result<u64, String> {
-        let known = self.address(id, address);
-        let announced = || {
-            let last = self.thread(id)?.announced.last()?;
-            (last.is_write == is_write).then_some(last.address)
-        };
-        let known = known.or_else(announced);
-        known.ok_or_else(|| "an address is not known".into())
-    }
-
-    /// What the last callback said about these bytes.
-    fn announced_read(&mut self, id: ThreadId, at: u64, size: u64) -> Option<Vec<Chunk>> {
-        let announced = &self.thread(id)?.announced;
-        let found = announced.iter().rev().find(|one| {
-            !one.is_write
-                && one.address <= at
-                && at.saturating_add(size) <= one.address.saturating_add(one.size)
-        })?;
-        let shift = at - found.address;
-        let chunks = found.chunks.iter().filter_map(|chunk| {
-            let offset = chunk.offset.checked_sub(shift)?;
-            Some(Chunk { offset, ..*chunk })
-        });
-        Some(chunks.collect())
-    }
-
-    /// The value of a type from the bytes that were read, `from` on.
-    fn assemble(&mut self, unit: UnitId, ty: TypeId, chunks: &[Chunk], from: u64) -> Option<Val> {
-        let Some(size) = self.stored_size(unit, ty) else {
-            let elements = self.elements(unit, ty);
-            let items: Option<Vec<Val>> = elements
-                .into_iter()
-                .map(|(ty, offset)| self.assemble(unit, ty, chunks, from + offset))
-                .collect();
-            return Some(Val::list(items?));
-        };
-        let whole = self.join(chunks, from, size)?;
-        let width = self.width(unit, ty)?;
-        Some(whole.resized(&mut self.exprs, width).into())
-    }
-
-    /// Bytes `from..from + size` as one number.
-    pub fn join(&mut self, chunks: &[Chunk], from: u64, size: u8) -> Option<Scalar> {
-        let end = from + u64::from(size);
-        let mut whole: Option<Scalar> = None;
-        let mut at = from;
-        for chunk in chunks {
-            let stop = (chunk.offset + u64::from(chunk.size)).min(end);
-            if chunk.offset > at || stop <= at {
-                continue;
-            }
-            let part = match (
-                chunk.offset == at,
-                stop == chunk.offset + u64::from(chunk.size),
-            ) {
-                (true, true) => chunk.value,
-                _ => chunk.value.bytes(
-                    &mut self.exprs,
-                    (at - chunk.offset) as u8,
-                    (stop - at) as u8,
-                ),
-            };
-            whole = Some(match whole {
-                Some(low) => part.above(&mut self.exprs, low),
-                None => part,
-            });
-            at = stop;
-        }
-        whole.filter(|_| at == end)
-    }
-
-    /// Writes a value of a type to memory.
-    pub fn store(
-        &mut self,
-        id: ThreadId,
-        (unit, ty): (UnitId, TypeId),
-        value: &Val,
-        address: Scalar,
-    ) -> Result<(), String> {
-        let at = self.announced_address(id, address, true)?;
-        for (offset, size, part) in self.flat(unit, ty, value) {
-            let chunk = Chunk {
-                offset: 0,
-                size,
-                value: part,
-            };
-            self.store_chunk(id, at.saturating_add(offset), chunk);
-        }
-        Ok(())
-    }
-
-    /// Writes bytes, as the callback before it has announced, or by itself.
-    fn store_chunk(&mut self, id: ThreadId, at: u64, chunk: Chunk) {
-        let end = at.saturating_add(chunk.size.into());
-        let announced = self.thread(id).and_then(|thread| {
-            let mut all = thread.announced.iter().rev();
-            all.find(|one| {
-                let is_within = one.address <= at && end <= one.address.saturating_add(one.size);
-                // A second store to the same place is one that the compiler announces no more.
-                one.is_write && is_within && !one.done.contains(&(at, chunk.size))
-            })
-            .cloned()
-        });
-        let announced = announced.inspect(|one| {
-            let thread = self.thread_mut(id);
-            let all = thread.into_iter().flat_map(|thread| &mut thread.announced);
-            for same in all.filter(|same| same.is_write && same.address == one.address) {
-                same.done.push((at, chunk.size));
-            }
-        });
-        let Some(Announced {
-            address,
-            rows,
-            size,
-            ..
-        }) = announced
-        else {
-            let by = self.by_access(id, at, chunk.size.into(), EventKind::Write);
-            return self.write((at, chunk.size.into()), by, &[chunk]);
-        };
-        self.write_rows(
-            id,
-            (at, chunk.size.into()),
-            &[chunk],
-            ((address, size), &rows),
-        );
-    }
-
-    /// Writes chunks, row by row of the events that tell of it; `first` is where the first row begins.
-    pub fn write_rows(
-        &mut self,
-        id: ThreadId,
-        (at, size): (u64, u64),
-        chunks: &[Chunk],
-        ((first, whole), rows): ((u64, u64), &[EventId]),
-    ) {
-        let mut row_at = first;
-        let sizes = rows
-            .iter()
-            .filter_map(|row| Some(self.run.events.get(*row)?.size));
-        let is_whole = sizes.map(u64::from).sum::<u64>() >= whole;
-        let end = at.saturating_add(size);
-        for &event in rows {
-            let Some(row) = self.run.events.get(event) else {
-                continue;
-            };
-            row_at = place_of_row(first, row_at, &row, is_whole);
-            let row_end = row_at.saturating_add(row.size.into());
-            let (from, to) = (row_at.max(at), row_end.min(end));
-            let row_begin = std::mem::replace(&mut row_at, row_end);
-            if from >= to {
-                continue;
-            }
-            let by = self.by(id, Some(event));
-            let mut place = from;
-            while place < to {
-                let step = (to - place).min(8) as u8;
-                // A number of a row's own size stays whole.
-                let step = if to - place <= 16 && chunks.len() == 1 {
-                    (to - place) as u8
-                } else {
-                    step
-                };
-                let Some(value) = self.join(chunks, place - at, step) else {
-                    self.gap("a write was longer than what is known of its value".into());
-                    return;
-                };
-                let value = self.checked(id, value, event, place - row_begin, step);
-                let chunk = Chunk {
-                    offset: 0,
-                    size: step,
-                    value,
-                };
-                self.write((place, step.into()), by, &[chunk]);
-                place += u64::from(step);
-            }
-        }
-    }
-
-    /// The value that is written, or what the run says where that is another.
-    fn checked(
-        &mut self,
-        id: ThreadId,
-        value: Scalar,
-        event: EventId,
-        offset: u64,
-        size: u8,
-    ) -> Scalar {
-        let Some(row) = self.run.events.get(event) else {
-            return value;
-        };
-        let Some(seen) = self.row_bits_beside(&row, offset, size, value.bits) else {
-            return value;
-        };
-        let value = self.as_known(value);
-        if value.bits == Some(seen) {
-            return value;
-        }
-        if value.bits.is_none() {
-            self.learn(id, value, seen);
-            let value = self.as_known(value);
-            if value.bits == Some(seen) {
-                return value;
-            }
-        }
-        let name = self.run.location(row.location).to_owned();
-        if let Some(bits) = value.bits {
-            self.gap(format!("what was written to `{name}` is not what the model says ({seen} instead of {bits}): the run's value is taken"));
-        }
-        self.outside(id, name, size.saturating_mul(8), Some(seen))
-    }
-
-    fn address_of(
-        &mut self,
-        id: ThreadId,
-        base: Operand,
-        bytes: i64,
-        scaled: &[Scaled],
-    ) -> Result<Val, String> {
-        let mut address = self.scalar(id, base)?;
-        for part in scaled {
-            let index = self.scalar(id, part.index)?;
-            let wide = match self.exprs.width(index.expr) {
-                64 => index,
-                width if width < 64 => index.unary(&mut self.exprs, Unary::SExt, 64),
-                _ => index.resized(&mut self.exprs, 64),
-            };
-            let step = Scalar::address(&mut self.exprs, part.bytes as u64);
-            let by = wide.binary(&mut self.exprs, Binary::Mul, step);
-            address = address.binary(&mut self.exprs, Binary::Add, by);
-        }
-        let bytes = Scalar::address(&mut self.exprs, bytes as u64);
-        Ok(address.binary(&mut self.exprs, Binary::Add, bytes).into())
-    }
-
-    fn binary(&mut self, id: ThreadId, op: BinaryOp, a: &Val, b: &Val) -> Result<Val, String> {
-        if let (Val::List(a), Val::List(b)) = (a, b) {
-            let pairs = a.iter().zip(b.iter());
-            let items: Result<Vec<Val>, String> =
-                pairs.map(|(a, b)| self.binary(id, op, a, b)).collect();
-            return Ok(Val::list(items?));
-        }
-        let (a, b) = a.scalar().zip(b.scalar()).ok_or("an empty structure")?;
-        if let Some(op) = integer_op(op) {
-            if matches!(
-                op,
-                Binary::UDiv | Binary::SDiv | Binary::URem | Binary::SRem
-            ) {
-                self.divides_by(id, b);
-            }
-            return Ok(a.binary(&mut self.exprs, op, b).into());
-        }
-        let width = self.exprs.width(a.expr);
-        let known = self.floats(id, [a, b])?;
-        let bits = known.and_then(|[a, b]| floats::binary(op, a, b, width));
-        Ok(self.float(id, bits, width))
-    }
-
-    fn divides_by(&mut self, id: ThreadId, divisor: Scalar) {
-        let width = self.exprs.width(divisor.expr);
-        let zero = Scalar::number(&mut self.exprs, 0, width);
-        let is_zero = divisor.compare(&mut self.exprs, Compare::Eq, zero);
-        let is_not = is_zero.not(&mut self.exprs);
-        if is_not.bits == Some(1) {
-            self.assume(id, is_not);
-        }
-    }
-
-    /// The bits of floating-point numbers, fixed from here on; `None` where one is not known.
-    fn floats<const N: usize>(
-        &mut self,
-        id: ThreadId,
-        of: [Scalar; N],
-    ) -> Result<Option<[u128; N]>, String> {
-        let mut bits = [0; N];
-        for (slot, value) in bits.iter_mut().zip(of) {
-            match self.fixed(id, value, || "a floating-point number".into()) {
-                Some(known) => *slot = known,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(bits))
-    }
-
-    fn float(&mut self, id: ThreadId, bits: Option<u128>, width: u8) -> Val {
-        match bits {
-            Some(bits) => Scalar::number(&mut self.exprs, bits, width).into(),
-            None => self
-                .outside(id, "a floating-point number".into(), width, None)
-                .into(),
-        }
-    }
-
-    fn cast(
-        &mut self,
-        id: ThreadId,
-        op: CastOp,
-        of: &Val,
-        (unit, ty): (UnitId, TypeId),
-    ) -> Result<Val, String> {
-        if let (Val::List(items), None) = (of, self.width(unit, ty)) {
-            if op == CastOp::BitCast {
-                return Err("a vector as another one".into());
-            }
-            let elements = self.elements(unit, ty);
-            let parts = items.iter().zip(elements);
-            let items: Result<Vec<Val>, String> = parts
-                .map(|(item, (ty, _))| self.cast(id, op, item, (unit, ty)))
-                .collect();
-            return Ok(Val::list(items?));
-        }
-        let width = self.width(unit, ty).ok_or("a conversion to a structure")?;
-        if let Val::List(items) = of {
-            return self.packed(items, width);
-        }
-        let of = of.scalar().ok_or("an empty structure")?;
-        let from = self.exprs.width(of.expr);
-        let converted = match op {
-            CastOp::Trunc
-            | CastOp::ZExt
-            | CastOp::PtrToInt
-            | CastOp::IntToPtr
-            | CastOp::BitCast
-            | CastOp::AddrSpaceCast => {
-                return Ok(of.resized(&mut self.exprs, width).into());
-            }
-            CastOp::SExt => return Ok(of.unary(&mut self.exprs, Unary::SExt, width).into()),
-            CastOp::FPTrunc | CastOp::FPExt => {
-                let known = self.floats(id, [of])?;
-                known.and_then(|[of]| floats::bits(floats::number(of, from)?, width))
-            }
-            CastOp::FPToUI => {
-                let known = self.floats(id, [of])?;
-                known.and_then(|[of]| Some(floats::number(of, from)? as u128))
-            }
-            CastOp::FPToSI => {
-                let known = self.floats(id, [of])?;
-                known.and_then(|[of]| Some(floats::number(of, from)? as i128 as u128))
-            }
-            CastOp::UIToFP => {
-                let known = self.floats(id, [of])?;
-                known.and_then(|[of]| floats::bits(of as f64, width))
-            }
-            CastOp::SIToFP => {
-                let known = self.floats(id, [of])?;
-                known.and_then(|[of]| {
-                    floats::bits(crate::symbolic::fold::signed(of, from) as f64, width)
-                })
-            }
-        };
-        Ok(self.float(id, converted, width))
-    }
-
-    /// A vector's bits as one number.
-    fn packed(&mut self, items: &[Val], width: u8) -> Result<Val, String> {
-        let mut whole: Option<Scalar> = None;
-        for item in items {
-            let item = item.scalar().ok_or("an empty structure")?;
-            whole = Some(match whole {
-                Some(low) => item.above(&mut self.exprs, low),
-                None => item,
-            });
-        }
-        let whole = whole.ok_or("an empty vector")?;
-        Ok(whole.resized(&mut self.exprs, width).into())
-    }
-
-    fn compare(&mut self, id: ThreadId, op: CompareOp, a: &Val, b: &Val) -> Result<Val, String> {
-        if let (Val::List(a), Val::List(b)) = (a, b) {
-            let pairs = a.iter().zip(b.iter());
-            let items: Result<Vec<Val>, String> =
-                pairs.map(|(a, b)| self.compare(id, op, a, b)).collect();
-            return Ok(Val::list(items?));
-        }
-        let (a, b) = a.scalar().zip(b.scalar()).ok_or("an empty structure")?;
-        let exprs = &mut self.exprs;
-        Ok(match op {
-            CompareOp::Eq => a.compare(exprs, Compare::Eq, b),
-            CompareOp::Ne => a.compare(exprs, Compare::Eq, b).not(exprs),
-            CompareOp::Ult => a.compare(exprs, Compare::Ult, b),
-            CompareOp::Ule => a.compare(exprs, Compare::Ule, b),
-            CompareOp::Ugt => b.compare(exprs, Compare::Ult, a),
-            CompareOp::Uge => b.compare(exprs, Compare::Ule, a),
-            CompareOp::Slt => a.compare(exprs, Compare::Slt, b),
-            CompareOp::Sle => a.compare(exprs, Compare::Sle, b),
-            CompareOp::Sgt => b.compare(exprs, Compare::Slt, a),
-            CompareOp::Sge => b.compare(exprs, Compare::Sle, a),
-            _ => {
-                let width = exprs.width(a.expr);
-                let known = self.floats(id, [a, b])?;
-                let holds = known.and_then(|[a, b]| floats::compare(op, a, b, width));
-                return Ok(self.float(id, holds.map(u128::from), 1));
-            }
-        }
-        .into())
-    }
-
-    pub fn select(
-        &mut self,
-        id: ThreadId,
-        condition: Scalar,
-        yes: Val,
-        no: Val,
-    ) -> Result<Val, String> {
-        match (&yes, &no) {
-            (Val::Scalar(yes), Val::Scalar(no)) => {
-                Ok(condition.choose(&mut self.exprs, *yes, *no).into())
-            }
-            _ => match self.fixed(id, condition, || "which structure is taken".into()) {
-                Some(1) => Ok(yes),
-                Some(_) => Ok(no),
-                None => Err("which structure is taken is not known".into()),
-            },
-        }
-    }
-
     pub fn jump(&mut self, id: ThreadId, to: BlockId) -> Result<Flow, String> {
         let (_, function) = self.code(id).ok_or("no function")?;
         let block = function
@@ -730,7 +261,7 @@ impl Machine<'_> {
     }
 
     /// Leaves a function; its caller goes on behind the call.
-    pub fn leave(&mut self, id: ThreadId, value: Option<Val>) -> Flow {
+    fn leave(&mut self, id: ThreadId, value: Option<Val>) -> Flow {
         if id == ThreadId(0)
             && self
                 .code(id)
@@ -796,14 +327,6 @@ impl Machine<'_> {
         }
         flow
     }
-}
-
-/// Where a row of an access lies that comes behind others of it. What lies between members has no row: then they are
-/// not the whole access.
-pub(super) fn place_of_row(first: u64, at: u64, row: &Event, is_whole: bool) -> u64 {
-    let is_number = matches!(row.size, 2 | 4 | 8) && !is_whole;
-    let align = if is_number { u64::from(row.size) } else { 1 };
-    first + (at - first).next_multiple_of(align)
 }
 
 fn extract(of: &Val, path: &[u32]) -> Option<Val> {

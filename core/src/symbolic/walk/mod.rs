@@ -8,19 +8,24 @@
 //! is not, the thread is not followed any further and a gap says so: its events are taken by their values.
 
 mod access;
+mod arithmetic;
 mod branch;
 mod bug;
 mod callbacks;
 mod calls;
 mod choices;
 mod concrete;
+mod copies;
 mod data;
+mod ends;
 mod exceptions;
 mod execute;
 mod floats;
+mod heap;
 mod intrinsics;
 mod learn;
 mod library;
+mod loads;
 mod machine;
 mod memory;
 mod names;
@@ -32,6 +37,7 @@ mod sites;
 mod synchronization;
 #[cfg(test)]
 mod tests;
+mod text;
 mod thread;
 mod unseen;
 mod value;
