@@ -288,7 +288,13 @@ impl Said<'_> {
         };
         let from = var.made_by.map_or(0, |by| by + 1);
         let since = self.of.statements.get(from..self.until).unwrap_or_default();
-        since.iter().any(|statement| {
+        // Other functions have variables of the same name.
+        let made_by = var.made_by.and_then(|row| self.of.statements.get(row));
+        let function = made_by
+            .filter(|_| var.kind == VarKind::Local)
+            .map(|made| made.place.function.as_str());
+        let is_own = |one: &&Statement| function.is_none_or(|own| own == one.place.function);
+        since.iter().filter(is_own).any(|statement| {
             let made = statement
                 .makes
                 .and_then(|made| self.of.vars.get(made.index()));

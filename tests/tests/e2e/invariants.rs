@@ -80,7 +80,7 @@ fn a_lost_update_in_words() -> Result<()> {
     ensure!(said.stdout == text.stdout, "{said}\n{text}");
     said.says(&[
         "error: assertion `account.balance == 450` failed",
-        "main.2: available <= 300",
+        "available <= 300  (available is 300)",
         "main.1 stored account.balance at line 38 after main.2 read it at line 46",
         "account.balance <= 250  (account.balance is 250)",
         "steps matter",
