@@ -195,6 +195,9 @@ pub struct Explain {
     /// Engine dsp: also solve for the failing order and for what it needs to fail, which takes longer
     #[arg(long, requires = "engine")]
     pub solve: bool,
+    /// Engine dsp: what the solver may do
+    #[command(flatten)]
+    pub solver: SolverLimits,
     /// Engine dsp: execute nothing; then nothing is confirmed
     #[arg(long, requires = "engine")]
     pub no_run: bool,
@@ -210,6 +213,17 @@ pub struct Explain {
     /// Engine dsp: time that one execution may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration, requires = "engine")]
     pub timeout: Duration,
+}
+
+/// What the solver may do for one question.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct SolverLimits {
+    /// Engine dsp: how much the solver may work on one question, in millions of its own units (some 10 take a second)
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(0..=4000), requires = "engine")]
+    pub solver_effort: u64,
+    /// Engine dsp: megabytes that the solver may take
+    #[arg(long, value_name = "MB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..), requires = "engine")]
+    pub solver_memory: u32,
 }
 
 /// An engine that can be asked by itself.

@@ -2,6 +2,7 @@
 //! nearest first.
 
 use super::{Measured, solver::failing_order};
+use crate::arguments::SolverLimits;
 use anyhow::{Result, anyhow, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -86,8 +87,8 @@ impl<'a> Analysis<'a> {
     }
 
     /// Solves for the failing order and its root cause.
-    pub fn solve(&mut self, notes: &mut Vec<String>, budget: &Budget) {
-        let cause = failing_order(self.run, &self.trace, budget);
+    pub fn solve(&mut self, limits: SolverLimits, notes: &mut Vec<String>, budget: &Budget) {
+        let cause = failing_order(self.run, &self.trace, limits, budget);
         let counts = cause.counts;
         self.measured.constraints =
             Some(counts.path + counts.bug + counts.sync + counts.rw + counts.mo);

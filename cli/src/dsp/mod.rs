@@ -194,7 +194,7 @@ fn about(
     let analysis = cancellable(asked.stop, asked.budget, || {
         let mut analysis = Analysis::of(name, run, &models, notes, asked.budget)?;
         if asked.arguments.solve {
-            analysis.solve(notes, asked.budget);
+            analysis.solve(asked.arguments.solver, notes, asked.budget);
         }
         anyhow::Ok(analysis)
     });

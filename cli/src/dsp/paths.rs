@@ -1,7 +1,7 @@
 //! Runs that were recorded as paths: the solver finds an order that fails, and an exact build of the program is made
 //! to have it.
 
-use super::{Asked, Projection, about, execute::WAYS};
+use super::{Asked, Projection, about, execute::WAYS, solver};
 use crate::{
     cancel::cancellable,
     executable::{Executable, Given, listed},
@@ -62,10 +62,13 @@ fn models(asked: &Asked<'_>, run: &Run) -> Result<Program> {
 
 fn failing_order(paths: &WalkedPaths, asked: &Asked<'_>) -> Result<Schedule> {
     let trace = &paths.walked.trace;
-    let options = schedules::Options::default();
+    let options = solver::options(asked.arguments.solver);
     match schedules::synthesize(trace, &options, asked.budget).verdict {
         Verdict::Found(schedule) => Ok(schedule),
-        Verdict::Unknown(why) => bail!("no order is known that fails on the recorded paths: {why}"),
+        Verdict::Unknown(why) => bail!(
+            "no order is known that fails on the recorded paths: {}",
+            solver::with_next_step(&why)
+        ),
         Verdict::Impossible => {
             let guessed = match (trace.concretized.is_empty(), trace.gaps.first()) {
                 (true, None) => String::new(),
@@ -75,7 +78,9 @@ fn failing_order(paths: &WalkedPaths, asked: &Asked<'_>) -> Result<Schedule> {
                         .into()
                 }
             };
-            bail!("no order of the recorded paths fails{guessed}")
+            bail!(
+                "no order of the recorded paths fails{guessed}\n  next: record an exact build, where order and values are known: unsnarl record -- PROG"
+            )
         }
     }
 }

@@ -1,8 +1,9 @@
 //! `--solve`: the failing order and its root cause by constraint solving.
 
+use crate::arguments::SolverLimits;
 use std::time::{Duration, Instant};
 use unsnarl_core::{
-    Budget,
+    Budget, StopReason,
     dsp::step_in_words,
     schedules::{self, Counts, Options, Unknown, Verdict},
     symbolic::SymbolicTrace,
@@ -19,9 +20,23 @@ pub struct Cause {
     pub lines: Vec<String>,
 }
 
+/// The limits of the command line.
+pub fn options(limits: SolverLimits) -> Options {
+    Options {
+        effort: limits.solver_effort.saturating_mul(1_000_000),
+        memory: limits.solver_memory,
+        ..Options::default()
+    }
+}
+
 /// Solves for an order that fails, and for what it needs to fail.
-pub fn failing_order(run: &Run, trace: &SymbolicTrace, budget: &Budget) -> Cause {
-    let options = Options::default();
+pub fn failing_order(
+    run: &Run,
+    trace: &SymbolicTrace,
+    limits: SolverLimits,
+    budget: &Budget,
+) -> Cause {
+    let options = options(limits);
     let begin = Instant::now();
     let failing = schedules::synthesize(trace, &options, budget);
     let time = begin.elapsed();
@@ -68,5 +83,16 @@ fn root_cause(run: &Run, trace: &SymbolicTrace, options: &Options, budget: &Budg
 }
 
 fn unsolved(what: &str, why: &Unknown) -> String {
-    format!("{what} was not solved for: {why}")
+    format!("{what} was not solved for: {}", with_next_step(why))
+}
+
+/// Why there is no answer, and what helps.
+pub fn with_next_step(why: &Unknown) -> String {
+    let option = match why {
+        Unknown::Effort => "--solver-effort",
+        Unknown::Memory => "--solver-memory",
+        Unknown::Stopped(StopReason::OutOfTime) => "--budget",
+        Unknown::Stopped(_) | Unknown::Trace(_) | Unknown::Refused(_) => return why.to_string(),
+    };
+    format!("{why}\n  next: give it more: {option}")
 }

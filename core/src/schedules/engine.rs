@@ -70,6 +70,8 @@ pub(super) struct Engine<'p, 't, 'b> {
     dropped: FxHashSet<u32>,
     /// How far back the next values are traced whose origin a refutation asks for.
     reach: usize,
+    /// How much the next refutation gives free of what it leans on.
+    freed: usize,
     /// Literals for "fails" and "does not fail".
     bug: Option<(ExprId, [u32; 2])>,
     /// What makes a refutation no proof.
@@ -106,6 +108,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
             now: None,
             dropped: FxHashSet::default(),
             reach: 1,
+            freed: 1,
             bug: None,
             lacks: problem.lacks.clone(),
             rounds: 0,
@@ -176,7 +179,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         let guard = self.literal();
         self.now = Some((guard, graph));
         self.dropped.clear();
-        self.reach = 1;
+        (self.reach, self.freed) = (1, 1);
         for symbol in self.reads.clone() {
             self.rule_out_given(symbol);
         }
@@ -198,7 +201,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
                 Solved::Unknown(why) => return Verdict::Unknown(why),
                 Solved::Unsat(core) => {
                     let core = self.numbers(&core);
-                    if !self.relax(&core) {
+                    if !self.relax(&core, asked) {
                         return self.refuted();
                     }
                 }
@@ -243,25 +246,30 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         }
     }
 
-    /// Gives up assumptions that a refutation leans on: first that values are as in the order at hand, then that things
-    /// stay as they are there, then that leave candidates out. False when it leans on none of them.
-    fn relax(&mut self, core: &FxHashSet<u32>) -> bool {
+    /// Gives up assumptions that a refutation leans on: first that values are as in the order at hand; then that things
+    /// stay as they are there, the nearest to what is asked first and twice as many each time; then those that leave
+    /// candidates out. False when it leans on none of them.
+    fn relax(&mut self, core: &FxHashSet<u32>, asked: &Asked) -> bool {
         if self.trace_back(core) {
             return true;
         }
-        let before = self.dropped.len();
         let preferred: Vec<u32> = self
             .preferred()
             .filter(|hint| core.contains(hint))
             .collect();
+        let is_any = !preferred.is_empty();
         self.dropped.extend(preferred);
-        for symbol in self.reads.clone() {
-            let hint = self.known.get(&symbol).and_then(Known::hint);
-            if hint.is_some_and(|hint| core.contains(&hint)) {
-                self.let_go(symbol);
-            }
+        let leant_on = |symbol: &SymbolId| {
+            let hint = self.known.get(symbol).and_then(Known::hint);
+            hint.is_some_and(|hint| core.contains(&hint))
+        };
+        let mut leant_on: Vec<SymbolId> = self.reads.iter().copied().filter(leant_on).collect();
+        leant_on.sort_by_key(|&symbol| self.far(symbol, asked));
+        for &symbol in leant_on.iter().take(self.freed) {
+            self.let_go(symbol);
         }
-        if self.dropped.len() > before {
+        self.freed = self.freed.saturating_mul(2);
+        if is_any || !leant_on.is_empty() {
             return true;
         }
         let mut is_more = false;
@@ -273,6 +281,18 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
             }
         }
         is_more
+    }
+
+    /// How far a read is from what is asked in the order at hand, or from the end.
+    fn far(&self, symbol: SymbolId, asked: &Asked) -> u32 {
+        let place = |node: NodeId| self.problem.place_of(node);
+        let here = self
+            .known
+            .get(&symbol)
+            .map_or(0, |known| place(known.read.node));
+        let nodes = asked.orders.iter().flat_map(|&(a, b)| [a, b]);
+        let nearest = nodes.map(|node| place(node).abs_diff(here)).min();
+        nearest.unwrap_or(u32::MAX - here)
     }
 
     /// The reads whose candidates of the order at hand, taken together, leave only what the goal excludes; `None` when

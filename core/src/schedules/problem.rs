@@ -301,6 +301,26 @@ impl<'t> Problem<'t> {
         }
     }
 
+    /// Orders stay close to this one from now on, in which synchronization is as it may be.
+    pub fn stay_close_to(&mut self, order: &[NodeId]) {
+        for (at, &id) in (0..).zip(order) {
+            if let Some(place) = self.place.get_mut(id as usize) {
+                *place = at;
+            }
+        }
+        let mut used: Vec<u32> = Vec::new();
+        for group in &mut self.groups {
+            let place = |id: NodeId| self.place.get(id as usize).copied();
+            let holds = |(orders, uses): &Way| {
+                let is_free = uses.is_none_or(|uses| !used.contains(&uses));
+                is_free && orders.iter().all(|&(a, b)| place(a) < place(b))
+            };
+            group.preferred = group.options.iter().position(holds);
+            let option = group.preferred.and_then(|at| group.options.get(at));
+            used.extend(option.and_then(|(_, uses)| *uses));
+        }
+    }
+
     /// Is it of this kind, on which object and with what value?
     pub fn sync(&self, id: NodeId) -> Option<(EventKind, LocationId, u64)> {
         self.actions(id).find_map(|(_, action)| match action {

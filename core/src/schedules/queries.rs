@@ -3,6 +3,8 @@
 use super::{
     Answer, Counts, Options, Schedule, Unknown, Verdict,
     engine::{Asked, Engine, Found},
+    graph::Graph,
+    linearize::{Line, linearize},
     problem::Problem,
 };
 use crate::{
@@ -44,7 +46,11 @@ fn ask(
 ) -> Answer<Schedule> {
     // A context of its own: what was asked before must not change the answer.
     with_z3_config(&Config::new(), || {
-        let problem = Problem::new(trace, order, options.memory_model);
+        let mut problem = Problem::new(trace, order, options.memory_model);
+        if order.is_empty() {
+            one_after_the_other(&mut problem, budget);
+        }
+        let problem = problem;
         let counts = Counts::of(&problem);
         let answer = |verdict| Answer { verdict, counts };
         let mut asked = match goal(&problem, fails) {
@@ -77,6 +83,14 @@ fn ask(
             counts: counts.with(&engine),
         }
     })
+}
+
+/// Where no order is known: each thread as far as synchronization lets it go. That is a hint like any other.
+fn one_after_the_other(problem: &mut Problem, budget: &Budget) {
+    let line = Graph::new(problem, &[], &[]).map(|graph| linearize(graph, budget));
+    if let Ok(Line::Order(order)) = line {
+        problem.stay_close_to(&order);
+    }
 }
 
 /// What it means to fail, or not to.

@@ -89,3 +89,15 @@ fn without_effort_nothing_is_known() {
     let answer = synthesize(&trace, &options, &Budget::unlimited());
     assert_eq!(answer.verdict, Verdict::Unknown(Unknown::Effort));
 }
+
+#[test]
+fn without_memory_nothing_is_known() {
+    let mut trace = synthetic::failing(synthetic::Program::Bank, 40, 2, 1);
+    trace.order.clear();
+    let options = Options {
+        memory: 1,
+        ..Options::default()
+    };
+    let answer = synthesize(&trace, &options, &Budget::unlimited());
+    assert_eq!(answer.verdict, Verdict::Unknown(Unknown::Memory));
+}

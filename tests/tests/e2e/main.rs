@@ -10,6 +10,7 @@ mod debugger;
 mod debugging_page;
 mod determinism;
 mod dsp;
+mod dsp_bad_input;
 mod dsp_paths;
 mod editor;
 mod ends;

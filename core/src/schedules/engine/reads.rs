@@ -185,15 +185,15 @@ impl Engine<'_, '_, '_> {
 
     /// The read need not take any longer what it takes in the order at hand.
     pub(super) fn let_go(&mut self, symbol: SymbolId) {
-        let hint = self.known.get(&symbol).and_then(Known::hint);
-        self.dropped.extend(hint);
+        let Some(known) = self.known.get(&symbol) else {
+            return;
+        };
+        let is_alone = known.others.is_none();
+        self.dropped.extend(known.hint());
         self.trace(symbol);
-        if self
-            .known
-            .get(&symbol)
-            .is_some_and(|known| known.others.is_none())
-        {
-            self.give_more(symbol);
+        match is_alone {
+            true => self.give_more(symbol),
+            false => self.rule_out_given(symbol),
         }
     }
 
@@ -348,30 +348,32 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// While orders are asked for: the read's candidates that they exclude.
+    /// While orders are asked for: of a read that may take something else, what they exclude. One that cannot take what
+    /// it takes in the order at hand is let go.
     pub(super) fn rule_out_given(&mut self, symbol: SymbolId) {
         let (Some((guard, graph)), Some(known)) = (&self.now, self.known.get(&symbol)) else {
             return;
         };
-        let out = |(candidate, _): &&(Option<Write>, u32)| {
+        let is_out = |candidate: Option<Write>| {
             excluded(graph, known.read, candidate.map(|write| write.node))
         };
-        let out: Vec<u32> = known
+        if let Some(hint) = known.hint().filter(|hint| !self.dropped.contains(hint)) {
+            let first = known.given.first().map(|(candidate, _)| *candidate);
+            if first.is_some_and(is_out) {
+                self.dropped.insert(hint);
+                self.let_go(symbol);
+            }
+            return;
+        }
+        let out = known
             .given
             .iter()
-            .filter(out)
-            .map(|(_, literal)| *literal)
-            .collect();
-        let is_hint_out = |hint: &u32| out.contains(hint) && !self.dropped.contains(hint);
-        let is_hint_out = known.hint().as_ref().is_some_and(is_hint_out);
+            .filter(|(candidate, _)| is_out(*candidate));
+        let guard = self.bool(*guard).not();
         let clauses: Vec<Bool> = out
-            .iter()
-            .map(|&literal| Bool::or(&[self.bool(*guard).not(), self.bool(literal).not()]))
+            .map(|&(_, literal)| Bool::or(&[guard.clone(), self.bool(literal).not()]))
             .collect();
         clauses.iter().for_each(|clause| self.solver.assert(clause));
-        if is_hint_out {
-            self.let_go(symbol);
-        }
     }
 }
 
