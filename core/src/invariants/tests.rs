@@ -518,5 +518,6 @@ fn bounds_come_through_sums_of_variables() {
             main: put >= 300
         main set put = 500
             main: put >= 500
-        main failed: put != 450"#]].assert_eq(&shown(path(text), Some(Level::DS)));
+        main failed: put != 450"#]]
+    .assert_eq(&shown(path(text), Some(Level::DS)));
 }

@@ -380,10 +380,8 @@ impl<'a> Machine<'a> {
         }
         let symbols = self.exprs.symbols(expr);
         let mut symbols = symbols.iter().filter_map(|id| self.symbols.get(id.index()));
-        let unknown = symbols.find(|symbol| match symbol.origin {
-            Origin::Outside { .. } => symbol.recorded.is_none(),
-            // No write explains what a freed block held.
-            Origin::Read(step) => self.reads_freed.contains(&step),
+        let unknown = symbols.find(|symbol| {
+            symbol.recorded.is_none() && matches!(symbol.origin, Origin::Outside { .. })
         });
         unknown.map(|symbol| symbol.name.clone())
     }

@@ -296,6 +296,7 @@ impl Machine<'_> {
 
     fn finish(mut self) -> Walked {
         self.name_the_bug();
+        self.drop_freed_conditions();
         self.give_locks_back();
         // Steps of ways that were taken back have been done again later.
         self.order.sort_by_key(|(event, _)| *event);
@@ -357,6 +358,29 @@ impl Machine<'_> {
                 self.bug = Bug::Unknown("the thread that failed could not be followed to the failure\n  next: the gaps say where it was lost".into());
             }
             _ => {}
+        }
+    }
+
+    /// No write explains what a freed block held: conditions on that are not held against an order.
+    fn drop_freed_conditions(&mut self) {
+        if !matches!(self.bug, Bug::AfterFree { .. }) || self.reads_freed.is_empty() {
+            return;
+        }
+        let always = self.exprs.number(1, 1);
+        let steps = self.threads.iter_mut().flat_map(|it| &mut it.steps);
+        for step in steps {
+            let Action::Assume(condition) = step.action else {
+                continue;
+            };
+            let symbols = self.exprs.symbols(condition);
+            let mut symbols = symbols.iter().filter_map(|id| self.symbols.get(id.index()));
+            let is_freed = |origin| match origin {
+                Origin::Read(step) => self.reads_freed.contains(&step),
+                Origin::Outside { .. } => false,
+            };
+            if symbols.any(|symbol| is_freed(symbol.origin)) {
+                step.action = Action::Assume(always);
+            }
         }
     }
 
