@@ -93,7 +93,11 @@ fn comes_in_between(
     let conflicts =
         own().any(|access| access.location == other.location && (access.writes || other.writes));
     let is_within = match after {
-        Some(after) if before.line == after.line => !before.writes && after.writes,
+        Some(after) if before.line == after.line && before.location == after.location => {
+            !before.writes && after.writes
+        }
+        // The same line of a helper, for one variable and then for the next one.
+        Some(after) if before.line == after.line => true,
         Some(after) => before.function != after.function || before.line < after.line,
         None => lines.iter().any(|line| *line > before.line),
     };

@@ -274,6 +274,6 @@ fn pictures() -> Result<()> {
     let said = workspace
         .unsnarl(&["explain", "--format", "svg"])?
         .exits(2)?;
-    said.says(&["only the engine dsp makes pictures", "next:"])?;
+    said.says(&["only the engine dsp draws SVG", "next:"])?;
     Ok(())
 }

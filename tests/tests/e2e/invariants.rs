@@ -32,7 +32,8 @@ fn told(workspace: &Workspace, level: &str) -> Result<(Value, Run)> {
         .pointer("/answers/0/invariants/0")
         .context("no answer")?;
     let run = row.get("run").and_then(Value::as_str).context("no run")?;
-    let run = read_run(&workspace.path().join(workspace.run_path(run)))?;
+    let file = workspace.run_path(&format!("{run}.arrow"));
+    let run = read_run(&workspace.path().join(file))?;
     Ok((row.get("told").context("nothing told")?.clone(), run))
 }
 

@@ -83,7 +83,7 @@ impl<'t> InOrder<'t> {
         };
         let last = id.index.checked_sub(1).map(|index| StepId { index, ..id });
         if is_done(id.index) {
-            return Err(broken(id, last, Rule::Program));
+            return Err(broken(id, Some(id), Rule::Program));
         }
         let first = self
             .threads
