@@ -93,11 +93,12 @@ fn comes_in_between(
     let conflicts =
         own().any(|access| access.location == other.location && (access.writes || other.writes));
     let is_within = match after {
-        Some(after) if before.line == after.line && before.location == after.location => {
-            !before.writes && after.writes
+        // Of one line only where it reads and then writes, or where a helper looks at one variable after the other.
+        Some(after) if before.line == after.line => {
+            let elsewhere = |access: &&Access| access.location != after.location;
+            let mut earlier = own().filter(|access| access.event < other.event);
+            !before.writes && after.writes || earlier.any(|access| elsewhere(&access))
         }
-        // The same line of a helper, for one variable and then for the next one.
-        Some(after) if before.line == after.line => true,
         Some(after) => before.function != after.function || before.line < after.line,
         None => lines.iter().any(|line| *line > before.line),
     };

@@ -32,8 +32,10 @@ fn schema() -> Result<Value> {
         serde_json::from_str(&fs::read_to_string(folder.join("src/schema.json"))?)?;
     // The pattern of languages has a bracket too many, which the validator does not take for a regular expression.
     for owner in ["run", "toolComponent"] {
-        let language = &mut schema["definitions"][owner]["properties"]["language"];
-        let language = language.as_object_mut().context("a property")?;
+        let language = schema.pointer_mut(&format!("/definitions/{owner}/properties/language"));
+        let language = language
+            .and_then(Value::as_object_mut)
+            .context("a property")?;
         language.remove("pattern").context("a pattern")?;
     }
     Ok(schema)
