@@ -1,17 +1,22 @@
 //! The handlers: each translates, hands over and, for a request, waits for the answer.
 
 use crate::{
+    actions,
     config::Config,
     event::{DocumentEvent, Event, Session},
-    extensions::{ExplanationsResult, StatusResult},
+    extensions::{ExplanationsResult, JumpsResult, SelectParams, SelectResult, StatusResult},
     from_proto::{self, Edits},
-    host::Snapshot,
-    hover, to_proto,
+    highlights, hints,
+    host::{Snapshot, State},
+    hover, jumps, lens, symbols, to_proto,
 };
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
-    mpsc::Sender,
+use std::{
+    path::PathBuf,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::Sender,
+    },
 };
 use tokio::sync::oneshot;
 use tower_lsp::{
@@ -51,6 +56,43 @@ impl Backend {
         Ok(StatusResult::of(&snapshot))
     }
 
+    /// `unsnarl/jumps`.
+    pub async fn jumps(&self, params: TextDocumentPositionParams) -> Result<JumpsResult> {
+        let line = params.position.line as usize;
+        let jumps = self.at(&params.text_document.uri, move |state, path| {
+            JumpsResult::of(jumps::jumps(state, &path, line), state.encoding)
+        });
+        Ok(jumps.await?.unwrap_or_default())
+    }
+
+    /// `unsnarl/select`.
+    pub async fn select(&self, params: SelectParams) -> Result<SelectResult> {
+        self.choose(params.explanation).await
+    }
+
+    async fn choose(&self, id: Option<String>) -> Result<SelectResult> {
+        self.send(Event::Choose(id));
+        let snapshot = self.ask().await?;
+        let selected = snapshot.selected();
+        Ok(SelectResult {
+            selected: selected.map(|(_, explained)| explained.explanation.id.clone()),
+        })
+    }
+
+    /// Asks about a file what takes no more than a moment; none for what is no file.
+    async fn at<T: Send + 'static>(
+        &self,
+        uri: &Uri,
+        tell: impl FnOnce(&State, PathBuf) -> T + Send + 'static,
+    ) -> Result<Option<T>> {
+        let Some(path) = from_proto::path(uri) else {
+            return Ok(None);
+        };
+        let snapshot = self.ask().await?;
+        let answer = tokio::task::spawn_blocking(move || tell(&snapshot, path));
+        answer.await.map(Some).map_err(|_| Error::internal_error())
+    }
+
     fn send(&self, event: Event) {
         // The loop is gone only after `shutdown`.
         let _ = self.events.send(event);
@@ -84,6 +126,17 @@ fn capabilities(session: &Session) -> ServerCapabilities {
         position_encoding: Some(to_proto::encoding(session.encoding)),
         text_document_sync: Some(TextDocumentSyncCapability::Options(sync)),
         hover_provider: Some(HoverProviderCapability::Simple(true)),
+        inlay_hint_provider: Some(OneOf::Left(true)),
+        code_lens_provider: Some(CodeLensOptions {
+            resolve_provider: Some(false),
+        }),
+        code_action_provider: Some(CodeActionProviderCapability::Simple(true)),
+        document_highlight_provider: Some(OneOf::Left(true)),
+        workspace_symbol_provider: Some(OneOf::Left(true)),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: vec![lens::SELECT.to_owned()],
+            ..ExecuteCommandOptions::default()
+        }),
         workspace: Some(WorkspaceServerCapabilities {
             workspace_folders: Some(folders),
             ..WorkspaceServerCapabilities::default()
@@ -175,17 +228,75 @@ impl LanguageServer for Backend {
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
         let at = params.text_document_position_params;
-        let Some(path) = from_proto::path(&at.text_document.uri) else {
-            return Ok(None);
-        };
-        let snapshot = self.ask().await?;
-        let answer = tokio::task::spawn_blocking(move || {
-            let (markdown, spot) = hover::hover(&snapshot, &path, at.position.line as usize)?;
+        let line = at.position.line as usize;
+        let told = self.at(&at.text_document.uri, move |state, path| {
+            let (markdown, spot) = hover::hover(state, &path, line)?;
             Some(to_proto::hover(
                 markdown,
-                to_proto::range(&spot, snapshot.encoding),
+                to_proto::range(&spot, state.encoding),
             ))
         });
-        answer.await.map_err(|_| Error::internal_error())
+        Ok(told.await?.flatten())
+    }
+
+    async fn inlay_hint(&self, params: InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
+        let lines = params.range.start.line as usize..params.range.end.line as usize + 1;
+        let hints = self.at(&params.text_document.uri, move |state, path| {
+            to_proto::inlay_hints(&hints::hints(state, &path, &lines), state.encoding)
+        });
+        hints.await
+    }
+
+    async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+        let lenses = self.at(&params.text_document.uri, |state, path| {
+            to_proto::code_lenses(lens::lenses(state, &path), state.encoding)
+        });
+        lenses.await
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        let lines = params.range.start.line as usize..params.range.end.line as usize + 1;
+        let actions = self.at(&params.text_document.uri, move |state, path| {
+            to_proto::code_actions(
+                actions::actions(state, &path, &lines),
+                &params.context.diagnostics,
+            )
+        });
+        actions.await
+    }
+
+    async fn document_highlight(
+        &self,
+        params: DocumentHighlightParams,
+    ) -> Result<Option<Vec<DocumentHighlight>>> {
+        let at = params.text_document_position_params;
+        let line = at.position.line as usize;
+        let spots = self.at(&at.text_document.uri, move |state, path| {
+            to_proto::highlights(&highlights::highlights(state, &path, line), state.encoding)
+        });
+        spots.await
+    }
+
+    async fn symbol(
+        &self,
+        params: WorkspaceSymbolParams,
+    ) -> Result<Option<OneOf<Vec<SymbolInformation>, Vec<WorkspaceSymbol>>>> {
+        let snapshot = self.ask().await?;
+        let found = symbols::symbols(&snapshot, &params.query);
+        let symbols = to_proto::symbols(found, snapshot.encoding);
+        Ok(Some(OneOf::Right(symbols)))
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
+        if params.command != lens::SELECT {
+            return Err(Error::invalid_params(format!(
+                "there is no command {}, but {}",
+                params.command,
+                lens::SELECT
+            )));
+        }
+        let id = params.arguments.first().and_then(LSPAny::as_str);
+        self.choose(id.map(str::to_owned)).await?;
+        Ok(None)
     }
 }

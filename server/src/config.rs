@@ -8,30 +8,81 @@ use std::path::{Component, Path, PathBuf};
 pub struct Setting {
     /// Name below `unsnarl`.
     pub name: &'static str,
+    /// What values it takes.
+    pub kind: SettingKind,
     /// What it is when nobody sets it.
     pub default: &'static str,
     /// What it does, for a person.
     pub doc: &'static str,
 }
 
+/// The values of a setting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SettingKind {
+    /// A folder below the workspace folder.
+    Folder,
+    /// `true` or `false`.
+    Switch,
+}
+
+impl SettingKind {
+    /// Its type in JSON schemas.
+    pub fn json_type(self) -> &'static str {
+        match self {
+            Self::Folder => "string",
+            Self::Switch => "boolean",
+        }
+    }
+}
+
 /// All settings.
-pub const SETTINGS: &[Setting] = &[Setting {
-    name: "runsFolder",
-    default: ".unsnarl/runs",
-    doc: "Folder that run files land in, relative to each workspace folder.",
-}];
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "runsFolder",
+        kind: SettingKind::Folder,
+        default: ".unsnarl/runs",
+        doc: "Folder that run files land in, relative to each workspace folder.",
+    },
+    Setting {
+        name: "stepHints",
+        kind: SettingKind::Switch,
+        default: "true",
+        doc: "Show at the ends of lines what the steps of the selected explanation did: `(2) main.1 writes 500`.",
+    },
+    Setting {
+        name: "invariantHints",
+        kind: SettingKind::Switch,
+        default: "true",
+        doc: "Show at the ends of lines what had to hold from there on for the selected failure to come.",
+    },
+    Setting {
+        name: "codeLens",
+        kind: SettingKind::Switch,
+        default: "true",
+        doc: "Show above a cause what can be done with its explanation.",
+    },
+];
 
 /// The settings in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// `runsFolder`.
     pub runs_folder: PathBuf,
+    /// `stepHints`.
+    pub step_hints: bool,
+    /// `invariantHints`.
+    pub invariant_hints: bool,
+    /// `codeLens`.
+    pub code_lens: bool,
 }
 
 impl Default for Config {
     fn default() -> Config {
         Config {
             runs_folder: PathBuf::from(".unsnarl/runs"),
+            step_hints: true,
+            invariant_hints: true,
+            code_lens: true,
         }
     }
 }
@@ -43,21 +94,44 @@ impl Config {
         let own = settings.get("unsnarl").unwrap_or(settings);
         let (mut config, mut complaints) = (Config::default(), Vec::new());
         for (name, value) in own.as_object().into_iter().flatten() {
-            match (name.as_str(), value) {
-                ("runsFolder", Value::String(path)) if stays_inside(Path::new(path)) => {
-                    config.runs_folder = PathBuf::from(path);
-                }
-                ("runsFolder", other) => complaints.push(format!(
-                    "the setting unsnarl.runsFolder is {other}, but has to be a path below the workspace \
-                     folder, such as \".unsnarl/runs\"; using that"
-                )),
-                (unknown, _) => complaints.push(format!(
-                    "there is no setting unsnarl.{unknown}; there are: {}",
-                    SETTINGS.iter().map(|setting| setting.name).collect::<Vec<_>>().join(", ")
-                )),
+            if let Err(complaint) = config.set(name, value) {
+                complaints.push(complaint);
             }
         }
         (config, complaints)
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), String> {
+        let switch = || {
+            value.as_bool().ok_or_else(|| {
+                format!("the setting unsnarl.{name} is {value}, but has to be true or false")
+            })
+        };
+        match name {
+            "runsFolder" => self.runs_folder = folder(value)?,
+            "stepHints" => self.step_hints = switch()?,
+            "invariantHints" => self.invariant_hints = switch()?,
+            "codeLens" => self.code_lens = switch()?,
+            unknown => {
+                let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+                return Err(format!(
+                    "there is no setting unsnarl.{unknown}; there are: {}",
+                    names.join(", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn folder(value: &Value) -> Result<PathBuf, String> {
+    let path = value.as_str().map(Path::new);
+    match path.filter(|path| stays_inside(path)) {
+        Some(path) => Ok(path.to_owned()),
+        None => Err(format!(
+            "the setting unsnarl.runsFolder is {value}, but has to be a path below the workspace \
+             folder, such as \".unsnarl/runs\"; using that"
+        )),
     }
 }
 
@@ -92,6 +166,7 @@ mod tests {
             json!({"runsFolder": "../x"}),
             json!({"runsFolder": "/x"}),
             json!({"a": 1}),
+            json!({"stepHints": "no"}),
         ] {
             let (config, complaints) = read(bad);
             assert_eq!((config, complaints.len()), (Config::default(), 1));
@@ -100,9 +175,38 @@ mod tests {
 
     #[test]
     fn declared_defaults_are_the_defaults() {
-        let [runs] = SETTINGS else {
-            panic!("one setting")
-        };
-        assert_eq!(Path::new(runs.default), Config::default().runs_folder);
+        for setting in SETTINGS {
+            let value = match setting.kind {
+                SettingKind::Folder => json!(setting.default),
+                SettingKind::Switch => serde_json::from_str(setting.default).unwrap(),
+            };
+            let (config, complaints) = read(setting.name, &value);
+            assert_eq!(
+                (config, complaints),
+                (Config::default(), vec![]),
+                "{}",
+                setting.name
+            );
+        }
+    }
+
+    #[test]
+    fn every_switch_switches() {
+        for setting in SETTINGS
+            .iter()
+            .filter(|setting| setting.kind == SettingKind::Switch)
+        {
+            let other = json!(setting.default != "true");
+            assert_ne!(
+                read(setting.name, &other).0,
+                Config::default(),
+                "{}",
+                setting.name
+            );
+        }
+    }
+
+    fn read(name: &str, value: &Value) -> (Config, Vec<String>) {
+        Config::from_json(&json!({ name: value }))
     }
 }

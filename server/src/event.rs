@@ -4,7 +4,7 @@ use crate::{
     config::Config, encoding::Encoding, facts::FolderFacts, from_proto::Edits, host::Snapshot,
     outgoing::Abilities,
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use tokio::sync::oneshot;
 
 /// Something that happened.
@@ -23,6 +23,8 @@ pub enum Event {
     },
     /// Settings were changed; the texts name those that mean nothing.
     Configured(Config, Vec<String>),
+    /// The user looks at this explanation, by its id; none is the best one.
+    Choose(Option<String>),
     /// Something on disk changed.
     Disk(DiskEvent),
     /// The worker has something to say.
@@ -46,6 +48,8 @@ pub struct Session {
     pub encoding: Encoding,
     /// What the client can show.
     pub abilities: Abilities,
+    /// Commands that the client says it has.
+    pub commands: BTreeSet<String>,
 }
 
 /// What happened to an open document.

@@ -1,16 +1,26 @@
-//! Requests of our own: `unsnarl/explanations` and `unsnarl/status`. Neither takes parameters.
+//! Requests of our own; `docs/lsp-extensions.md` describes them.
 
-use crate::{facts::Explained, host::State, marks::Located, paths::Root, to_proto};
-use serde::Serialize;
+use crate::{
+    encoding::Encoding,
+    facts::Explained,
+    host::State,
+    jumps::{Jump, Way},
+    marks::Located,
+    paths::Root,
+    to_proto,
+};
+use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, sync::Arc};
 use tower_lsp::lsp_types::Location;
-use unsnarl_core::{Explanation, Place};
+use unsnarl_core::{EdgeKind, Explanation, Place};
 
 /// Answer of `unsnarl/explanations`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExplanationsResult {
     /// Best first within each workspace folder.
     pub explanations: Vec<ExplanationAndPlaces>,
+    /// Id of the one whose steps are shown.
+    pub selected: Option<String>,
 }
 
 /// An explanation as in `unsnarl explain --format json`, with the places of today beside those of the run.
@@ -38,6 +48,9 @@ impl ExplanationsResult {
         let one = |(root, explained)| ExplanationAndPlaces::of(state, root, explained);
         ExplanationsResult {
             explanations: state.explained().map(one).collect(),
+            selected: state
+                .selected()
+                .map(|(_, explained)| explained.explanation.id.clone()),
         }
     }
 }
@@ -62,6 +75,69 @@ impl ExplanationAndPlaces {
             text: unsnarl_core::render::text(&explanation),
             explanation,
         }
+    }
+}
+
+/// Parameters of `unsnarl/select`.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct SelectParams {
+    /// Id of an explanation; none for the best one.
+    #[serde(default)]
+    pub explanation: Option<String>,
+}
+
+/// Answer of `unsnarl/select`.
+#[derive(Clone, Debug, Serialize)]
+pub struct SelectResult {
+    /// Whose steps are shown now; none when nothing is explained. An unknown id selects the best one.
+    pub selected: Option<String>,
+}
+
+/// Answer of `unsnarl/jumps`.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct JumpsResult {
+    /// The selected explanation's first, steps before edges.
+    pub jumps: Vec<JumpTo>,
+}
+
+/// A place to go to.
+#[derive(Clone, Debug, Serialize)]
+pub struct JumpTo {
+    /// Id of the explanation that connects the two places.
+    pub explanation: String,
+    /// `next`, `previous`, or the kind of edge: `failing`, `passing`, `flow`, `waits-for`.
+    pub kind: &'static str,
+    /// For a person.
+    pub title: String,
+    /// Where.
+    pub location: Location,
+}
+
+impl JumpsResult {
+    /// In the protocol's terms.
+    pub fn of(jumps: Vec<Jump>, encoding: Encoding) -> JumpsResult {
+        let one = |jump: Jump| {
+            Some(JumpTo {
+                location: to_proto::location(&jump.spot, encoding)?,
+                kind: word(jump.way),
+                explanation: jump.explanation,
+                title: jump.title,
+            })
+        };
+        JumpsResult {
+            jumps: jumps.into_iter().filter_map(one).collect(),
+        }
+    }
+}
+
+fn word(way: Way) -> &'static str {
+    match way {
+        Way::NextStep => "next",
+        Way::PreviousStep => "previous",
+        Way::Edge(EdgeKind::Failing) => "failing",
+        Way::Edge(EdgeKind::Passing) => "passing",
+        Way::Edge(EdgeKind::Flow) => "flow",
+        Way::Edge(EdgeKind::WaitsFor) => "waits-for",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The way in: from what the protocol says to what the server knows.
 
 use crate::{config::Config, encoding::Encoding, event::Session, outgoing::Abilities, text::Text};
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 use tower_lsp::{
     UriExt,
     lsp_types::{
@@ -34,6 +34,7 @@ pub fn session(params: &InitializeParams) -> Session {
         complaints,
         encoding: encoding(client),
         abilities: abilities(client),
+        commands: commands(client),
     }
 }
 
@@ -68,12 +69,22 @@ fn encoding(client: &ClientCapabilities) -> Encoding {
     }
 }
 
+/// The commands that clients with more than the protocol have: `{ "unsnarl": { "commands": [...] } }` among the
+/// experimental capabilities.
+fn commands(client: &ClientCapabilities) -> BTreeSet<String> {
+    let own = client.experimental.as_ref();
+    let named = own.and_then(|own| own.get("unsnarl")?.get("commands")?.as_array());
+    let names = named.into_iter().flatten().filter_map(|name| name.as_str());
+    names.map(str::to_owned).collect()
+}
+
 /// What the client can show.
 fn abilities(client: &ClientCapabilities) -> Abilities {
     let published = client
         .text_document
         .as_ref()
         .and_then(|text| text.publish_diagnostics.as_ref());
+    let workspace = client.workspace.as_ref();
     Abilities {
         related: published
             .and_then(|published| published.related_information)
@@ -82,6 +93,12 @@ fn abilities(client: &ClientCapabilities) -> Abilities {
             .window
             .as_ref()
             .and_then(|window| window.work_done_progress)
+            .unwrap_or(false),
+        hint_refresh: workspace
+            .and_then(|workspace| workspace.inlay_hint.as_ref()?.refresh_support)
+            .unwrap_or(false),
+        lens_refresh: workspace
+            .and_then(|workspace| workspace.code_lens.as_ref()?.refresh_support)
             .unwrap_or(false),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     text::Text,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -25,8 +25,12 @@ pub struct State {
     pub sources: Sources,
     /// Settings.
     pub config: Config,
+    /// The explanation that the user looks at, by its id; none is the best one.
+    pub chosen: Option<String>,
     /// What the client counts columns in.
     pub encoding: Encoding,
+    /// Commands that the client says it has.
+    pub commands: BTreeSet<String>,
     /// Nothing is being analysed or waits for it.
     pub quiescent: bool,
     /// Why the folders cannot be watched, if they cannot.
@@ -39,14 +43,16 @@ pub type Snapshot = Arc<State>;
 /// A change of the state.
 #[derive(Debug)]
 pub enum Change {
-    /// What the client said of itself.
-    Start(Encoding),
+    /// What the client said of itself: what it counts columns in, and the commands that it has.
+    Start(Encoding, BTreeSet<String>),
     /// Folders that came.
     AddFolder(PathBuf),
     /// Folders that went.
     RemoveFolder(PathBuf),
     /// New settings.
     Config(Config),
+    /// Which explanation the user looks at; none is the best one.
+    Choose(Option<String>),
     /// An open document.
     Document(DocumentEvent),
     /// A source file changed on disk.
@@ -75,10 +81,14 @@ impl Host {
     pub fn apply(&mut self, change: Change) {
         let state = Arc::make_mut(&mut self.state);
         match change {
-            Change::Start(encoding) => state.encoding = encoding,
+            Change::Start(encoding, commands) => {
+                state.encoding = encoding;
+                state.commands = commands;
+            }
             Change::AddFolder(path) => state.add_folder(path),
             Change::RemoveFolder(path) => state.remove_folder(&path),
             Change::Config(config) => state.config = config,
+            Change::Choose(id) => state.chosen = id,
             Change::Document(event) => state.change_document(event),
             Change::SourceOnDisk(path) => state.source_changed(&path),
             Change::Facts(path, facts) => state.learn(&path, facts),
@@ -101,6 +111,27 @@ impl State {
                 .iter()
                 .map(move |explained| (root, explained))
         })
+    }
+
+    /// The explanation that the user looks at: the chosen one, else the best.
+    pub fn selected(&self) -> Option<(&Root, &Arc<Explained>)> {
+        let is_chosen =
+            |explained: &Explained| Some(&explained.explanation.id) == self.chosen.as_ref();
+        let mut chosen = self
+            .explained()
+            .filter(|(_, explained)| is_chosen(explained));
+        chosen.next().or_else(|| self.explained().next())
+    }
+
+    /// All explanations, the selected one first.
+    pub fn selected_first(&self) -> impl Iterator<Item = (&Root, &Arc<Explained>)> {
+        let selected = self.selected();
+        let is_other = move |(_, explained): &(&Root, &Arc<Explained>)| {
+            selected.is_none_or(|(_, selected)| !Arc::ptr_eq(selected, explained))
+        };
+        selected
+            .into_iter()
+            .chain(self.explained().filter(is_other))
     }
 
     /// Marks of all files, and how many could not be followed to where they are now.

@@ -1,4 +1,4 @@
-//! What happened at a line, in the failing run of the best explanation that speaks of its file.
+//! What happened at a line, in the failing run of the selected explanation, else of the best that speaks of its file.
 
 use crate::{
     host::State,
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Markdown about a line (from 0) of a current file, and the code that it is about.
 pub fn hover(state: &State, path: &Path, line: usize) -> Option<(String, Spot)> {
-    state.explained().find_map(|(root, explained)| {
+    state.selected_first().find_map(|(root, explained)| {
         let located = Located::new(&state.sources, root, explained);
         let (file, recorded) = located.recorded(path, line)?;
         let (run, orders) = explained.orders()?;

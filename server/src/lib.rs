@@ -5,17 +5,23 @@
 //! ([`worker`]); the protocol's handlers are async, translate ([`from_proto`], [`to_proto`]) and hand
 //! over. The server never runs the user's program and never writes into the workspace.
 
+mod actions;
 mod align;
 mod backend;
 pub mod config;
+mod deeper;
 mod encoding;
 mod event;
 mod extensions;
 mod facts;
 mod follow;
 mod from_proto;
+mod highlights;
+mod hints;
 mod host;
 mod hover;
+mod jumps;
+mod lens;
 mod main_loop;
 mod marks;
 mod op_queue;
@@ -23,6 +29,7 @@ mod outgoing;
 mod paths;
 mod runs;
 mod sources;
+mod symbols;
 mod text;
 mod to_proto;
 mod watch;
@@ -77,6 +84,8 @@ where
     let (service, socket) = service
         .custom_method("unsnarl/explanations", Backend::explanations)
         .custom_method("unsnarl/status", Backend::status)
+        .custom_method("unsnarl/jumps", Backend::jumps)
+        .custom_method("unsnarl/select", Backend::select)
         .finish();
     let sender = client.map(|client| tokio::spawn(outgoing::send_all(client, messages)));
     Server::new(input, output, socket).serve(service).await;

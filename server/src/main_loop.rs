@@ -86,6 +86,10 @@ impl MainLoop {
             }
             Event::Folders { added, removed } => self.change_folders(added, removed),
             Event::Configured(config, complaints) => self.configure(config, complaints),
+            Event::Choose(id) => {
+                self.host.apply(Change::Choose(id));
+                self.tell(Outgoing::Refresh);
+            }
             Event::Disk(event) => self.disk(event),
             Event::Job(event) => self.job(event),
             // The request was cancelled if nobody waits for the answer.
@@ -96,7 +100,8 @@ impl MainLoop {
 
     fn start(&mut self, session: Session) {
         self.tell(Outgoing::Abilities(session.abilities));
-        self.host.apply(Change::Start(session.encoding));
+        let start = Change::Start(session.encoding, session.commands);
+        self.host.apply(start);
         self.host.apply(Change::Config(session.config));
         self.complain(session.complaints);
         self.change_folders(session.folders, Vec::new());
@@ -121,6 +126,7 @@ impl MainLoop {
         self.complain(complaints);
         if self.host.snapshot().config != config {
             self.host.apply(Change::Config(config));
+            self.tell(Outgoing::Refresh);
             for folder in self.folders() {
                 self.watcher.forget(&folder);
                 self.watcher.watch_runs(&folder, &self.runs_of(&folder));
@@ -183,6 +189,7 @@ impl MainLoop {
         self.name_broken(folder, &facts);
         self.host.apply(Change::Facts(folder.to_owned(), facts));
         let stale = self.publish();
+        self.tell(Outgoing::Refresh);
         if stale > 0 && stale != self.stale {
             self.tell(Outgoing::Info(format!(
                 "{} not shown, because the lines changed since the run was recorded; record again to \

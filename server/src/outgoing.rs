@@ -22,6 +22,8 @@ pub enum Outgoing {
     Warn(String),
     /// Something that may be looked up in the log.
     Info(String),
+    /// What the client asked for before is out of date: hints and lenses.
+    Refresh,
     /// Analysis goes on.
     Working(Work),
 }
@@ -44,29 +46,34 @@ pub struct Abilities {
     pub related: bool,
     /// Shows progress.
     pub progress: bool,
+    /// Asks for inlay hints again when it is told to.
+    pub hint_refresh: bool,
+    /// Asks for code lenses again when it is told to.
+    pub lens_refresh: bool,
 }
 
 /// Sends messages in order until all senders are gone. Progress has its own task: the client has to
 /// answer before it begins, and nothing else may wait for that.
 pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>) {
-    let (mut related, mut progress) = (false, None);
+    let (mut able, mut progress) = (Abilities::default(), None);
     while let Some(message) = messages.recv().await {
         match message {
             Outgoing::Abilities(abilities) => {
-                related = abilities.related;
+                able = abilities;
                 progress = abilities.progress.then(|| start_progress(&client));
             }
             Outgoing::Publish(path, file, encoding) => {
                 let Some(uri) = to_proto::uri(&path) else {
                     continue;
                 };
-                let diagnostics = to_proto::diagnostics(&file.marks, encoding, related);
+                let diagnostics = to_proto::diagnostics(&file.marks, encoding, able.related);
                 client
                     .publish_diagnostics(uri, diagnostics, file.version)
                     .await;
             }
             Outgoing::Warn(text) => client.log_message(to_proto::WARNING, text).await,
             Outgoing::Info(text) => client.log_message(to_proto::INFO, text).await,
+            Outgoing::Refresh => refresh(&client, able),
             Outgoing::Working(work) => {
                 if progress
                     .as_ref()
@@ -77,6 +84,20 @@ pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>)
             }
         }
     }
+}
+
+/// The client answers when it likes, and nothing waits for that.
+fn refresh(client: &Client, able: Abilities) {
+    let client = client.clone();
+    tokio::spawn(async move {
+        // A client that cannot refresh shows what it has until it asks by itself.
+        if able.hint_refresh {
+            let _ = client.inlay_hint_refresh().await;
+        }
+        if able.lens_refresh {
+            let _ = client.code_lens_refresh().await;
+        }
+    });
 }
 
 fn start_progress(client: &Client) -> UnboundedSender<Work> {

@@ -1,6 +1,9 @@
 //! The run files of one workspace folder: read once each, kept as summaries, forgotten when they go.
 
-use crate::facts::{Explained, FolderFacts};
+use crate::{
+    deeper::Deeper,
+    facts::{Explained, FolderFacts},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
@@ -24,6 +27,7 @@ pub struct RunStore {
     files: BTreeSet<RunFile>,
     broken: BTreeMap<PathBuf, String>,
     corpora: Corpora,
+    deeper: Deeper,
 }
 
 /// A file that a recorder finished: `*.arrow`, not one that it is still writing (`.*`).
@@ -69,6 +73,32 @@ impl RunStore {
         })
     }
 
+    /// The same facts with what takes longer to work out; none when there is nothing to add.
+    pub fn deepen(
+        &mut self,
+        folder: &Path,
+        facts: &FolderFacts,
+        budget: &Budget,
+    ) -> Result<Option<FolderFacts>, Superseded> {
+        let known: BTreeSet<String> = facts
+            .explained
+            .iter()
+            .map(|one| one.explanation.id.clone())
+            .collect();
+        self.deeper.keep_only(&known);
+        let (mut explained, mut is_new) = (Vec::new(), false);
+        for one in &facts.explained {
+            let deepened = self.deeper.look(folder, one, budget);
+            give_way(budget)?;
+            is_new |= deepened.is_some();
+            explained.push(deepened.map_or_else(|| one.clone(), Arc::new));
+        }
+        Ok(is_new.then(|| FolderFacts {
+            explained,
+            ..facts.clone()
+        }))
+    }
+
     fn forget(&mut self, file: &RunFile) {
         self.files.remove(file);
         self.broken.remove(&file.path);
@@ -97,7 +127,8 @@ impl RunStore {
                     .iter()
                     .filter_map(|name| corpus.get(name)?.run.clone());
                 let evidence = shown_by.next();
-                explained.push(Arc::new(Explained::new(explanation, evidence)));
+                let known = self.deeper.add_known(explanation, evidence.as_ref());
+                explained.push(Arc::new(Explained::new(known, evidence)));
             }
             give_way(budget)?;
         }

@@ -2,18 +2,25 @@
 //! [`from_proto`](crate::from_proto) and the handlers where LSP types are named.
 
 use crate::{
+    actions::Action,
     encoding::Encoding,
+    highlights::Access,
+    hints::Hint,
+    lens::Offer,
     marks::{Level, Mark, Spot},
     outgoing::Work,
+    symbols::Symbol,
 };
 use std::{path::Path, str::FromStr};
 use tower_lsp::{
     UriExt,
     lsp_types::{
-        Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Hover, HoverContents,
-        Location, MarkupContent, MarkupKind, MessageType, NumberOrString, Position,
-        PositionEncodingKind, Range, Uri, WorkDoneProgress, WorkDoneProgressBegin,
-        WorkDoneProgressEnd, WorkDoneProgressReport,
+        CodeAction, CodeActionKind, CodeActionOrCommand, CodeLens, Command, Diagnostic,
+        DiagnosticRelatedInformation, DiagnosticSeverity, DocumentHighlight, DocumentHighlightKind,
+        Hover, HoverContents, InlayHint, InlayHintLabel, InlayHintTooltip, Location, MarkupContent,
+        MarkupKind, MessageType, NumberOrString, OneOf, Position, PositionEncodingKind, Range,
+        SymbolKind, Uri, WorkDoneProgress, WorkDoneProgressBegin, WorkDoneProgressEnd,
+        WorkDoneProgressReport, WorkspaceSymbol,
     },
 };
 use unsnarl_core::BugKind;
@@ -111,6 +118,87 @@ pub fn hover(markdown: String, range: Range) -> Hover {
         contents,
         range: Some(range),
     }
+}
+
+/// Hints behind the code of their lines.
+pub fn inlay_hints(hints: &[Hint], encoding: Encoding) -> Vec<InlayHint> {
+    let one = |hint: &Hint| InlayHint {
+        position: range(&hint.spot, encoding).end,
+        label: InlayHintLabel::String(hint.label.clone()),
+        kind: None,
+        text_edits: None,
+        tooltip: Some(InlayHintTooltip::String(hint.tooltip.clone())),
+        padding_left: Some(true),
+        padding_right: None,
+        data: None,
+    };
+    hints.iter().map(one).collect()
+}
+
+/// Offers above their lines.
+pub fn code_lenses(lenses: Vec<(Spot, Offer)>, encoding: Encoding) -> Vec<CodeLens> {
+    let one = |(spot, offer): (Spot, Offer)| CodeLens {
+        range: range(&spot, encoding),
+        command: Some(command(offer)),
+        data: None,
+    };
+    lenses.into_iter().map(one).collect()
+}
+
+fn command(offer: Offer) -> Command {
+    Command {
+        title: offer.title,
+        command: offer.command.to_owned(),
+        arguments: Some(offer.arguments),
+    }
+}
+
+/// Actions, each with the diagnostics of its explanation among those that the client asks about.
+pub fn code_actions(actions: Vec<Action>, asked: &[Diagnostic]) -> Vec<CodeActionOrCommand> {
+    let one = |action: Action| {
+        let own = |diagnostic: &&Diagnostic| {
+            let data = diagnostic.data.as_ref();
+            data.and_then(|data| data.get("explanation")?.as_str()) == Some(&action.explanation)
+        };
+        let diagnostics: Vec<Diagnostic> = asked.iter().filter(own).cloned().collect();
+        CodeActionOrCommand::CodeAction(CodeAction {
+            title: action.title,
+            kind: Some(CodeActionKind::QUICKFIX),
+            diagnostics: (!diagnostics.is_empty()).then_some(diagnostics),
+            command: Some(command(action.offer)),
+            ..CodeAction::default()
+        })
+    };
+    actions.into_iter().map(one).collect()
+}
+
+/// Lines that access the same, each with what it does.
+pub fn highlights(spots: &[(Spot, Access)], encoding: Encoding) -> Vec<DocumentHighlight> {
+    let kind = |access| match access {
+        Access::Read => DocumentHighlightKind::READ,
+        Access::Write => DocumentHighlightKind::WRITE,
+        Access::Other => DocumentHighlightKind::TEXT,
+    };
+    let one = |(spot, access): &(Spot, Access)| DocumentHighlight {
+        range: range(spot, encoding),
+        kind: Some(kind(*access)),
+    };
+    spots.iter().map(one).collect()
+}
+
+/// Explanations as symbols.
+pub fn symbols(symbols: Vec<Symbol>, encoding: Encoding) -> Vec<WorkspaceSymbol> {
+    let one = |symbol: Symbol| {
+        Some(WorkspaceSymbol {
+            location: OneOf::Left(location(&symbol.spot, encoding)?),
+            name: symbol.name,
+            kind: SymbolKind::EVENT,
+            tags: None,
+            container_name: Some(symbol.function).filter(|name| !name.is_empty()),
+            data: None,
+        })
+    };
+    symbols.into_iter().filter_map(one).collect()
 }
 
 /// How far the analysis is.

@@ -72,11 +72,15 @@ fn work(jobs: &Receiver<Job>, events: &Sender<Event>) {
         for (root, runs) in job.folders {
             let progress = |done, total| report(JobEvent::Progress { done, total });
             let store = stores.entry(root.clone()).or_default();
+            let told = |facts| report(JobEvent::Folder(root.clone(), Arc::new(facts)));
             let result = catch_unwind(AssertUnwindSafe(|| {
-                store.refresh(&runs, &job.budget, progress)
+                let facts = store.refresh(&runs, &job.budget, progress)?;
+                told(facts.clone());
+                store.deepen(&runs, &facts, &job.budget)?.map(told);
+                Ok(())
             }));
             match result {
-                Ok(Ok(facts)) => report(JobEvent::Folder(root, Arc::new(facts))),
+                Ok(Ok(())) => {}
                 Ok(Err(Superseded)) => superseded.push(root),
                 Err(_) => {
                     defect = Some(format!(

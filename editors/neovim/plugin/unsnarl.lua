@@ -19,6 +19,7 @@ vim.api.nvim_create_autocmd('LspAttach', {
     local client = vim.lsp.get_client_by_id(event.data.client_id)
     if client and client.name == 'unsnarl' then
       require('unsnarl.float').install()
+      require('unsnarl.hints').attach(event.buf)
     end
   end,
 })
@@ -27,8 +28,13 @@ vim.api.nvim_create_user_command('Unsnarl', function(command)
   require('unsnarl.command').run(command.fargs)
 end, {
   nargs = 1,
-  desc = 'Explanations and status of unsnarl',
+  desc = 'Explanations, steps and status of unsnarl',
   complete = function(lead)
     return require('unsnarl.command').complete(lead)
   end,
 })
+
+-- Offered, not forced: map them as you like, e.g. vim.keymap.set('n', ']u', '<Plug>(unsnarl-next)').
+for _, name in ipairs({ 'next', 'previous', 'jump', 'steps', 'select', 'explain', 'hints' }) do
+  vim.keymap.set('n', ('<Plug>(unsnarl-%s)'):format(name), ('<Cmd>Unsnarl %s<CR>'):format(name))
+end

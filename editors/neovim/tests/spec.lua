@@ -85,6 +85,15 @@ local function start_other()
   return assert(vim.lsp.get_client_by_id(assert(id)))
 end
 
+--- Labels of the buffer's inlay hints by line (from 1).
+local function hints()
+  local labels = {}
+  for _, item in ipairs(vim.lsp.inlay_hint.get({ bufnr = 0 })) do
+    labels[item.inlay_hint.position.line + 1] = item.inlay_hint.label
+  end
+  return labels
+end
+
 rig.main(function()
   rig.say('Neovim', vim.version())
   local client = rig.client()
@@ -114,6 +123,56 @@ rig.main(function()
   vim.cmd('undo')
   wait('and its undoing', shown(0))
 
+  wait('hints at the ends of the lines of the bug', function()
+    return vim.deep_equal(hints(), {
+      [6] = '(2) main.1 writes 500',
+      [12] = '(1) main.2 reads 300',
+      [16] = '(3) main.2 writes 250',
+      [24] = '(4) main reads 250, fails',
+    })
+  end)
+  vim.cmd('Unsnarl hints')
+  check('hints go when asked', not vim.lsp.inlay_hint.is_enabled({ bufnr = 0 }))
+  vim.cmd('Unsnarl hints')
+
+  vim.api.nvim_win_set_cursor(0, { 1, 0 })
+  for at, line in ipairs({ 12, 6, 16, 24 }) do
+    vim.cmd('Unsnarl next')
+    wait('step ' .. at .. ' is reached', function()
+      return vim.api.nvim_win_get_cursor(0)[1] == line
+    end)
+  end
+  vim.api.nvim_feedkeys(vim.keycode('<Plug>(unsnarl-previous)'), 'x', false)
+  wait('and the one before', function()
+    return vim.api.nvim_win_get_cursor(0)[1] == 16
+  end)
+  local offered
+  local ui_select = vim.ui.select
+  vim.ui.select = function(items, options, on_choice)
+    offered = vim.tbl_map(options.format_item, items)
+    on_choice(items[1])
+  end
+  vim.cmd('Unsnarl jump')
+  wait('edges are offered', function()
+    return offered
+  end)
+  vim.ui.select = ui_select
+  holds('edges', table.concat(offered or {}, '\n'), 'step 4: main reads', 'step 2: main.1 writes balance = 500')
+  wait('and the first is gone along', function()
+    return vim.api.nvim_win_get_cursor(0)[1] == 24
+  end)
+
+  vim.cmd('Unsnarl steps')
+  wait('the steps are in the quickfix list', function()
+    return #vim.fn.getqflist() == 4
+  end)
+  local lines = vim.tbl_map(function(item)
+    return item.lnum
+  end, vim.fn.getqflist())
+  check('in the order in which they ran', vim.deep_equal(lines, { 12, 6, 16, 24 }), lines)
+  holds('with what they did', vim.fn.getqflist()[2].text, '2. main.1 writes 500 <- in between')
+  vim.cmd('cclose')
+
   vim.cmd('Unsnarl explain')
   wait(':Unsnarl explain opens a split', function()
     return vim.bo.filetype == 'unsnarl'
@@ -132,7 +191,7 @@ rig.main(function()
   end)
   vim.notify = notify
   holds('status', told or '', '1 run, 1 failing, 1 explanation')
-  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'explain', 'status' }))
+  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'explain', 'hints', 'jump', 'next', 'previous', 'select', 'status', 'steps' }))
 
   vim.cmd('checkhealth unsnarl')
   local health = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')

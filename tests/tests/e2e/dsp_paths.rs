@@ -92,16 +92,33 @@ fn a_lost_update_fails_for_real() -> Result<()> {
 
 #[test]
 fn a_check_between_locks_fails_for_real() -> Result<()> {
-    fails_for_real(&source("bank_account")?)
+    let between = [
+        ("    deposit(200);", "    usleep(500);\n    deposit(200);"),
+        (
+            "    long fee = fee_for(amount);",
+            "    usleep(1000);\n    long fee = fee_for(amount);",
+        ),
+    ];
+    fails_for_real(&slowed("bank_account", &between)?)
 }
 
 #[test]
 fn a_total_with_its_check_elsewhere_fails_for_real() -> Result<()> {
-    fails_for_real(&source("bank_total")?)
+    let between = [(
+        "    if (amount > 1000)",
+        "    usleep(1000);\n    if (amount > 1000)",
+    )];
+    fails_for_real(&slowed("bank_total", &between)?)
 }
 
-fn source(name: &str) -> Result<String> {
-    Ok(fs::read_to_string(&Program::open(name)?.source)?)
+/// A program's source with sleeps in it: threads run freely here, and on a busy machine they would seldom meet.
+fn slowed(name: &str, places: &[(&str, &str)]) -> Result<String> {
+    let mut source = fs::read_to_string(&Program::open(name)?.source)?;
+    for (before, after) in places {
+        ensure!(source.contains(before), "{name} has no line `{before}`");
+        source = source.replace(before, after);
+    }
+    Ok(format!("#include <unistd.h>\n{source}"))
 }
 
 #[test]

@@ -1,30 +1,7 @@
---- `:Unsnarl explain` and `:Unsnarl status`.
+--- The subcommands of `:Unsnarl`.
 local M = {}
 
---- The client of the current buffer, or any of another buffer.
----@return vim.lsp.Client?
-local function client()
-  local here = vim.lsp.get_clients({ name = 'unsnarl', bufnr = 0 })[1]
-  return here or vim.lsp.get_clients({ name = 'unsnarl' })[1]
-end
-
----@param method string
----@param on_result fun(result: table)
-local function ask(method, on_result)
-  local server = client()
-  if not server then
-    vim.notify('unsnarl is not running: open a C or C++ file, or see :checkhealth unsnarl', vim.log.levels.WARN)
-    return
-  end
-  ---@diagnostic disable-next-line: param-type-mismatch a method of our own
-  server:request(method, nil, function(err, result)
-    if err then
-      vim.notify('unsnarl: ' .. err.message, vim.log.levels.ERROR)
-    else
-      on_result(result)
-    end
-  end)
-end
+local ask = require('unsnarl.request').ask
 
 --- Shows lines in a split that goes away with `q`.
 ---@param lines string[]
@@ -41,7 +18,7 @@ end
 local commands = {}
 
 function commands.explain()
-  ask('unsnarl/explanations', function(result)
+  ask('unsnarl/explanations', nil, function(result)
     local texts = vim.tbl_map(function(explanation)
       return vim.trim(explanation.text)
     end, result.explanations)
@@ -54,10 +31,36 @@ function commands.explain()
 end
 
 function commands.status()
-  ask('unsnarl/status', function(result)
+  ask('unsnarl/status', nil, function(result)
     local level = result.health == 'ok' and vim.log.levels.INFO or vim.log.levels.WARN
     vim.notify('unsnarl: ' .. result.message, level)
   end)
+end
+
+function commands.next()
+  require('unsnarl.jump').step('next')
+end
+
+function commands.previous()
+  require('unsnarl.jump').step('previous')
+end
+
+function commands.jump()
+  require('unsnarl.jump').choose()
+end
+
+function commands.steps()
+  require('unsnarl.steps').quickfix()
+end
+
+function commands.select()
+  require('unsnarl.steps').select()
+end
+
+--- Shows or hides the hints of unsnarl at the ends of lines.
+function commands.hints()
+  local hints = require('unsnarl.hints')
+  hints.enable(not hints.are_enabled())
 end
 
 --- Runs a subcommand.

@@ -5,6 +5,7 @@ local M = {}
 ---@field cmd string[] How the language server is started.
 ---@field enabled boolean Start it by itself for C and C++.
 ---@field runs_folder string Folder that run files land in, relative to the project.
+---@field hints boolean Show steps and invariants at the ends of lines.
 ---@field steps_in_float boolean Show the steps of an explanation in the diagnostic float (Neovim 0.11 draws none).
 
 ---@type unsnarl.Options
@@ -12,6 +13,7 @@ local defaults = {
   cmd = { 'unsnarl', 'lsp' },
   enabled = true,
   runs_folder = '.unsnarl/runs',
+  hints = true,
   steps_in_float = true,
 }
 

@@ -1,0 +1,82 @@
+//! What takes longer than comparing runs: error invariants of each explanation, worked out once.
+
+use crate::facts::Explained;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::{Arc, Weak},
+};
+use unsnarl_core::{Budget, Explanation, InvariantMark, StopReason, invariants};
+use unsnarl_trace::{Run, program};
+
+/// What was worked out, by explanation.
+#[derive(Debug, Default)]
+pub struct Deeper {
+    known: BTreeMap<String, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// The run that it is from. While this is held nothing else gets its address.
+    run: Weak<Run>,
+    invariants: Vec<InvariantMark>,
+    engines: Vec<String>,
+}
+
+impl Known {
+    fn is_of(&self, run: &Arc<Run>) -> bool {
+        Weak::as_ptr(&self.run) == Arc::as_ptr(run)
+    }
+}
+
+impl Deeper {
+    /// Forgets all but these explanations.
+    pub fn keep_only(&mut self, ids: &BTreeSet<String>) {
+        self.known.retain(|id, _| ids.contains(id));
+    }
+
+    /// The explanation with what is known about it, if this run shows it as before.
+    pub fn add_known(&self, mut explanation: Explanation, run: Option<&Arc<Run>>) -> Explanation {
+        let known = self.known.get(&explanation.id);
+        if let Some(known) = known.filter(|known| run.is_some_and(|run| known.is_of(run))) {
+            explanation.invariants.clone_from(&known.invariants);
+            let new = known
+                .engines
+                .iter()
+                .filter(|name| !explanation.engines.contains(name));
+            let new: Vec<String> = new.cloned().collect();
+            explanation.engines.extend(new);
+        }
+        explanation
+    }
+
+    /// Works out what is not known yet; none when that adds nothing, or when the budget ended it.
+    pub fn look(
+        &mut self,
+        folder: &Path,
+        explained: &Explained,
+        budget: &Budget,
+    ) -> Option<Explained> {
+        let run = explained.evidence.clone()?;
+        let id = &explained.explanation.id;
+        if self.known.get(id).is_some_and(|known| known.is_of(&run)) {
+            return None;
+        }
+        let mut explanation = explained.explanation.clone();
+        // Without a model of the build there is nothing to work with; the explanation stays as it is.
+        if let Ok(model) = program::load(folder, &run.meta.build_id) {
+            invariants::add_to(&mut explanation, &run, &model, budget);
+        }
+        if budget.stop() == Some(StopReason::Cancelled) {
+            return None;
+        }
+        let known = Known {
+            run: Arc::downgrade(&run),
+            invariants: explanation.invariants.clone(),
+            engines: explanation.engines.clone(),
+        };
+        self.known.insert(id.clone(), known);
+        let is_new = explanation != explained.explanation;
+        is_new.then(|| Explained::new(explanation, Some(run)))
+    }
+}

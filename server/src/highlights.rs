@@ -1,0 +1,69 @@
+//! The accesses that an explanation connects with one place.
+
+use crate::{
+    facts::Explained,
+    host::State,
+    marks::{Located, Spot},
+};
+use std::{collections::BTreeSet, path::Path};
+
+/// What a line does with what it accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// It reads only.
+    Read,
+    /// It writes, perhaps after reading.
+    Write,
+    /// It takes a lock, waits or the like.
+    Other,
+}
+
+/// The lines of this file that access what the line (from 0) accesses, in the selected explanation or else the best
+/// one that speaks of the line. The line itself is among them; there are none when it is about nothing.
+pub fn highlights(state: &State, path: &Path, line: usize) -> Vec<(Spot, Access)> {
+    let mut told = state.selected_first().map(|(root, explained)| {
+        let located = Located::new(&state.sources, root, explained);
+        connected(explained, &located, path, line)
+    });
+    told.find(|spots| !spots.is_empty()).unwrap_or_default()
+}
+
+fn connected(
+    explained: &Explained,
+    located: &Located<'_>,
+    path: &Path,
+    line: usize,
+) -> Vec<(Spot, Access)> {
+    let sites = explained.explanation.sites.iter();
+    let here = sites.filter_map(|site| {
+        let spot = located.spot(&site.place).filter(|spot| spot.path == path)?;
+        Some((spot, site.location.as_str(), access(&site.access)))
+    });
+    let here: Vec<(Spot, &str, Access)> = here.collect();
+    let about: BTreeSet<&str> = here
+        .iter()
+        .filter(|(spot, location, _)| spot.line == line && !location.is_empty())
+        .map(|(_, location, _)| *location)
+        .collect();
+    let mut lines: Vec<(Spot, Access)> = Vec::new();
+    for (spot, _, access) in here
+        .into_iter()
+        .filter(|(_, location, _)| about.contains(location))
+    {
+        match lines.iter_mut().find(|(other, _)| other.line == spot.line) {
+            Some((_, told)) if access == Access::Write => *told = access,
+            Some(_) => {}
+            None => lines.push((spot, access)),
+        }
+    }
+    lines
+}
+
+/// By the name of an event's kind.
+fn access(kind: &str) -> Access {
+    match kind {
+        "read" | "atomic-read" => Access::Read,
+        "write" | "atomic-write" | "rmw" | "free" => Access::Write,
+        _ => Access::Other,
+    }
+}

@@ -1,0 +1,100 @@
+//! What stands at the ends of lines: the steps of the selected explanation, and what had to hold.
+
+use crate::{
+    facts::Explained,
+    host::State,
+    marks::{Located, Spot},
+    words,
+};
+use std::{collections::BTreeMap, ops::Range, path::Path};
+use unsnarl_core::{InvariantMark, Place};
+
+/// Text behind the code of a line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hint {
+    /// The line.
+    pub spot: Spot,
+    /// What stands there.
+    pub label: String,
+    /// What is said when somebody asks for more.
+    pub tooltip: String,
+}
+
+/// The hints of these lines (from 0) of a current file, in the order of lines.
+pub fn hints(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Hint> {
+    let Some((root, explained)) = state.selected() else {
+        return Vec::new();
+    };
+    let located = Located::new(&state.sources, root, explained);
+    let here = |spot: &Spot| spot.path == path && lines.contains(&spot.line);
+    let mut hints = Vec::new();
+    if state.config.step_hints {
+        hints.extend(steps(explained, &located));
+    }
+    if state.config.invariant_hints {
+        hints.extend(invariants(explained, &located));
+    }
+    hints.retain(|hint| here(&hint.spot));
+    hints.sort_by_key(|hint| hint.spot.line);
+    hints
+}
+
+/// One hint for each line that takes steps: `(1) main.2 reads 300, (3) main.2 writes 250`.
+fn steps(explained: &Explained, located: &Located<'_>) -> Vec<Hint> {
+    let mut lines: BTreeMap<usize, Hint> = BTreeMap::new();
+    for (at, step) in explained.explanation.steps.iter().enumerate() {
+        let Some(spot) = located.spot(&step.place) else {
+            continue;
+        };
+        let label = format!("({}) {} {}", at + 1, step.thread, step.effect);
+        let tooltip = format!("step {}: {}", at + 1, words::step(explained, step));
+        join(&mut lines, spot, &label, &tooltip);
+    }
+    lines.into_values().collect()
+}
+
+/// Another text for a line.
+fn join(lines: &mut BTreeMap<usize, Hint>, spot: Spot, label: &str, tooltip: &str) {
+    let hint = lines.entry(spot.line).or_insert_with(|| Hint {
+        spot,
+        label: String::new(),
+        tooltip: String::new(),
+    });
+    for (text, new, between) in [
+        (&mut hint.label, label, ", "),
+        (&mut hint.tooltip, tooltip, "\n"),
+    ] {
+        if !text.is_empty() {
+            text.push_str(between);
+        }
+        text.push_str(new);
+    }
+}
+
+/// One hint for each line from which something had to hold: `// main.2: balance <= 300`.
+fn invariants(explained: &Explained, located: &Located<'_>) -> Vec<Hint> {
+    let mut lines: BTreeMap<usize, Hint> = BTreeMap::new();
+    for invariant in &explained.explanation.invariants {
+        let Some(spot) = located.spot(&place(invariant)) else {
+            continue;
+        };
+        let tooltip = format!(
+            "from here on, or the run would not have failed: {}",
+            invariant.text
+        );
+        let label = match lines.contains_key(&spot.line) {
+            true => invariant.text.clone(),
+            false => format!("// {}", invariant.text),
+        };
+        join(&mut lines, spot, &label, &tooltip);
+    }
+    lines.into_values().collect()
+}
+
+fn place(invariant: &InvariantMark) -> Place {
+    Place {
+        file: invariant.file.clone(),
+        line: invariant.line,
+        ..Place::default()
+    }
+}

@@ -1,0 +1,150 @@
+//! Where one can go from a line: along the edges of an explanation, and from step to step.
+
+use crate::{
+    facts::Explained,
+    host::State,
+    marks::{Located, Spot},
+    words,
+};
+use std::path::Path;
+use unsnarl_core::{Edge, EdgeKind, SiteMark};
+
+/// Why one would go there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// What came next in the failing run.
+    NextStep,
+    /// What came before.
+    PreviousStep,
+    /// A connection of the explanation.
+    Edge(EdgeKind),
+}
+
+/// A place to go to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Jump {
+    /// Id of the explanation that connects the two.
+    pub explanation: String,
+    /// Why.
+    pub way: Way,
+    /// For a person: `in the failing run before: main.1 writes balance = 500`.
+    pub title: String,
+    /// Where.
+    pub spot: Spot,
+}
+
+/// Where one can go from a line (from 0) of a current file: for each explanation that speaks of it, the selected one
+/// first, its steps before its edges.
+pub fn jumps(state: &State, path: &Path, line: usize) -> Vec<Jump> {
+    let mut jumps: Vec<Jump> = Vec::new();
+    for (root, explained) in state.selected_first() {
+        let located = Located::new(&state.sources, root, explained);
+        let from = From {
+            explained,
+            located: &located,
+            path,
+            line,
+        };
+        jumps.extend(from.steps());
+        for jump in from.edges() {
+            let leads_there = |other: &Jump| other.spot == jump.spot && other.title == jump.title;
+            if !jumps.iter().any(leads_there) {
+                jumps.push(jump);
+            }
+        }
+    }
+    jumps
+}
+
+/// The line that one is at, in one explanation.
+struct From<'a> {
+    explained: &'a Explained,
+    located: &'a Located<'a>,
+    path: &'a Path,
+    line: usize,
+}
+
+impl From<'_> {
+    fn is_here(&self, spot: &Spot) -> bool {
+        spot.path == self.path && spot.line == self.line
+    }
+
+    fn jump(&self, way: Way, title: String, spot: Spot) -> Jump {
+        let explanation = self.explained.explanation.id.clone();
+        Jump {
+            explanation,
+            way,
+            title,
+            spot,
+        }
+    }
+
+    /// The steps next to each step of this line, as far as they are elsewhere.
+    fn steps(&self) -> Vec<Jump> {
+        let steps = &self.explained.explanation.steps;
+        let spots: Vec<Option<Spot>> = steps
+            .iter()
+            .map(|step| self.located.spot(&step.place))
+            .collect();
+        let mut jumps = Vec::new();
+        for (at, spot) in spots.iter().enumerate() {
+            if !spot.as_ref().is_some_and(|spot| self.is_here(spot)) {
+                continue;
+            }
+            let beside = [
+                (Way::NextStep, Some(at + 1)),
+                (Way::PreviousStep, at.checked_sub(1)),
+            ];
+            for (way, to) in beside.into_iter().filter_map(|(way, to)| Some((way, to?))) {
+                let (Some(step), Some(Some(spot))) = (steps.get(to), spots.get(to)) else {
+                    continue;
+                };
+                if !self.is_here(spot) {
+                    let title = format!("step {}: {}", to + 1, words::step(self.explained, step));
+                    jumps.push(self.jump(way, title, spot.clone()));
+                }
+            }
+        }
+        jumps
+    }
+
+    fn edges(&self) -> Vec<Jump> {
+        let explanation = &self.explained.explanation;
+        let site = |index: u32| explanation.sites.get(index as usize);
+        let mut jumps = Vec::new();
+        for edge in &explanation.edges {
+            let (Some(from), Some(to)) = (site(edge.from), site(edge.to)) else {
+                continue;
+            };
+            for (here, there, leaves) in [(from, to, true), (to, from, false)] {
+                let spots = (
+                    self.located.spot(&here.place),
+                    self.located.spot(&there.place),
+                );
+                if let (Some(here), Some(target)) = spots
+                    && self.is_here(&here)
+                    && !self.is_here(&target)
+                {
+                    jumps.push(self.jump(Way::Edge(edge.kind), title(edge, leaves, there), target));
+                }
+            }
+        }
+        jumps
+    }
+}
+
+/// What leads there, said from where one is.
+fn title(edge: &Edge, leaves: bool, there: &SiteMark) -> String {
+    let way = match (edge.kind, leaves) {
+        (EdgeKind::Failing, true) => "then, in the failing run",
+        (EdgeKind::Failing, false) => "before, in the failing run",
+        (EdgeKind::Passing, true) => "then, in passing runs",
+        (EdgeKind::Passing, false) => "before, in passing runs",
+        (EdgeKind::Flow, true) => "its value goes to",
+        (EdgeKind::Flow, false) => "its value comes from",
+        (EdgeKind::WaitsFor, true) => "waits for",
+        (EdgeKind::WaitsFor, false) => "is waited for by",
+    };
+    let place = unsnarl_core::facts::short(&there.place);
+    format!("{way}: {}, {} at {place}", there.thread, there.access)
+}

@@ -1,0 +1,78 @@
+//! What can be done with an explanation, above the line where a person would begin to read.
+
+use crate::{
+    facts::Explained,
+    host::State,
+    marks::{Located, Spot},
+    symbols::begins,
+};
+use serde_json::{Value, json};
+use std::{path::Path, sync::Arc};
+
+/// A command of the server: whose steps are shown. Its argument is the id of an explanation; none is the best one.
+pub const SELECT: &str = "unsnarl.select";
+/// A command of clients that have it: shows an explanation. Its argument is the id.
+pub const SHOW: &str = "unsnarl.showExplanation";
+/// A command of clients that have it: goes to the step behind the cursor's.
+pub const NEXT_STEP: &str = "unsnarl.nextStep";
+/// A command of clients that have it: runs a recorded schedule again. Its argument is the run's name.
+pub const REPLAY: &str = "unsnarl.replay";
+
+/// Something to click.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Offer {
+    /// What a person reads.
+    pub title: String,
+    /// The command's name.
+    pub command: &'static str,
+    /// Its arguments.
+    pub arguments: Vec<Value>,
+}
+
+/// The offers of a current file, each with its line, among the commands that the client has.
+pub fn lenses(state: &State, path: &Path) -> Vec<(Spot, Offer)> {
+    if !state.config.code_lens {
+        return Vec::new();
+    }
+    let mut lenses = Vec::new();
+    for (root, explained) in state.explained() {
+        let located = Located::new(&state.sources, root, explained);
+        let Some(spot) = begins(explained).find_map(|place| located.spot(place)) else {
+            continue;
+        };
+        if spot.path == path {
+            let offers = offers(state, explained).into_iter();
+            lenses.extend(offers.map(|offer| (spot.clone(), offer)));
+        }
+    }
+    lenses.sort_by_key(|(spot, _)| spot.line);
+    lenses
+}
+
+/// What can be done with an explanation.
+pub fn offers(state: &State, explained: &Arc<Explained>) -> Vec<Offer> {
+    let explanation = &explained.explanation;
+    let id = || vec![json!(explanation.id)];
+    let is_selected = state
+        .selected()
+        .is_some_and(|(_, selected)| Arc::ptr_eq(selected, explained));
+    let mut offers = vec![offer("unsnarl: explain", SHOW, id())];
+    match is_selected {
+        true if !explanation.steps.is_empty() => offers.push(offer("next step", NEXT_STEP, id())),
+        true => {}
+        false => offers.push(offer("show the steps", SELECT, id())),
+    }
+    if let Some(run) = explanation.runs.first() {
+        offers.push(offer("replay", REPLAY, vec![json!(run)]));
+    }
+    offers.retain(|offer| offer.command == SELECT || state.commands.contains(offer.command));
+    offers
+}
+
+fn offer(title: &str, command: &'static str, arguments: Vec<Value>) -> Offer {
+    Offer {
+        title: title.to_owned(),
+        command,
+        arguments,
+    }
+}

@@ -1,0 +1,339 @@
+//! What editors ask about a file: hints, lenses, actions, highlights, symbols and jumps, over a pipe.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+#[allow(dead_code, reason = "shared with tests that use the rest")]
+mod support;
+
+use serde_json::{Value, json};
+use std::path::Path;
+use support::{
+    Client,
+    bank::{ASSERTION, BETWEEN, READ, SOURCE, WRITE, Workspace},
+    capabilities, uri,
+};
+
+const HEADLINE: &str = "another thread's update of `balance` was lost";
+
+/// A client with one failing run, which has shown its marks.
+async fn explained(workspace: &Workspace, capabilities: Value) -> Client {
+    workspace.land_failing("failed-random-1");
+    let params = json!({ "capabilities": capabilities, "rootUri": uri(&workspace.path()) });
+    let mut client = Client::start_with(params).await;
+    client.diagnostics(&workspace.source()).await;
+    client
+}
+
+/// What the client asks about a whole file.
+async fn ask(client: &mut Client, method: &str, file: &Path) -> Vec<Value> {
+    let params = json!({
+        "textDocument": { "uri": uri(file) },
+        "range": { "start": { "line": 0, "character": 0 }, "end": { "line": 99, "character": 0 } },
+        "context": { "diagnostics": [] },
+    });
+    client
+        .request(method, params)
+        .await
+        .as_array()
+        .unwrap()
+        .clone()
+}
+
+/// What the client asks about a line (from 1).
+async fn ask_at(client: &mut Client, method: &str, file: &Path, line: u32) -> Value {
+    let params = json!({
+        "textDocument": { "uri": uri(file) },
+        "position": { "line": line - 1, "character": 4 },
+    });
+    client.request(method, params).await
+}
+
+/// Lines (from 1) and labels.
+fn labels(hints: &[Value]) -> Vec<(u64, String)> {
+    let one = |hint: &Value| {
+        let label = hint["label"].as_str().unwrap().to_owned();
+        (hint["position"]["line"].as_u64().unwrap() + 1, label)
+    };
+    hints.iter().map(one).collect()
+}
+
+fn steps(down: u32) -> Vec<(u64, String)> {
+    [
+        (BETWEEN, "(2) main.1 writes 500"),
+        (READ, "(1) main.2 reads 300"),
+        (WRITE, "(3) main.2 writes 250"),
+        (ASSERTION, "(4) main reads 250, fails"),
+    ]
+    .map(|(line, label)| (u64::from(line + down), label.to_owned()))
+    .to_vec()
+}
+
+#[tokio::test]
+async fn steps_stand_at_the_ends_of_their_lines_and_follow_edits() {
+    let workspace = Workspace::new();
+    let source = workspace.source();
+    let mut client = explained(&workspace, capabilities()).await;
+    let hints = ask(&mut client, "textDocument/inlayHint", &source).await;
+    assert_eq!(labels(&hints), steps(0));
+    let read = SOURCE.lines().nth(READ as usize - 1).unwrap();
+    assert_eq!(
+        hints[1]["position"]["character"],
+        read.len(),
+        "behind the code"
+    );
+    let tooltip = hints[0]["tooltip"].as_str().unwrap();
+    assert_eq!(tooltip, "step 2: main.1 writes balance = 500, in between");
+
+    client.open(&source, SOURCE).await;
+    client.edit(&source, 2, 0..0, "// one\n").await;
+    client.diagnostics(&source).await;
+    let hints = ask(&mut client, "textDocument/inlayHint", &source).await;
+    assert_eq!(labels(&hints), steps(1));
+    client
+        .edit(&source, 3, WRITE..WRITE + 1, "    balance = bal + fee;\n")
+        .await;
+    client.diagnostics(&source).await;
+    let hints = ask(&mut client, "textDocument/inlayHint", &source).await;
+    let mut left = steps(1);
+    left.retain(|(line, _)| *line != u64::from(WRITE + 1));
+    assert_eq!(labels(&hints), left, "the changed line has no hint");
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn hints_can_be_switched_off() {
+    let workspace = Workspace::new();
+    let mut client = explained(&workspace, capabilities()).await;
+    let settings = json!({ "settings": { "unsnarl": { "stepHints": false, "codeLens": false } } });
+    client
+        .notify("workspace/didChangeConfiguration", settings)
+        .await;
+    let source = workspace.source();
+    assert_eq!(
+        ask(&mut client, "textDocument/inlayHint", &source).await,
+        [] as [Value; 0]
+    );
+    assert_eq!(
+        ask(&mut client, "textDocument/codeLens", &source).await,
+        [] as [Value; 0]
+    );
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn only_the_asked_lines_have_hints() {
+    let workspace = Workspace::new();
+    let mut client = explained(&workspace, capabilities()).await;
+    let line = |line: u32| json!({ "line": line, "character": 0 });
+    let params = json!({
+        "textDocument": { "uri": uri(&workspace.source()) },
+        "range": { "start": line(READ - 1), "end": line(READ) },
+    });
+    let hints = client.request("textDocument/inlayHint", params).await;
+    assert_eq!(labels(hints.as_array().unwrap()), steps(0)[1..2]);
+    client.shutdown().await;
+}
+
+/// Titles and commands.
+fn offers(lenses: &[Value]) -> Vec<(&str, &str)> {
+    let word = |value: &'_ Value| -> &'static str { value.as_str().unwrap().to_owned().leak() };
+    let one = |lens: &Value| {
+        (
+            word(&lens["command"]["title"]),
+            word(&lens["command"]["command"]),
+        )
+    };
+    lenses.iter().map(one).collect()
+}
+
+#[tokio::test]
+async fn lenses_offer_what_the_client_can_do() {
+    let workspace = Workspace::new();
+    let mut able = capabilities();
+    able["experimental"] =
+        json!({ "unsnarl": { "commands": ["unsnarl.showExplanation", "unsnarl.nextStep"] } });
+    let mut client = explained(&workspace, able).await;
+    let lenses = ask(&mut client, "textDocument/codeLens", &workspace.source()).await;
+    assert_eq!(
+        offers(&lenses),
+        [
+            ("unsnarl: explain", "unsnarl.showExplanation"),
+            ("next step", "unsnarl.nextStep")
+        ]
+    );
+    assert_eq!(lenses[0]["range"]["start"]["line"], READ - 1);
+    let all = client.request("unsnarl/explanations", Value::Null).await;
+    assert_eq!(
+        lenses[0]["command"]["arguments"],
+        json!([all["explanations"][0]["id"]])
+    );
+    client.shutdown().await;
+
+    let workspace = Workspace::new();
+    let mut client = explained(&workspace, capabilities()).await;
+    let lenses = ask(&mut client, "textDocument/codeLens", &workspace.source()).await;
+    assert_eq!(lenses, [] as [Value; 0], "this client has no commands");
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn actions_belong_to_the_diagnostics_of_their_explanation() {
+    let workspace = Workspace::new();
+    let mut able = capabilities();
+    able["experimental"] = json!({ "unsnarl": { "commands": ["unsnarl.showExplanation"] } });
+    workspace.land_failing("failed-random-1");
+    let params = json!({ "capabilities": able, "rootUri": uri(&workspace.path()) });
+    let mut client = Client::start_with(params).await;
+    let diagnostics = client.diagnostics(&workspace.source()).await;
+    let cause = &diagnostics[1];
+    let of = |range: &Value, diagnostics: &[&Value]| {
+        json!({
+            "textDocument": { "uri": uri(&workspace.source()) },
+            "range": range,
+            "context": { "diagnostics": diagnostics },
+        })
+    };
+    let params = of(&cause["range"], &[cause]);
+    let actions = client.request("textDocument/codeAction", params).await;
+    let [action] = actions.as_array().unwrap().as_slice() else {
+        panic!("{actions}")
+    };
+    assert_eq!(action["title"], format!("unsnarl: explain ({HEADLINE})"));
+    assert_eq!(action["diagnostics"][0]["range"], cause["range"]);
+    let nowhere =
+        json!({ "start": { "line": 7, "character": 0 }, "end": { "line": 7, "character": 1 } });
+    let params = of(&nowhere, &[]);
+    let actions = client.request("textDocument/codeAction", params).await;
+    assert_eq!(actions, json!([]), "nothing is marked there");
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn highlights_are_the_accesses_of_one_variable() {
+    let workspace = Workspace::new();
+    let source = workspace.source();
+    let mut client = explained(&workspace, capabilities()).await;
+    let told = ask_at(
+        &mut client,
+        "textDocument/documentHighlight",
+        &source,
+        BETWEEN,
+    )
+    .await;
+    let one = |highlight: &Value| {
+        let line = highlight["range"]["start"]["line"].as_u64().unwrap() as u32 + 1;
+        (line, highlight["kind"].as_u64().unwrap())
+    };
+    let mut lines: Vec<(u32, u64)> = told.as_array().unwrap().iter().map(one).collect();
+    lines.sort_unstable();
+    const READS: u64 = 2;
+    const WRITES: u64 = 3;
+    assert_eq!(
+        lines,
+        [
+            (BETWEEN, WRITES),
+            (READ, READS),
+            (WRITE, WRITES),
+            (ASSERTION, READS)
+        ]
+    );
+    let nothing = ask_at(&mut client, "textDocument/documentHighlight", &source, 8).await;
+    assert_eq!(nothing, json!([]));
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn explanations_are_symbols_of_the_workspace() {
+    let workspace = Workspace::new();
+    let mut client = explained(&workspace, capabilities()).await;
+    let found = client
+        .request("workspace/symbol", json!({ "query": "upd bal" }))
+        .await;
+    assert_eq!(found[0]["name"], HEADLINE);
+    assert_eq!(found[0]["location"]["range"]["start"]["line"], READ - 1);
+    let none = client
+        .request("workspace/symbol", json!({ "query": "deadlock" }))
+        .await;
+    assert_eq!(none, json!([]));
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_goes_from_step_to_step_and_along_edges() {
+    let workspace = Workspace::new();
+    let source = workspace.source();
+    let mut client = explained(&workspace, capabilities()).await;
+    let told = ask_at(&mut client, "unsnarl/jumps", &source, READ).await;
+    let jumps = told["jumps"].as_array().unwrap();
+    assert_eq!(jumps[0]["kind"], "next");
+    assert_eq!(
+        jumps[0]["title"],
+        "step 2: main.1 writes balance = 500, in between"
+    );
+    assert_eq!(jumps[0]["location"]["range"]["start"]["line"], BETWEEN - 1);
+    let mut line = READ;
+    let mut visited = vec![line];
+    while let Some(next) = next(&mut client, &source, line).await {
+        line = next;
+        visited.push(line);
+    }
+    assert_eq!(
+        visited,
+        [READ, BETWEEN, WRITE, ASSERTION],
+        "in the order of the schedule"
+    );
+    let back = ask_at(&mut client, "unsnarl/jumps", &source, BETWEEN).await;
+    let mut back = back["jumps"].as_array().unwrap().iter();
+    let to_read = |jump: &&Value| jump["location"]["range"]["start"]["line"] == READ - 1;
+    assert!(back.any(|jump| jump["kind"] == "previous" && to_read(&jump)));
+    let told = ask_at(&mut client, "unsnarl/jumps", &source, 8).await;
+    assert_eq!(told, json!({ "jumps": [] }));
+    client.shutdown().await;
+}
+
+/// Line (from 1) of the next step.
+async fn next(client: &mut Client, source: &Path, line: u32) -> Option<u32> {
+    let told = ask_at(client, "unsnarl/jumps", source, line).await;
+    let mut jumps = told["jumps"].as_array().unwrap().iter();
+    let jump = jumps.find(|jump| jump["kind"] == "next")?;
+    Some(jump["location"]["range"]["start"]["line"].as_u64().unwrap() as u32 + 1)
+}
+
+#[tokio::test]
+async fn selecting_refreshes_what_is_shown() {
+    let workspace = Workspace::new();
+    let mut able = capabilities();
+    able["workspace"] = json!({ "inlayHint": { "refreshSupport": true } });
+    let mut client = explained(&workspace, able).await;
+    let refresh = client.expect("workspace/inlayHint/refresh").await;
+    client.answer(&refresh).await;
+    let all = client.request("unsnarl/explanations", Value::Null).await;
+    let id = &all["explanations"][0]["id"];
+    assert_eq!(
+        &all["selected"], id,
+        "the best one, as long as nobody chose"
+    );
+    let chosen = client
+        .request("unsnarl/select", json!({ "explanation": id }))
+        .await;
+    assert_eq!(&chosen["selected"], id);
+    let refresh = client.expect("workspace/inlayHint/refresh").await;
+    client.answer(&refresh).await;
+    let command = json!({ "command": "unsnarl.select", "arguments": [id] });
+    client.request("workspace/executeCommand", command).await;
+    let refresh = client.expect("workspace/inlayHint/refresh").await;
+    client.answer(&refresh).await;
+    let unknown = json!({ "command": "unsnarl.dance", "arguments": [] });
+    let refused = client
+        .request_raw("workspace/executeCommand", unknown)
+        .await;
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("unsnarl.select"), "{message}");
+    client.shutdown().await;
+}
