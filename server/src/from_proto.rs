@@ -69,11 +69,15 @@ fn encoding(client: &ClientCapabilities) -> Encoding {
     }
 }
 
+/// What the client says about unsnarl among the experimental capabilities.
+fn own(client: &ClientCapabilities) -> Option<&serde_json::Value> {
+    client.experimental.as_ref()?.get("unsnarl")
+}
+
 /// The commands that clients with more than the protocol have: `{ "unsnarl": { "commands": [...] } }` among the
 /// experimental capabilities.
 fn commands(client: &ClientCapabilities) -> BTreeSet<String> {
-    let own = client.experimental.as_ref();
-    let named = own.and_then(|own| own.get("unsnarl")?.get("commands")?.as_array());
+    let named = own(client).and_then(|own| own.get("commands")?.as_array());
     let names = named.into_iter().flatten().filter_map(|name| name.as_str());
     names.map(str::to_owned).collect()
 }
@@ -99,6 +103,9 @@ fn abilities(client: &ClientCapabilities) -> Abilities {
             .unwrap_or(false),
         lens_refresh: workspace
             .and_then(|workspace| workspace.code_lens.as_ref()?.refresh_support)
+            .unwrap_or(false),
+        status: own(client)
+            .and_then(|own| own.get("status")?.as_bool())
             .unwrap_or(false),
     }
 }

@@ -89,6 +89,7 @@ impl MainLoop {
             Event::Choose(id) => {
                 self.host.apply(Change::Choose(id));
                 self.tell(Outgoing::Refresh);
+                self.tell(Outgoing::StatusChanged);
             }
             Event::Disk(event) => self.disk(event),
             Event::Job(event) => self.job(event),
@@ -190,6 +191,7 @@ impl MainLoop {
         self.host.apply(Change::Facts(folder.to_owned(), facts));
         let stale = self.publish();
         self.tell(Outgoing::Refresh);
+        self.tell(Outgoing::StatusChanged);
         if stale > 0 && stale != self.stale {
             self.tell(Outgoing::Info(format!(
                 "{} not shown, because the lines changed since the run was recorded; record again to \
@@ -267,6 +269,7 @@ impl MainLoop {
         let quiescent = self.queue.is_idle();
         if self.host.snapshot().quiescent != quiescent {
             self.host.apply(Change::Quiescent(quiescent));
+            self.tell(Outgoing::StatusChanged);
         }
     }
 

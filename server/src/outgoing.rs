@@ -7,7 +7,8 @@ use tower_lsp::{
     Client,
     lsp_types::{
         ProgressParams, ProgressParamsValue, ProgressToken, WorkDoneProgressCreateParams,
-        notification::Progress, request::WorkDoneProgressCreate,
+        notification::{Notification, Progress},
+        request::WorkDoneProgressCreate,
     },
 };
 
@@ -24,8 +25,18 @@ pub enum Outgoing {
     Info(String),
     /// What the client asked for before is out of date: hints and lenses.
     Refresh,
+    /// The answers of `unsnarl/status` and `unsnarl/explanations` are others than before.
+    StatusChanged,
     /// Analysis goes on.
     Working(Work),
+}
+
+/// Tells clients that want it to ask for the status again.
+enum StatusChanged {}
+
+impl Notification for StatusChanged {
+    type Params = ();
+    const METHOD: &'static str = "unsnarl/statusChanged";
 }
 
 /// How far the analysis is.
@@ -50,6 +61,8 @@ pub struct Abilities {
     pub hint_refresh: bool,
     /// Asks for code lenses again when it is told to.
     pub lens_refresh: bool,
+    /// Wants to be told when the status changes.
+    pub status: bool,
 }
 
 /// Sends messages in order until all senders are gone. Progress has its own task: the client has to
@@ -74,6 +87,10 @@ pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>)
             Outgoing::Warn(text) => client.log_message(to_proto::WARNING, text).await,
             Outgoing::Info(text) => client.log_message(to_proto::INFO, text).await,
             Outgoing::Refresh => refresh(&client, able),
+            Outgoing::StatusChanged if able.status => {
+                client.send_notification::<StatusChanged>(()).await;
+            }
+            Outgoing::StatusChanged => {}
             Outgoing::Working(work) => {
                 if progress
                     .as_ref()

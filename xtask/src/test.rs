@@ -33,6 +33,7 @@ pub fn run(answer: Answer) -> Result<()> {
     ]))?;
     gate::run()?;
     codegen(true)?;
+    setup::vscode::package_extension()?;
     shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
     shell_run(with_tools(cargo(&["test", "--workspace", "--doc"]))?)?;
     shell_run(with_tools(runner())?)
@@ -50,6 +51,7 @@ fn with_tools(mut command: Command) -> Result<Command> {
     command
         .env("UNSNARL_BINARY", shell::target()?.join("debug/unsnarl"))
         .env("UNSNARL_TEST_NVIM", setup::neovim()?)
+        .env("UNSNARL_TEST_VSCODE", setup::vscode::folder()?)
         .env("UNSNARL_TEST_PYTHON", setup::python()?);
     Ok(command)
 }

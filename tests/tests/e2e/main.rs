@@ -45,3 +45,4 @@ mod surroundings;
 mod symbolic;
 mod timers;
 mod unusual;
+mod vscode;

@@ -1,0 +1,43 @@
+// Where it begins: each feature is a file of its own.
+import * as vscode from 'vscode';
+import { jumps } from './jump';
+import { running } from './run';
+import { ScheduleView } from './schedule';
+import { Server } from './server';
+import { status } from './status';
+import { Tree, tally } from './tree';
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const server = new Server();
+  context.subscriptions.push(
+    server,
+    status(server),
+    new Tree(server).register(),
+    new ScheduleView(server, context.extensionUri),
+    jumps(server),
+    running(server, context.workspaceState),
+    vscode.commands.registerCommand('unsnarl.chooseExplanation', () => choose(server)),
+    vscode.commands.registerCommand('unsnarl.restartServer', () => server.start()),
+    vscode.commands.registerCommand('unsnarl.showLog', () => server.showLog()),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('unsnarl.server.path')) {
+        void server.start();
+      }
+    }),
+  );
+  await vscode.commands.executeCommand('setContext', 'unsnarl.active', true);
+  await server.start();
+}
+
+async function choose(server: Server): Promise<void> {
+  const { explanations, selected } = await server.explanations();
+  const items = explanations.map((explanation) => ({
+    label: `${explanation.id === selected ? '$(target) ' : ''}${explanation.headline}`,
+    description: tally(explanation),
+    id: explanation.id,
+  }));
+  const item = await vscode.window.showQuickPick(items, { placeHolder: 'Show the steps of' });
+  if (item !== undefined) {
+    await server.select(item.id);
+  }
+}

