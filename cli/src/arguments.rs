@@ -366,6 +366,13 @@ pub struct Replay {
     /// Start gdb on the program that follows the run (docs/debugging.md); what stands after -- goes to gdb
     #[arg(long, conflicts_with_all = ["times", "keep", "show_output"])]
     pub gdb: bool,
+    /// Judge a schedule of `unsnarl export --to test`: exits 1 when the program fails by it, 0 when it does not, 77
+    /// when it cannot be followed any more (docs/formats.md)
+    #[arg(long, conflicts_with_all = ["times", "gdb", "keep", "branches"])]
+    pub test: bool,
+    /// The program to test instead of the one that the schedule names
+    #[arg(long, value_name = "PROG", requires = "test")]
+    pub program: Option<PathBuf>,
     /// A schedule's run is kept although it passed
     #[arg(long)]
     pub keep: bool,
@@ -416,9 +423,15 @@ pub enum TraceFormat {
 pub struct Export {
     /// A run file, or the name of one in .unsnarl/runs
     pub run: PathBuf,
-    /// What to print (docs/traces.md)
+    /// What to print (docs/formats.md)
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: ExportFormat,
+    /// File for the program's standard input, if the run had one; for --to test, which executes it
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Time that one run may take, for --to test: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
+    pub timeout: Duration,
 }
 
 /// What runs can be printed as.
@@ -426,6 +439,16 @@ pub struct Export {
 pub enum ExportFormat {
     /// RAPID's standard format: thread|operation(operand)|location
     Std,
+    /// A timeline for Perfetto or Chrome's tracing page
+    Perfetto,
+    /// What threads got from each other, a graph for Graphviz
+    Dot,
+    /// A log with vector clocks for ShiViz
+    Shiviz,
+    /// Why the run failed, as SARIF 2.1.0
+    Sarif,
+    /// A shell script that fails as long as the run's order makes the program fail: a regression test
+    Test,
 }
 
 /// `unsnarl lsp`

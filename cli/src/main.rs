@@ -18,6 +18,7 @@ mod invariants;
 mod load;
 mod lsp;
 mod message;
+mod pin;
 mod predict;
 mod propose;
 mod record;

@@ -1,8 +1,15 @@
 //! `unsnarl replay`.
 
-use crate::{arguments::Replay, gdb, load, message, propose, record::stop_flag};
-use anyhow::{Result, bail};
+use crate::{
+    arguments::Replay,
+    gdb, load, message,
+    pin::{self, Setting},
+    propose,
+    record::stop_flag,
+};
+use anyhow::{Context, Result, bail};
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -11,11 +18,14 @@ use unsnarl_recorder::{
     launch::Output,
     replay::{Options, Replayed, replay},
 };
-use unsnarl_trace::{EventKind, Run, RunFolder, read_run};
+use unsnarl_trace::{EventKind, Proposal, Run, RunFolder, read_run};
 
 /// Runs a recorded run again.
 pub fn run(arguments: Replay) -> Result<ExitCode> {
     let path = find(&arguments.run)?;
+    if arguments.test {
+        return test(&path, arguments);
+    }
     if let Some(proposal) = propose::read(&path)? {
         return propose::run(&proposal, arguments);
     }
@@ -47,6 +57,31 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
         store(run, &arguments.out)?;
     }
     Ok(ExitCode::from(u8::from(replayed.same < options.times)))
+}
+
+/// Judges a pinned schedule.
+fn test(path: &Path, arguments: Replay) -> Result<ExitCode> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    // Says what is wrong with a schedule that is none, or of another version.
+    Proposal::from_json(&text).with_context(|| path.display().to_string())?;
+    let pinned = serde_json::from_str(&text).with_context(|| {
+        format!(
+            "{} is a schedule, but no test\n  next: make one with unsnarl export RUN --to test",
+            path.display()
+        )
+    })?;
+    let output = match arguments.show_output {
+        true => Output::Shown,
+        false => Output::Kept,
+    };
+    let setting = Setting {
+        program: arguments.program,
+        stdin: arguments.stdin,
+        timeout: arguments.timeout,
+        output,
+    };
+    pin::trial(pinned, &setting)
 }
 
 /// Stores a run with its branches in a folder of its own, so that the run does not count twice.

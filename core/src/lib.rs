@@ -12,6 +12,7 @@ pub mod corpus;
 pub mod dsp;
 pub mod explain;
 pub mod explanation;
+pub mod export;
 pub mod facts;
 pub mod findings;
 #[cfg(test)]

@@ -75,7 +75,7 @@ fn words(kind: EdgeKind) -> (&'static str, &'static str) {
 }
 
 /// A string of the language; lines end on the left.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", escaped.replace('\n', "\\l"))
 }

@@ -18,7 +18,7 @@ pub fn lanes(explanation: &Explanation) -> Vec<(String, String)> {
 }
 
 /// `main.10` comes after `main.2`.
-fn path(name: &str) -> Vec<(u32, String)> {
+pub(crate) fn path(name: &str) -> Vec<(u32, String)> {
     let parts = name.split('.');
     parts
         .map(|part| (part.parse().unwrap_or(0), part.to_owned()))

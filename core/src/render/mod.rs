@@ -3,13 +3,14 @@
 
 mod dot;
 mod html;
-mod lanes;
+pub(crate) mod lanes;
 mod markdown;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use dot::dot;
+pub(crate) use dot::quoted;
 pub use html::{Section, html};
 pub use markdown::markdown;
 pub use text::{nothing_failed, summary, text, unexplained};

@@ -1,0 +1,63 @@
+//! Regression tests: the order of a failing run, pinned so that it can be tried on later builds.
+//!
+//! A pinned schedule is a proposed schedule (`docs/schedule.md`) that names lines, and beside it the text of those
+//! lines: after edits they are looked for where that text is now. What `unsnarl replay --test` says of it has one rule:
+//! *passed* is only said of an order that was tried, or that the program's own synchronization rules out.
+
+mod lines;
+mod make;
+mod trial;
+
+pub use make::make;
+pub use trial::{Setting, trial};
+
+use serde::{Deserialize, Serialize};
+use unsnarl_trace::Proposal;
+
+/// A schedule and what its lines said when it was made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pinned {
+    /// The schedule; `unsnarl replay` takes the whole file for one.
+    #[serde(flatten)]
+    pub schedule: Proposal,
+    /// What makes a test of it.
+    pub pinned: Pin,
+}
+
+/// What makes a test of a schedule.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pin {
+    /// How the run failed.
+    pub failure: String,
+    /// The lines that the schedule names, each once.
+    pub lines: Vec<Line>,
+}
+
+/// A line and how to find it again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// File as the schedule's events name it.
+    pub file: String,
+    /// Number, from 1.
+    pub line: u32,
+    /// Text without the space around it.
+    pub text: String,
+    /// It is the n-th line with this text in its file, from 1.
+    #[serde(default = "one")]
+    pub nth: usize,
+    /// How many lines of the file had this text.
+    #[serde(default = "one")]
+    pub of: usize,
+    /// The nearest lines with text before and after, the nearest first.
+    #[serde(default)]
+    pub before: Vec<String>,
+    /// The same after it.
+    #[serde(default)]
+    pub after: Vec<String>,
+}
+
+fn one() -> usize {
+    1
+}

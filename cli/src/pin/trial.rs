@@ -1,0 +1,184 @@
+//! `unsnarl replay --test`: does the program still fail by a pinned order?
+
+use super::{Pinned, lines};
+use crate::{message, record::stop_flag};
+use anyhow::{Context, Result, bail};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+use unsnarl_recorder::{
+    launch::{Output, Starter},
+    log::Limits,
+    proposal::{Cause, Divergence, Ended, ProposalError, Verdict, execute_proposal},
+    record::Job,
+    target::{self, Target},
+};
+use unsnarl_trace::Outcome;
+
+/// What test drivers take for "this test says nothing": automake's and Meson's number.
+const SKIPPED: u8 = 77;
+
+/// How the program is to run.
+pub struct Setting {
+    /// Instead of the program that the schedule names.
+    pub program: Option<PathBuf>,
+    /// File for standard input.
+    pub stdin: Option<PathBuf>,
+    /// Time that it may take.
+    pub timeout: Duration,
+    /// Whether what it prints is shown.
+    pub output: Output,
+}
+
+/// What came of it.
+enum Answer {
+    /// It fails.
+    Fails(String),
+    /// It does not, and the order was tried or cannot be.
+    Passes(String),
+    /// Nobody knows.
+    Skipped(String),
+}
+
+/// Tries the order once: exit status 1 when the program fails, 0 when it passes in this order or no longer lets it
+/// happen, 77 when the order cannot be followed any more.
+pub fn trial(mut pinned: Pinned, setting: &Setting) -> Result<ExitCode> {
+    let here = env::current_dir().context("the current folder cannot be found")?;
+    let directory = here.join(&pinned.schedule.directory);
+    if let Some(program) = &setting.program {
+        pinned.schedule.program = here.join(program).to_string_lossy().into_owned();
+        if let Some(first) = pinned.schedule.command.first_mut() {
+            first.clone_from(&pinned.schedule.program);
+        }
+    }
+    let target = target::open(pinned.schedule.program.as_ref(), &directory)?;
+    let answer = match find_lines(&mut pinned, &target) {
+        Ok(()) => answer(&pinned, &target, directory, setting)?,
+        Err(stale) => Answer::Skipped(stale),
+    };
+    Ok(say(&answer))
+}
+
+/// Writes today's lines into the schedule; in words why that cannot be.
+fn find_lines(pinned: &mut Pinned, target: &Target) -> Result<(), String> {
+    let built = fs::metadata(target.program.path()).and_then(|file| file.modified());
+    let mut now: BTreeMap<(String, u32), u32> = BTreeMap::new();
+    for line in &pinned.pinned.lines {
+        let path = Path::new(&line.file);
+        let content = fs::read_to_string(path)
+            .map_err(|error| format!("{} cannot be read: {error}", line.file))?;
+        let written = fs::metadata(path).and_then(|file| file.modified());
+        if let (Ok(built), Ok(written)) = (&built, &written)
+            && written > built
+        {
+            return Err(format!(
+                "{} is newer than the program: build it first",
+                line.file
+            ));
+        }
+        now.insert((line.file.clone(), line.line), lines::find(line, &content)?);
+    }
+    for wanted in &mut pinned.schedule.events {
+        let line = now.get(&(wanted.file.clone(), wanted.line));
+        wanted.line = *line.ok_or_else(|| {
+            format!(
+                "the test does not say what line {} of {} was",
+                wanted.line, wanted.file
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn answer(
+    pinned: &Pinned,
+    target: &Target,
+    directory: PathBuf,
+    setting: &Setting,
+) -> Result<Answer> {
+    let schedule = &pinned.schedule;
+    let command = match schedule.command.is_empty() {
+        true => std::slice::from_ref(&schedule.program),
+        false => &schedule.command,
+    };
+    let job = Job {
+        command: command.iter().map(Into::into).collect(),
+        directory,
+        stdin: setting.stdin.clone(),
+        output: setting.output,
+        timeout: setting.timeout,
+        limits: Limits::default(),
+        starter: Starter::default(),
+    };
+    let stop = stop_flag()?;
+    match execute_proposal(&target.program, &job, schedule, &stop) {
+        Ok(verdict) if verdict.stopped => bail!("stopped before the program had ended"),
+        Ok(verdict) => Ok(judge(&verdict)),
+        Err(ProposalError::NoSite(_, place)) => Ok(Answer::Skipped(format!(
+            "the program does nothing at {place} that can be held back"
+        ))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn judge(verdict: &Verdict) -> Answer {
+    let meta = &verdict.run.meta;
+    if meta.outcome.is_failure() {
+        let failure = meta.failure.as_ref();
+        let failure = failure.map_or_else(
+            || meta.outcome.name().to_owned(),
+            |failure| failure.message.clone(),
+        );
+        return Answer::Fails(failure);
+    }
+    match &verdict.ended {
+        _ if meta.outcome != Outcome::Passed => Answer::Skipped("the run was cut short".to_owned()),
+        Ended::Reached => Answer::Passes("it ran in the order that used to fail".to_owned()),
+        Ended::Diverged(Divergence {
+            cause: Cause::HeldBack,
+            wanted,
+            threads,
+            ..
+        }) => Answer::Passes(format!(
+            "the order that used to fail cannot happen any more: {}",
+            why(wanted, threads)
+        )),
+        Ended::Diverged(divergence) | Ended::Deadlocked(divergence) => {
+            Answer::Skipped(format!("{}: {}", divergence.wanted, divergence.reason))
+        }
+    }
+}
+
+/// What holds the thread back, in the recorder's words for it.
+fn why(wanted: &unsnarl_trace::Wanted, threads: &[(String, String)]) -> String {
+    let mut threads = threads.iter();
+    let own =
+        threads.find(|(thread, words)| *thread == wanted.thread && words.starts_with("waits"));
+    own.map_or_else(
+        || format!("{wanted} has to wait"),
+        |(thread, words)| format!("{thread} {words}"),
+    )
+}
+
+fn say(answer: &Answer) -> ExitCode {
+    match answer {
+        Answer::Fails(words) => {
+            anstream::println!("fails: {words}");
+            ExitCode::from(1)
+        }
+        Answer::Passes(words) => {
+            anstream::println!("passes: {words}");
+            ExitCode::SUCCESS
+        }
+        Answer::Skipped(words) => {
+            anstream::println!("skipped: the order that used to fail cannot be followed any more");
+            anstream::println!("  {words}");
+            message::note("record again; if it still fails, export a new test");
+            ExitCode::from(SKIPPED)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! One run as the tools of others read it: a timeline, a graph, a log with vector clocks.
+//!
+//! All three rest on the same [`links`]: what one thread got from another, by synchronization or through memory.
+
+mod graph;
+mod links;
+mod shiviz;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+pub use graph::{Graph, graph};
+pub use links::{Link, LinkKind, links};
+pub use shiviz::{SHIVIZ_PARSER, shiviz};
+pub use timeline::{Detail, Timeline, TraceEvent, timeline};
+
+use crate::facts::{self, short};
+use unsnarl_trace::{Event, EventKind, Run, ThreadId};
+
+/// What an event did, without who: `reads balance = 300`, `locks account.lock`.
+fn deed(run: &Run, event: &Event) -> String {
+    let verb = facts::verb(event.kind);
+    let other = crate::orders::other_thread(event.value);
+    let object = match (event.kind, other) {
+        (EventKind::Fork | EventKind::Join, Some(other)) => {
+            facts::thread_name(run, ThreadId(other))
+        }
+        _ => facts::variable(run, event),
+    };
+    let value = match event.kind.is_access() {
+        true => facts::value(event.value, event.size, false),
+        false => None,
+    };
+    let said = match (event.kind, object.as_str()) {
+        (EventKind::Begin, _) => "begins".to_owned(),
+        (EventKind::End, _) => "ends".to_owned(),
+        (EventKind::Failure, _) => "fails".to_owned(),
+        (kind, "") if verb == "passes" => kind.name().to_owned(),
+        (_, "") => verb.to_owned(),
+        (kind, object) if verb == "passes" => format!("{} {object}", kind.name()),
+        (_, object) => format!("{verb} {object}"),
+    };
+    value.map_or_else(|| said.clone(), |value| format!("{said} = {value}"))
+}
+
+/// `bank.c:46`, and empty where nobody knows.
+fn place_of(run: &Run, event: &Event) -> String {
+    let place = facts::place(run, event.site);
+    match place.file.is_empty() && place.function.is_empty() {
+        true => String::new(),
+        false => short(&place),
+    }
+}

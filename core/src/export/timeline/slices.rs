@@ -1,0 +1,149 @@
+//! The stretches of a thread: its life, what it holds, what it waits for; arranged so that those on one track nest.
+
+use crate::{
+    export::place_of,
+    facts,
+    orders::{Locks, Section},
+};
+use std::collections::BTreeMap;
+use unsnarl_trace::{Event, EventId, EventKind, Run, ThreadId};
+
+/// A stretch of one thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Slice {
+    /// Words.
+    pub name: String,
+    /// Kind, for filters.
+    pub kind: &'static str,
+    /// First row.
+    pub from: u64,
+    /// The row after the last one.
+    pub to: u64,
+    /// Where it begins in the source.
+    pub place: String,
+    /// Track within the thread, from 0.
+    pub lane: u32,
+}
+
+/// The slices of each thread, sorted by where they begin, the longest first.
+pub(super) fn slices(run: &Run) -> BTreeMap<u16, Vec<Slice>> {
+    let mut slices: BTreeMap<u16, Vec<Slice>> = BTreeMap::new();
+    for (thread, slice) in lives(run) {
+        slices.entry(thread).or_default().push(slice);
+    }
+    for section in Locks::new(run, &mut Vec::new()).sections() {
+        slices
+            .entry(section.thread.0)
+            .or_default()
+            .push(held(run, section));
+    }
+    for (thread, slice) in waits(run) {
+        slices.entry(thread).or_default().push(slice);
+    }
+    for slices in slices.values_mut() {
+        slices.sort_by_key(|slice| (slice.from, u64::MAX - slice.to));
+        arrange(slices);
+    }
+    slices
+}
+
+/// Gives each slice the first track on which it nests.
+fn arrange(slices: &mut [Slice]) {
+    let mut lanes: Vec<Vec<u64>> = Vec::new();
+    for slice in slices {
+        let fits = |open: &mut Vec<u64>| {
+            while open.last().is_some_and(|&end| end <= slice.from) {
+                open.pop();
+            }
+            open.last().is_none_or(|&end| end >= slice.to)
+        };
+        let lane = lanes.iter_mut().position(fits).unwrap_or(lanes.len());
+        match lanes.get_mut(lane) {
+            Some(open) => open.push(slice.to),
+            None => lanes.push(vec![slice.to]),
+        }
+        slice.lane = lane as u32;
+    }
+}
+
+fn lives(run: &Run) -> BTreeMap<u16, Slice> {
+    let mut lives: BTreeMap<u16, Slice> = BTreeMap::new();
+    for (row, &thread) in run.events.threads().iter().enumerate() {
+        let row = row as u64;
+        let life = lives.entry(thread).or_insert_with(|| Slice {
+            name: facts::thread_in_words(run, ThreadId(thread)),
+            kind: "thread",
+            from: row,
+            to: row,
+            place: String::new(),
+            lane: 0,
+        });
+        life.to = row + 1;
+    }
+    lives
+}
+
+fn held(run: &Run, section: &Section) -> Slice {
+    let end = section
+        .released
+        .map_or(run.events.len() as u64, |row| u64::from(row.0) + 1);
+    let taken = run.events.get(section.acquired);
+    let name = taken
+        .as_ref()
+        .map_or(String::new(), |event| facts::variable(run, event));
+    let how = if section.shared { "shares" } else { "holds" };
+    Slice {
+        name: format!("{how} {name}"),
+        kind: "lock",
+        from: section.acquired.0.into(),
+        to: end,
+        place: taken.map_or(String::new(), |event| place_of(run, &event)),
+        lane: 0,
+    }
+}
+
+/// From where a thread begins to wait to its next step; a wait on a condition does not reach into the sections of its
+/// mutex.
+fn waits(run: &Run) -> Vec<(u16, Slice)> {
+    let mut waiting: BTreeMap<u16, (u64, Event)> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (EventId(row), event) in run.events.iter() {
+        let thread = event.thread.0;
+        let from = match event.kind {
+            EventKind::Branch => continue,
+            EventKind::Wait | EventKind::LockWait | EventKind::BarrierArrive => {
+                waiting.insert(thread, (u64::from(row) + 1, event));
+                continue;
+            }
+            // Gives the mutex of the condition back: the wait goes on.
+            EventKind::Unlock => match waiting.get_mut(&thread) {
+                Some((from, begun)) if begun.kind == EventKind::Wait => {
+                    *from = u64::from(row) + 1;
+                    continue;
+                }
+                _ => waiting.remove(&thread),
+            },
+            _ => waiting.remove(&thread),
+        };
+        if let Some((from, begun)) = from {
+            found.extend(wait(run, from, row.into(), &begun).map(|slice| (thread, slice)));
+        }
+    }
+    let end = run.events.len() as u64;
+    let left = waiting.into_iter();
+    found.extend(
+        left.filter_map(|(thread, (from, begun))| Some((thread, wait(run, from, end, &begun)?))),
+    );
+    found
+}
+
+fn wait(run: &Run, from: u64, to: u64, begun: &Event) -> Option<Slice> {
+    (from < to).then(|| Slice {
+        name: format!("waits for {}", facts::variable(run, begun)),
+        kind: "wait",
+        from,
+        to,
+        place: place_of(run, begun),
+        lane: 0,
+    })
+}
