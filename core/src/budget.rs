@@ -34,6 +34,12 @@ impl Budget {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
+    /// Time that is left; `None` without a limit.
+    pub fn left(&self) -> Option<Duration> {
+        let deadline = self.deadline?;
+        Some(deadline.saturating_duration_since(Instant::now()))
+    }
+
     /// Why an engine has to stop now, if it has to.
     pub fn stop(&self) -> Option<StopReason> {
         if self.cancelled.load(Ordering::Relaxed) {

@@ -69,8 +69,14 @@ pub(super) fn core(
                 open += 1;
                 continue;
             }
-            let sensitive = (is_control, assumes);
-            if Trial::new(encoding, &search.rows, &search.uses, sensitive).passes_without(row) {
+            let trial = Trial {
+                encoding,
+                rows: &search.rows,
+                readers: &search.readers,
+                is_control,
+                assumes,
+            };
+            if trial.passes_without(row) {
                 continue;
             }
             let without = search.evaluate(encoding, &core.known, Some(row));
@@ -128,6 +134,8 @@ struct Search {
     assumes: bool,
     /// Unknowns that each statement uses.
     uses: Vec<Vec<SymbolId>>,
+    /// Per unknown: the statements that use it, ascending.
+    readers: Vec<Vec<usize>>,
 }
 
 impl Search {
@@ -143,11 +151,20 @@ impl Search {
                 list.extend(taken(encoding, statement));
             }
         }
+        let mut readers = vec![Vec::new(); encoding.vars.len()];
+        for (row, uses) in uses.iter().enumerate() {
+            for symbol in uses {
+                if let Some(readers) = readers.get_mut(symbol.index()) {
+                    readers.push(row);
+                }
+            }
+        }
         Search {
             rows,
             is_control,
             assumes,
             uses,
+            readers,
         }
     }
 
@@ -255,7 +272,7 @@ impl Search {
             }
         }
         let hint = without.and_then(|row| encoding.statement(row)?.recorded);
-        asker.all(&encoding.exprs, &all, hint.as_slice())
+        asker.all(&mut encoding.exprs, &all, hint.as_slice())
     }
 }
 

@@ -14,6 +14,7 @@ mod beside;
 mod check;
 mod encode;
 mod hazards;
+mod linear;
 mod minimal;
 mod model;
 mod range;

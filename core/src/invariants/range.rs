@@ -151,31 +151,68 @@ fn truth(exprs: &Exprs, known: &FxHashMap<SymbolId, Bound>, id: ExprId) -> Optio
     }
 }
 
-/// Deeper expressions are anything: ranges of short ones are what matters.
-const DEEPEST: u32 = 24;
+/// Larger expressions are anything: ranges of short ones are what matters.
+const PARTS: u32 = 256;
 
-fn range(exprs: &Exprs, known: &FxHashMap<SymbolId, Bound>, id: ExprId) -> Bound {
-    range_of(exprs, known, id, DEEPEST)
+/// The range of an expression of whose unknowns nothing is known.
+pub(super) fn of_all_values(exprs: &Exprs, id: ExprId) -> Bound {
+    range(exprs, &FxHashMap::default(), id)
 }
 
-fn range_of(exprs: &Exprs, known: &FxHashMap<SymbolId, Bound>, id: ExprId, depth: u32) -> Bound {
+fn range(exprs: &Exprs, known: &FxHashMap<SymbolId, Bound>, id: ExprId) -> Bound {
+    range_of(exprs, known, id, &mut PARTS.clone())
+}
+
+fn range_of(
+    exprs: &Exprs,
+    known: &FxHashMap<SymbolId, Bound>,
+    id: ExprId,
+    left: &mut u32,
+) -> Bound {
     let width = exprs.width(id);
     let all = whole(width);
-    let Some(depth) = depth.checked_sub(1) else {
-        return all;
-    };
-    let of = |id| range_of(exprs, known, id, depth);
+    match left.checked_sub(1) {
+        Some(rest) => *left = rest,
+        None => return all,
+    }
+    let mut of = |id| range_of(exprs, known, id, left);
     let found = match exprs.node(id) {
         Node::Constant(bits) => Some(Bound::exactly(signed(bits, width))),
         Node::Symbol(symbol) => known.get(&symbol).copied(),
         Node::Unary(Unary::SExt | Unary::Extract(0), a) => Some(of(a)),
         Node::Unary(Unary::ZExt, a) => Some(of(a)).filter(|a| a.low >= 0),
+        Node::Binary(Binary::SRem, a, b) => remainder(of(a), of(b)),
         Node::Binary(op, a, b) => arithmetic(op, of(a), of(b)),
+        Node::If(_, a, b) => {
+            let (a, b) = (of(a), of(b));
+            Some(Bound {
+                low: a.low.min(b.low),
+                high: a.high.max(b.high),
+            })
+        }
         _ => None,
     };
     // What leaves the width has wrapped around.
     let fits = |found: &Bound| all.holds(found.low) && all.holds(found.high);
     found.filter(fits).unwrap_or(all)
+}
+
+/// What is left of a division: smaller than the divisor, with the sign of what is divided.
+fn remainder(a: Bound, b: Bound) -> Option<Bound> {
+    let most = match b
+        .low
+        .checked_abs()?
+        .max(b.high.checked_abs()?)
+        .checked_sub(1)
+    {
+        Some(most) if !b.holds(0) => most,
+        // The rest of a division by zero is what was to be divided.
+        _ => return None,
+    };
+    Some(Bound {
+        low: if a.low < 0 { a.low.max(-most) } else { 0 },
+        high: if a.high > 0 { a.high.min(most) } else { 0 },
+    })
 }
 
 fn arithmetic(op: Binary, a: Bound, b: Bound) -> Option<Bound> {
@@ -209,13 +246,14 @@ mod tests {
     proptest! {
         /// What follows by ranges holds for all values in them.
         #[test]
-        fn what_follows_holds(ends in any::<[i8; 4]>(), at in any::<[u8; 2]>(), op in 0..3usize, limit in any::<i8>()) {
+        fn what_follows_holds(ends in any::<[i8; 4]>(), at in any::<[u8; 2]>(), op in 0..4usize, limit in any::<i8>()) {
             let mut exprs = Exprs::default();
             let order = |a: i8, b: i8| Bound { low: a.min(b).into(), high: a.max(b).into() };
             let bounds = [order(ends[0], ends[1]), order(ends[2], ends[3])];
             let given = [0, 1].map(|row| expression(&mut exprs, SymbolId(row), 8, bounds[row as usize]));
             let [x, y] = [0, 1].map(|row| exprs.symbol(SymbolId(row), 8));
-            let value = exprs.binary([Binary::Add, Binary::Sub, Binary::Mul][op], x, y);
+            let ops = [Binary::Add, Binary::Sub, Binary::Mul, Binary::SRem];
+            let value = exprs.binary(ops[op], x, y);
             let number = exprs.number(limit as u128, 8);
             let then = exprs.compare(Compare::Sle, value, number);
             let picked = [0, 1].map(|row: usize| {

@@ -162,7 +162,7 @@ impl Backwards<'_, '_> {
         if !self.core.rows.contains(&row) {
             // Nothing is known of what it makes: what was asked of that must hold for any value.
             let not = self.none_of(affected);
-            if self.asker.all(&self.encoding.exprs, &[not], &[]) == Can::No {
+            if self.asker.all(&mut self.encoding.exprs, &[not], &[]) == Can::No {
                 return;
             }
             self.grow(row, changed);

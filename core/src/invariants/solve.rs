@@ -1,16 +1,21 @@
 //! Questions to Z3, within limits: the same question has the same answer, and it can be cancelled.
 
-use super::range::follows;
+use super::{
+    linear::{is_solvable, simplified},
+    range::follows,
+};
 use crate::{
     Budget,
     schedules::Terms,
     symbolic::{ExprId, Exprs, SymbolId, expr::Values},
 };
 use std::collections::BTreeSet;
-use z3::{Params, SatResult, Solver};
+use z3::{Params, SatResult, Solver, StatisticsValue};
 
 /// Effort of one question, in Z3's resource units: some tenths of a second.
-const EFFORT: u32 = 2_000_000;
+const EFFORT: u32 = 200_000;
+/// Effort of all questions together.
+const ALL: u64 = 1_000_000;
 /// Memory of one question, in megabytes.
 const MEMORY: u32 = 2048;
 /// Unknowns that are tried by values before the solver is asked.
@@ -21,6 +26,8 @@ pub(super) struct Asker<'b> {
     budget: &'b Budget,
     /// One for all questions: making one takes longer than most answers.
     solver: Solver,
+    /// Effort that is left for all questions.
+    left: u64,
     /// Questions that reached the solver.
     pub questions: usize,
 }
@@ -38,36 +45,38 @@ pub(super) enum Can {
 
 impl<'b> Asker<'b> {
     pub fn new(budget: &'b Budget) -> Asker<'b> {
-        let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
-        let mut params = Params::new();
-        params.set_u32("max_memory", MEMORY);
-        params.set_u32("rlimit", EFFORT);
-        solver.set_params(&params);
         Asker {
             budget,
-            solver,
+            solver: Solver::new_for_logic("QF_BV").unwrap_or_default(),
+            left: ALL,
             questions: 0,
         }
     }
 
     /// Whether all these conditions can be 1 together, for some values of their unknowns. Values near `hints` and
     /// near the numbers in the conditions are tried first.
-    pub fn all(&mut self, exprs: &Exprs, conditions: &[ExprId], hints: &[u128]) -> Can {
-        let numbers: Vec<Option<u128>> =
-            conditions.iter().map(|one| exprs.constant(*one)).collect();
-        if numbers.contains(&Some(0)) {
-            return Can::No;
+    pub fn all(&mut self, exprs: &mut Exprs, conditions: &[ExprId], hints: &[u128]) -> Can {
+        let mut open: Vec<ExprId> = Vec::new();
+        for &condition in conditions {
+            let condition = simplified(exprs, condition);
+            match exprs.constant(condition) {
+                Some(0) => return Can::No,
+                Some(_) => {}
+                None => open.push(condition),
+            }
         }
-        if numbers.iter().all(|number| *number == Some(1)) {
-            return Can::Yes;
+        match open.as_slice() {
+            [] => return Can::Yes,
+            [one] if is_solvable(exprs, *one) => return Can::Yes,
+            _ => {}
         }
         if self.budget.stop().is_some() {
             return Can::Unknown;
         }
-        if tried(exprs, conditions, hints) {
+        if tried(exprs, &open, hints) {
             return Can::Yes;
         }
-        self.ask(exprs, conditions)
+        self.ask(exprs, &open)
     }
 
     /// Whether some conditions leave another one no way but to hold.
@@ -82,7 +91,13 @@ impl<'b> Asker<'b> {
     }
 
     fn ask(&mut self, exprs: &Exprs, conditions: &[ExprId]) -> Can {
+        let effort = u32::try_from(self.left).map_or(EFFORT, |left| left.min(EFFORT));
+        if effort == 0 {
+            return Can::Unknown;
+        }
         self.questions += 1;
+        self.limit(effort);
+        let before = self.spent();
         self.solver.push();
         let mut terms = Terms::default();
         for &condition in conditions {
@@ -94,7 +109,31 @@ impl<'b> Asker<'b> {
             SatResult::Unknown => Can::Unknown,
         };
         self.solver.pop(1);
+        let spent = match answer {
+            Can::Unknown => u64::from(effort),
+            _ => self.spent().saturating_sub(before),
+        };
+        self.left = self.left.saturating_sub(spent);
         answer
+    }
+
+    fn limit(&self, effort: u32) {
+        let mut params = Params::new();
+        params.set_u32("max_memory", MEMORY);
+        params.set_u32("rlimit", effort);
+        if let Some(left) = self.budget.left() {
+            let left = u32::try_from(left.as_millis()).unwrap_or(u32::MAX);
+            params.set_u32("timeout", left.max(1));
+        }
+        self.solver.set_params(&params);
+    }
+
+    /// All that the solver has worked so far.
+    fn spent(&self) -> u64 {
+        match self.solver.get_statistics().value("rlimit count") {
+            Some(StatisticsValue::UInt(count)) => u64::from(count),
+            _ => 0,
+        }
     }
 }
 

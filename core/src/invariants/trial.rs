@@ -4,160 +4,291 @@
 
 use super::encode::Encoding;
 use crate::symbolic::{ExprId, Exprs, Node, SymbolId, expr::Values};
-use std::collections::BTreeSet;
+use rustc_hash::FxHashMap;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap},
+};
 
-/// Values of all versions while a slice is executed.
+/// A slice that is executed with other values.
 pub(super) struct Trial<'a> {
-    encoding: &'a Encoding,
-    rows: &'a BTreeSet<usize>,
-    /// Unknowns that each statement uses.
-    uses: &'a [Vec<SymbolId>],
-    is_control: bool,
-    assumes: bool,
+    pub encoding: &'a Encoding,
+    pub rows: &'a BTreeSet<usize>,
+    /// Per unknown: statements that use it, ascending; also such that are not in the slice any more.
+    pub readers: &'a [Vec<usize>],
+    /// Branches decide what is executed.
+    pub is_control: bool,
+    /// Branches have to go as they went.
+    pub assumes: bool,
 }
 
 /// Trees of expressions up to this size are worked out directly.
 const SMALL: usize = 48;
+/// Levers, values of each, and what is tried for statements that no branch leads to.
+const LEVERS: usize = 4;
+const VALUES: usize = 16;
+const BEYOND: usize = 5;
+/// Free versions, and values of each, that are tried at last.
+const MENDED: usize = 4;
 
-impl<'a> Trial<'a> {
-    pub fn new(
-        encoding: &'a Encoding,
-        rows: &'a BTreeSet<usize>,
-        uses: &'a [Vec<SymbolId>],
-        (is_control, assumes): (bool, bool),
-    ) -> Trial<'a> {
-        Trial {
-            encoding,
-            rows,
-            uses,
-            is_control,
-            assumes,
-        }
-    }
+/// What is changed first: an unknown that nothing of the slice makes any more, and its value.
+#[derive(Clone, Copy)]
+struct Lever {
+    symbol: SymbolId,
+    value: u128,
+    /// The branch that was taken away: it may go the other way.
+    not_taken: Option<SymbolId>,
+}
 
+impl Trial<'_> {
     /// Whether the slice passes for some value of what this statement of it made. False when none of those tried
-    /// does. Linear in the slice behind it, for each of some values.
+    /// does. Linear in what depends on it, for each of some values.
     pub fn passes_without(&self, row: usize) -> bool {
-        let Some(statement) = self.encoding.statement(row) else {
-            return false;
-        };
         let changes = self.changes();
-        let of_itself = statement.makes.map(|made| (made, None));
-        let mut levers: Vec<(SymbolId, Option<SymbolId>)> = of_itself.into_iter().collect();
-        if let Some(taken) = statement.taken.filter(|_| self.is_control) {
-            let behind = self.rows.range(row..);
-            let decided = behind.filter_map(|at| self.encoding.statement(*at));
-            let decided = decided.filter(|one| one.guards.contains(&row));
-            levers.extend(decided.filter_map(|one| Some((one.makes?, Some(taken)))));
-            levers.push((taken, Some(taken)));
-        }
-        levers.into_iter().take(4).any(|(lever, not_taken)| {
-            let width = self.encoding.var(lever).map_or(1, |var| var.width);
-            let was = self.encoding.var(lever).and_then(|var| var.recorded);
-            let was = was.unwrap_or(0);
-            let values = changes
-                .iter()
-                .map(|change| was.wrapping_add(*change) & mask(width));
-            values
-                .filter(|value| *value != was || not_taken.is_some())
-                .any(|value| self.passes(row, (lever, value), not_taken))
-        })
+        // What no branch leads to is open: it may hold what it held, or something else.
+        let beyond = || {
+            let changed = changes.iter().take(BEYOND).copied().map(Some);
+            std::iter::once(None).chain(changed.filter(|_| self.is_control && !self.assumes))
+        };
+        let levers = self.levers(row, &changes);
+        beyond().any(|beyond| levers.iter().any(|lever| self.passes(row, *lever, beyond)))
     }
 
-    /// By how much values have to change for what failed to hold no more, as its comparisons suggest.
-    fn changes(&self) -> Vec<u128> {
-        let exprs = &self.encoding.exprs;
-        let was = |symbol: SymbolId| self.encoding.var(symbol)?.recorded;
-        let mut changes = Vec::new();
-        let mut open: Vec<ExprId> = self.encoding.wrong().into_iter().collect();
-        let mut seen = BTreeSet::new();
-        let mut values = Values::new();
-        while let Some(id) = open.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            if let Node::Compare(_, a, b) = exprs.node(id) {
-                let sides = [a, b].map(|side| exprs.value(side, &mut values, &was));
-                if let [Some(a), Some(b)] = sides {
-                    let gap = b.wrapping_sub(a);
-                    changes.extend([gap, gap.wrapping_add(1), gap.wrapping_sub(1)]);
-                    let back = gap.wrapping_neg();
-                    changes.extend([back, back.wrapping_add(1), back.wrapping_sub(1)]);
-                }
-            }
-            open.extend(exprs.operands(id));
+    /// What can be changed when a statement is away, and to what.
+    fn levers(&self, row: usize, changes: &[u128]) -> Vec<Lever> {
+        let Some(statement) = self.encoding.statement(row) else {
+            return Vec::new();
+        };
+        let mut levers: Vec<(SymbolId, Option<SymbolId>)> = Vec::new();
+        if let Some(taken) = statement.taken.filter(|_| self.is_control) {
+            levers.push((taken, Some(taken)));
+            let readers = self
+                .readers
+                .get(taken.index())
+                .map_or(&[][..], Vec::as_slice);
+            let decided = readers.iter().filter(|row| self.rows.contains(row));
+            let decided = decided.filter_map(|at| self.encoding.statement(*at)?.makes);
+            levers.extend(decided.map(|made| (made, Some(taken))));
         }
-        changes.extend([1, u128::MAX]);
+        levers.extend(statement.makes.map(|made| (made, None)));
+        let all = levers.into_iter().take(LEVERS);
+        let all = all.flat_map(|(symbol, not_taken)| {
+            let values = self.values(symbol, changes);
+            let to = move |value| Lever {
+                symbol,
+                value,
+                not_taken,
+            };
+            values.into_iter().map(to)
+        });
+        all.collect()
+    }
+
+    /// Values of an unknown that suggest themselves: as far from the recorded one as what failed is from passing,
+    /// and the ends of its type, which turn most comparisons round.
+    fn values(&self, symbol: SymbolId, changes: &[u128]) -> Vec<u128> {
+        let var = self.encoding.var(symbol);
+        let width = var.map_or(1, |var| var.width);
+        let was = var.and_then(|var| var.recorded).unwrap_or(0);
+        let near = changes.iter().map(|change| was.wrapping_add(*change));
+        let most = mask(width) >> 1;
+        let ends = [0, 1, most, most.wrapping_add(1), u128::MAX];
         let mut once = BTreeSet::new();
+        let all = near.take(VALUES - ends.len()).chain(ends);
+        let all = all.map(|value| value & mask(width));
+        all.filter(|value| *value != was && once.insert(*value))
+            .collect()
+    }
+
+    /// By how much values have to change for what failed to hold no more.
+    fn changes(&self) -> Vec<u128> {
+        let mut changes = gaps(self.encoding, &|symbol| self.encoding.var(symbol)?.recorded);
+        changes.extend([1, u128::MAX]);
+        let mut once = BTreeSet::from([0]);
         changes.retain(|change| once.insert(*change));
-        changes.truncate(12);
         changes
     }
 
-    fn passes(
-        &self,
-        without: usize,
-        (lever, value): (SymbolId, u128),
-        not_taken: Option<SymbolId>,
-    ) -> bool {
-        let encoding = self.encoding;
-        let mut held: Vec<Option<u128>> = encoding.vars.iter().map(|var| var.recorded).collect();
-        let mut is_new = vec![false; held.len()];
-        let mut set = |held: &mut Vec<Option<u128>>, symbol: SymbolId, value: Option<u128>| {
-            if let (Some(slot), Some(new)) =
-                (held.get_mut(symbol.index()), is_new.get_mut(symbol.index()))
-            {
-                *new |= *slot != value;
-                *slot = value;
-            }
-            is_new.get(symbol.index()).copied().unwrap_or(false)
+    /// Executes what depends on the lever. What no branch leads to is changed by `beyond`; if that is not enough, one
+    /// of these versions is set to what the failure lacks.
+    fn passes(&self, without: usize, lever: Lever, beyond: Option<u128>) -> bool {
+        let mut held = Held {
+            trial: self,
+            without,
+            beyond,
+            changed: FxHashMap::default(),
+            reading: BinaryHeap::new(),
+            free: Vec::new(),
         };
-        set(&mut held, lever, Some(value));
-        if let Some(taken) = not_taken {
-            set(&mut held, taken, Some(0));
+        held.set(lever.symbol, Some(lever.value));
+        if let Some(taken) = lever.not_taken {
+            held.set(taken, Some(0));
         }
-        let failure = encoding.failure();
-        for &row in self.rows.range(without + 1..) {
-            let Some(statement) = encoding.statement(row).filter(|_| row != failure) else {
-                continue;
-            };
-            let uses = self.uses.get(row).map_or(&[][..], Vec::as_slice);
-            let has_changed = |symbol: &SymbolId| {
-                let was = encoding.var(*symbol).and_then(|var| var.recorded);
-                held.get(symbol.index()).copied().flatten() != was
-            };
-            if !uses.iter().any(has_changed) {
-                continue;
-            }
-            // What no branch leads to may hold anything: the lever its value, the rest what it held.
-            if !self.is_reached(row, &held) {
-                continue;
-            }
-            let pairs = [
-                (statement.makes, statement.value),
-                (statement.taken, statement.condition),
-            ];
-            for (made, value) in pairs {
-                if let Some((made, value)) = made.zip(value) {
-                    let bits = evaluate(&encoding.exprs, value, &held);
-                    set(&mut held, made, bits);
-                    if self.assumes && Some(made) == statement.taken && bits != Some(1) {
-                        return false;
-                    }
-                }
+        if !held.run() {
+            return false;
+        }
+        held.has_passed() || held.can_be_mended()
+    }
+}
+
+/// By how much the sides of what failed differ, with some values.
+fn gaps(encoding: &Encoding, values: &impl Fn(SymbolId) -> Option<u128>) -> Vec<u128> {
+    let exprs = &encoding.exprs;
+    let mut gaps = Vec::new();
+    let mut open: Vec<ExprId> = encoding.wrong().into_iter().collect();
+    let mut seen = BTreeSet::new();
+    let mut known = Values::new();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        if let Node::Compare(_, a, b) = exprs.node(id) {
+            let sides = [a, b].map(|side| exprs.value(side, &mut known, values));
+            if let [Some(a), Some(b)] = sides {
+                let gap = b.wrapping_sub(a);
+                gaps.extend([gap, gap.wrapping_add(1), gap.wrapping_sub(1)]);
+                let back = gap.wrapping_neg();
+                gaps.extend([back, back.wrapping_add(1), back.wrapping_sub(1)]);
             }
         }
-        let wrong = encoding.wrong();
-        let is_wrong = wrong.and_then(|wrong| evaluate(&encoding.exprs, wrong, &held));
-        is_wrong == Some(0) || !self.is_reached(failure, &held)
+        open.extend(exprs.operands(id));
+    }
+    gaps
+}
+
+/// Values of all versions while a slice is executed.
+#[derive(Clone)]
+struct Held<'a> {
+    trial: &'a Trial<'a>,
+    /// The statement that is away.
+    without: usize,
+    /// By how much what no branch leads to differs from the run.
+    beyond: Option<u128>,
+    /// Those that differ from the recorded ones.
+    changed: FxHashMap<SymbolId, Option<u128>>,
+    /// Statements that use what has changed.
+    reading: BinaryHeap<Reverse<usize>>,
+    /// Versions that may hold anything.
+    free: Vec<SymbolId>,
+}
+
+impl Held<'_> {
+    fn get(&self, symbol: SymbolId) -> Option<u128> {
+        match self.changed.get(&symbol) {
+            Some(value) => *value,
+            None => self.trial.encoding.var(symbol)?.recorded,
+        }
     }
 
-    fn is_reached(&self, row: usize, held: &[Option<u128>]) -> bool {
-        let statement = self.encoding.statement(row).filter(|_| self.is_control);
+    fn set(&mut self, symbol: SymbolId, value: Option<u128>) {
+        if self.get(symbol) == value {
+            return;
+        }
+        self.changed.insert(symbol, value);
+        let readers = self.trial.readers.get(symbol.index());
+        let readers = readers.into_iter().flatten();
+        self.reading.extend(readers.copied().map(Reverse));
+    }
+
+    /// Does all that uses what has changed; false when the path could not have gone on.
+    fn run(&mut self) -> bool {
+        let failure = self.trial.encoding.failure();
+        while let Some(Reverse(row)) = self.reading.pop() {
+            // All that it uses is known by now; what it makes is used later.
+            while self.reading.peek() == Some(&Reverse(row)) {
+                self.reading.pop();
+            }
+            if row <= self.without || row == failure || !self.trial.rows.contains(&row) {
+                continue;
+            }
+            let goes_on = match self.is_reached(row) {
+                true => self.execute(row),
+                false => self.leave(row),
+            };
+            if !goes_on {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn has_passed(&self) -> bool {
+        let encoding = self.trial.encoding;
+        let wrong = encoding.wrong();
+        let is_wrong = wrong.and_then(|wrong| self.evaluate(wrong));
+        is_wrong == Some(0) || !self.is_reached(encoding.failure())
+    }
+
+    /// Whether one of the last free versions can hold what the failure lacks.
+    fn can_be_mended(&self) -> bool {
+        if self.free.is_empty() {
+            return false;
+        }
+        let gaps = gaps(self.trial.encoding, &|symbol| self.get(symbol));
+        let last = self.free.iter().rev().take(MENDED);
+        last.copied().any(|symbol| {
+            let width = self.trial.encoding.var(symbol).map_or(1, |var| var.width);
+            let was = self.get(symbol).unwrap_or(0);
+            gaps.iter().take(MENDED).any(|gap| {
+                let mut mended = self.clone();
+                mended.set(symbol, Some(was.wrapping_add(*gap) & mask(width)));
+                mended.run() && mended.has_passed()
+            })
+        })
+    }
+
+    fn evaluate(&self, id: ExprId) -> Option<u128> {
+        evaluate(&self.trial.encoding.exprs, id, &|symbol| self.get(symbol))
+    }
+
+    /// Does a statement with what the versions hold now; false when the path could not have gone on.
+    fn execute(&mut self, row: usize) -> bool {
+        let Some(statement) = self.trial.encoding.statement(row) else {
+            return true;
+        };
+        if let Some((made, value)) = statement.makes.zip(statement.value) {
+            let bits = self.evaluate(value);
+            self.set(made, bits);
+        }
+        if let Some((taken, condition)) = statement.taken.zip(statement.condition) {
+            let bits = self.evaluate(condition);
+            self.set(taken, bits);
+            return !self.trial.assumes || bits == Some(1);
+        }
+        true
+    }
+
+    /// A statement that no branch leads to.
+    fn leave(&mut self, row: usize) -> bool {
+        let Some(statement) = self.trial.encoding.statement(row) else {
+            return true;
+        };
+        if let Some(condition) = statement.condition.filter(|_| self.trial.assumes) {
+            return self.evaluate(condition) == Some(1);
+        }
+        self.free.extend(statement.makes);
+        if let Some(by) = self.beyond {
+            let var = statement
+                .makes
+                .and_then(|made| Some((made, self.trial.encoding.var(made)?)));
+            if let Some((made, var)) = var {
+                let value = var.recorded.unwrap_or(0).wrapping_add(by) & mask(var.width);
+                self.set(made, Some(value));
+            }
+            if let Some(taken) = statement.taken {
+                self.set(taken, Some(0));
+            }
+        }
+        true
+    }
+
+    fn is_reached(&self, row: usize) -> bool {
+        let encoding = self.trial.encoding;
+        let statement = encoding.statement(row).filter(|_| self.trial.is_control);
         let guards = statement.map_or(&[][..], |one| one.guards.as_slice());
         guards.iter().all(|guard| {
-            let taken = self.encoding.statement(*guard).and_then(|one| one.taken);
-            taken.is_none_or(|taken| held.get(taken.index()).copied().flatten() == Some(1))
+            let taken = encoding.statement(*guard).and_then(|one| one.taken);
+            taken.is_none_or(|taken| self.get(taken) == Some(1))
         })
     }
 }
@@ -166,12 +297,11 @@ fn mask(width: u8) -> u128 {
     u128::MAX >> (128 - u32::from(width.clamp(1, 128)))
 }
 
-fn evaluate(exprs: &Exprs, id: ExprId, held: &[Option<u128>]) -> Option<u128> {
-    let symbol = |symbol: SymbolId| held.get(symbol.index()).copied().flatten();
+fn evaluate(exprs: &Exprs, id: ExprId, symbol: &impl Fn(SymbolId) -> Option<u128>) -> Option<u128> {
     let mut left = SMALL;
     match is_small(exprs, id, &mut left) {
-        true => directly(exprs, id, &symbol),
-        false => exprs.value(id, &mut Values::new(), &symbol),
+        true => directly(exprs, id, symbol),
+        false => exprs.value(id, &mut Values::new(), symbol),
     }
 }
 
