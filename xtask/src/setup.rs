@@ -67,7 +67,7 @@ enum How {
     VsCode,
 }
 
-const NEEDS: [Need; 17] = [
+const NEEDS: [Need; 18] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -109,6 +109,13 @@ const NEEDS: [Need; 17] = [
         scope: Scope::Tests,
         how: How::Apt(&["zlib1g-dev"]),
         is_there: || preprocesses("gcc", "c", "#include <zlib.h>"),
+    },
+    Need {
+        what: "Graphviz",
+        why: "reads the graphs that the tests draw",
+        scope: Scope::Tests,
+        how: How::Apt(&["graphviz"]),
+        is_there: || succeeds(command("dot", &["-V"])),
     },
     Need {
         what: "lld",

@@ -19,6 +19,9 @@ use unsnarl_recorder::{
 };
 use unsnarl_trace::Outcome;
 
+/// What to do about a test whose order is gone.
+const ANEW: &str = "record again; if it still fails, export a new test";
+
 /// What test drivers take for "this test says nothing": automake's and Meson's number.
 const SKIPPED: u8 = 77;
 
@@ -40,8 +43,8 @@ enum Answer {
     Fails(String),
     /// It does not, and the order was tried or cannot be.
     Passes(String),
-    /// Nobody knows.
-    Skipped(String),
+    /// Nobody knows: why, and what to do.
+    Skipped(String, &'static str),
 }
 
 /// Tries the order once: exit status 1 when the program fails, 0 when it passes in this order or no longer lets it
@@ -58,37 +61,37 @@ pub fn trial(mut pinned: Pinned, setting: &Setting) -> Result<ExitCode> {
     let target = target::open(pinned.schedule.program.as_ref(), &directory)?;
     let answer = match find_lines(&mut pinned, &target) {
         Ok(()) => answer(&pinned, &target, directory, setting)?,
-        Err(stale) => Answer::Skipped(stale),
+        Err(stale) => stale,
     };
     Ok(say(&answer))
 }
 
-/// Writes today's lines into the schedule; in words why that cannot be.
-fn find_lines(pinned: &mut Pinned, target: &Target) -> Result<(), String> {
+/// Writes today's lines into the schedule; fails with what there is to say when that cannot be.
+fn find_lines(pinned: &mut Pinned, target: &Target) -> Result<(), Answer> {
+    let stale = |words| Answer::Skipped(words, ANEW);
     let built = fs::metadata(target.program.path()).and_then(|file| file.modified());
     let mut now: BTreeMap<(String, u32), u32> = BTreeMap::new();
     for line in &pinned.pinned.lines {
         let path = Path::new(&line.file);
         let content = fs::read_to_string(path)
-            .map_err(|error| format!("{} cannot be read: {error}", line.file))?;
+            .map_err(|error| stale(format!("{} cannot be read: {error}", line.file)))?;
         let written = fs::metadata(path).and_then(|file| file.modified());
         if let (Ok(built), Ok(written)) = (&built, &written)
             && written > built
         {
-            return Err(format!(
-                "{} is newer than the program: build it first",
-                line.file
-            ));
+            let words = format!("{} is newer than the program", line.file);
+            return Err(Answer::Skipped(words, "build the program, then test again"));
         }
-        now.insert((line.file.clone(), line.line), lines::find(line, &content)?);
+        let found = lines::find(line, &content).map_err(stale)?;
+        now.insert((line.file.clone(), line.line), found);
     }
     for wanted in &mut pinned.schedule.events {
         let line = now.get(&(wanted.file.clone(), wanted.line));
         wanted.line = *line.ok_or_else(|| {
-            format!(
-                "the test does not say what line {} of {} was",
-                wanted.line, wanted.file
-            )
+            let (line, file) = (wanted.line, &wanted.file);
+            stale(format!(
+                "the test does not say what line {line} of {file} was"
+            ))
         })?;
     }
     Ok(())
@@ -118,9 +121,10 @@ fn answer(
     match execute_proposal(&target.program, &job, schedule, &stop) {
         Ok(verdict) if verdict.stopped => bail!("stopped before the program had ended"),
         Ok(verdict) => Ok(judge(&verdict)),
-        Err(ProposalError::NoSite(_, place)) => Ok(Answer::Skipped(format!(
-            "the program does nothing at {place} that can be held back"
-        ))),
+        Err(ProposalError::NoSite(_, place)) => Ok(Answer::Skipped(
+            format!("the program does nothing at {place} that can be held back"),
+            ANEW,
+        )),
         Err(error) => Err(error.into()),
     }
 }
@@ -136,7 +140,9 @@ fn judge(verdict: &Verdict) -> Answer {
         return Answer::Fails(failure);
     }
     match &verdict.ended {
-        _ if meta.outcome != Outcome::Passed => Answer::Skipped("the run was cut short".to_owned()),
+        _ if meta.outcome != Outcome::Passed => {
+            Answer::Skipped("the run was cut short".to_owned(), ANEW)
+        }
         Ended::Reached => Answer::Passes("it ran in the order that used to fail".to_owned()),
         Ended::Diverged(Divergence {
             cause: Cause::HeldBack,
@@ -147,9 +153,10 @@ fn judge(verdict: &Verdict) -> Answer {
             "the order that used to fail cannot happen any more: {}",
             why(wanted, threads)
         )),
-        Ended::Diverged(divergence) | Ended::Deadlocked(divergence) => {
-            Answer::Skipped(format!("{}: {}", divergence.wanted, divergence.reason))
-        }
+        Ended::Diverged(divergence) | Ended::Deadlocked(divergence) => Answer::Skipped(
+            format!("{}: {}", divergence.wanted, divergence.reason),
+            ANEW,
+        ),
     }
 }
 
@@ -174,10 +181,10 @@ fn say(answer: &Answer) -> ExitCode {
             anstream::println!("passes: {words}");
             ExitCode::SUCCESS
         }
-        Answer::Skipped(words) => {
+        Answer::Skipped(words, next) => {
             anstream::println!("skipped: the order that used to fail cannot be followed any more");
             anstream::println!("  {words}");
-            message::note("record again; if it still fails, export a new test");
+            message::note(next);
             ExitCode::from(SKIPPED)
         }
     }

@@ -41,7 +41,8 @@ fn schema() -> Result<Value> {
     Ok(schema)
 }
 
-fn is_valid(log: &Value) -> Result<()> {
+/// The log is valid by the schema.
+pub fn is_valid(log: &Value) -> Result<()> {
     let validator = jsonschema::validator_for(&schema()?)?;
     let problems: Vec<String> = validator
         .iter_errors(log)
