@@ -115,8 +115,11 @@ fn graphviz_draws_the_threads() -> Result<()> {
     Ok(())
 }
 
-/// The entry's three groups, as ShiViz's expression takes them.
-fn entries(log: &str) -> Result<Vec<(&str, &str, BTreeMap<String, u64>)>> {
+/// The three groups of ShiViz's expression: event, host, clock.
+type Entry<'l> = (&'l str, &'l str, BTreeMap<String, u64>);
+
+/// The log's entries, as the expression takes them.
+fn entries(log: &str) -> Result<Vec<Entry<'_>>> {
     let lines: Vec<&str> = log.lines().collect();
     let pairs = lines.chunks(2).map(|pair| {
         let (host, clock) = pair
