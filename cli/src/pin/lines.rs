@@ -118,11 +118,8 @@ mod tests {
     fn a_line_that_cannot_be_told_is_not_guessed() {
         let gone = found(9, &THEN.replace("n--;", "n -= 1;"));
         assert_eq!(gone, Err("the line `n--;` is no longer in a.c".to_owned()));
-        let twice = THEN.replace("n--;", "x();\n  n--;\n  y();\n  n--;\n  x();");
-        assert!(
-            found(9, &twice).is_err(),
-            "both stand as near to what was around"
-        );
+        let twice = found(9, &format!("{THEN}{THEN}"));
+        assert!(twice.is_err(), "both stand among the same lines: {twice:?}");
         let strange = found(2, "  lock(&m);\n  lock(&m);\n  lock(&m);\n");
         assert!(strange.is_err(), "{strange:?}");
     }
