@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::confirm;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_core::{findings::Engine, invariants::Level, pairs::Procedure};
@@ -198,20 +199,26 @@ pub struct Explain {
     /// Engine dsp: what the solver may do
     #[command(flatten)]
     pub solver: SolverLimits,
-    /// Engine dsp: execute nothing; then nothing is confirmed
-    #[arg(long, requires = "engine")]
+    /// Execute nothing; then nothing is confirmed
+    #[arg(long)]
     pub no_run: bool,
-    /// Engine dsp: executions of each of the two orders
-    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..), requires = "engine")]
+    /// Executions of the failing order and of the one that passes
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     pub times: u64,
+    /// Time for all executions together: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = confirm::DEFAULT_TIME, value_parser = duration, conflicts_with = "engine")]
+    pub run_budget: Duration,
+    /// Say what each engine has found, and why an explanation stands where it does
+    #[arg(long, conflicts_with = "engine")]
+    pub why: bool,
     /// Engine dsp, for runs of path mode: the same program built without --path, to execute the order that fails
     #[arg(long, value_name = "PROGRAM", requires = "engine")]
     pub program: Option<PathBuf>,
-    /// Engine dsp: file for the program's standard input, if the runs had one
-    #[arg(long, value_name = "FILE", requires = "engine")]
+    /// File for the program's standard input, if the runs had one
+    #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
-    /// Engine dsp: time that one execution may take: seconds, or with a unit as in 500ms, 10s, 2m
-    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration, requires = "engine")]
+    /// Time that one execution may take: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
 }
 

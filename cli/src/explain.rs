@@ -2,9 +2,12 @@
 
 use crate::{
     arguments::{Asked, Explain, ExplainFormat},
+    confirm::{self, Confirming, Share},
     dsp, engines,
     load::{self, Loaded},
-    message, sarif,
+    message,
+    record::stop_flag,
+    sarif,
 };
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
@@ -30,6 +33,8 @@ const NAMED_BROKEN: usize = 10;
 struct Finding<'a> {
     corpus: &'a Corpus,
     explanations: Vec<Explanation>,
+    /// What executing has shown to be wrong.
+    refuted: Vec<Explanation>,
     unexplained: Vec<String>,
     stopped: StopReason,
     /// All its runs are from another tool: nobody knows how they ended, or how to make more of them.
@@ -59,10 +64,11 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     if !arguments.engine.is_empty() {
         return engines::run(arguments, &corpora, &loaded, &budget);
     }
-    let findings: Vec<Finding<'_>> = corpora
+    let mut findings: Vec<Finding<'_>> = corpora
         .iter()
         .map(|corpus| look_at(corpus, &loaded, &budget))
         .collect();
+    run_again(&mut findings, arguments, &loaded)?;
     match arguments.format {
         ExplainFormat::Json => print_json(&findings, &loaded)?,
         ExplainFormat::Markdown => print_markdown(&findings),
@@ -106,9 +112,35 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<
         corpus,
         unexplained: unexplained(corpus, &outcome.findings),
         explanations: outcome.findings,
+        refuted: Vec::new(),
         stopped: outcome.stopped,
         imported: runs.all(|(_, run)| run.meta.mode == Mode::Imported),
     }
+}
+
+/// Executes what is claimed, unless the user has said not to.
+fn run_again(findings: &mut [Finding<'_>], arguments: &Explain, loaded: &Loaded) -> Result<()> {
+    let explanations = findings
+        .iter()
+        .map(|finding| finding.explanations.len())
+        .sum();
+    let stop = stop_flag()?;
+    let mut time = Share::new(arguments.run_budget, explanations);
+    let with = Confirming {
+        arguments,
+        loaded,
+        stop: &stop,
+    };
+    for finding in findings {
+        if arguments.no_run {
+            confirm::leave_out(&mut finding.explanations, "--no-run");
+            continue;
+        }
+        finding.refuted =
+            confirm::confirm(finding.corpus, &mut finding.explanations, &with, &mut time);
+        finding.unexplained = unexplained(finding.corpus, &finding.explanations);
+    }
+    Ok(())
 }
 
 /// What had to hold along the first of the explanation's runs that is there, if a model of it was kept.
@@ -262,7 +294,7 @@ fn page(findings: &[Finding<'_>]) -> String {
 
 /// What there is to say besides the explanations.
 fn remarks(finding: &Finding<'_>) -> Vec<String> {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = finding.refuted.iter().map(render::refuted).collect();
     if let Some(reason) = stopped(finding.stopped) {
         remarks.push(format!("The analysis ended early: {reason}."));
     }
@@ -298,6 +330,9 @@ fn print_finding(finding: &Finding<'_>) {
             anstream::println!();
         }
         print_coloured(&render::text(explanation));
+    }
+    for refuted in &finding.refuted {
+        message::note(&render::refuted(refuted));
     }
     match stopped(finding.stopped) {
         Some(reason) => message::warning(&format!("the analysis ended early: {reason}")),
@@ -353,6 +388,7 @@ fn print_coloured(text: &str) {
 struct Document<'a> {
     version: u32,
     explanations: Vec<Numbered<'a>>,
+    refuted: Vec<Numbered<'a>>,
     corpora: Vec<CorpusRow<'a>>,
     broken: Vec<Broken<'a>>,
 }
@@ -400,23 +436,28 @@ pub fn broken(loaded: &Loaded) -> Vec<Broken<'_>> {
 }
 
 fn print_json(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
-    let numbered = findings.iter().enumerate().flat_map(|(corpus, finding)| {
-        finding
-            .explanations
-            .iter()
-            .map(move |explanation| Numbered {
-                corpus,
-                explanation,
-            })
-    });
     let document = Document {
         version: JSON_VERSION,
-        explanations: numbered.collect(),
+        explanations: numbered(findings, |finding| &finding.explanations),
+        refuted: numbered(findings, |finding| &finding.refuted),
         corpora: findings.iter().map(row).collect(),
         broken: broken(loaded),
     };
     anstream::println!("{}", serde_json::to_string_pretty(&document)?);
     Ok(())
+}
+
+fn numbered<'a>(
+    findings: &'a [Finding<'_>],
+    of: impl Fn(&'a Finding<'_>) -> &'a [Explanation],
+) -> Vec<Numbered<'a>> {
+    let rows = findings.iter().enumerate().flat_map(|(corpus, finding)| {
+        of(finding).iter().map(move |explanation| Numbered {
+            corpus,
+            explanation,
+        })
+    });
+    rows.collect()
 }
 
 fn row<'a>(finding: &'a Finding<'_>) -> CorpusRow<'a> {

@@ -6,6 +6,7 @@
 mod arguments;
 mod cancel;
 mod cc;
+mod confirm;
 mod doctor;
 mod dsp;
 mod engines;

@@ -62,6 +62,14 @@ pub struct RunSummary {
     pub run: Option<Arc<Run>>,
 }
 
+/// How and where a run failed; none when it did not.
+pub fn failure_place(run: &Run) -> Option<FailurePlace> {
+    run.meta.failure.as_ref().map(|failure| FailurePlace {
+        site: failure.site.map(|site| place(run, site)),
+        message: failure.message.clone(),
+    })
+}
+
 impl RunSummary {
     /// Summarizes a run in a few passes over its columns.
     pub fn new(name: impl Into<String>, run: Arc<Run>) -> RunSummary {
@@ -71,10 +79,7 @@ impl RunSummary {
             name: name.into(),
             key: CorpusKey::of(&run),
             outcome: run.meta.outcome,
-            failure: failure.map(|failure| FailurePlace {
-                site: failure.site.map(|site| place(&run, site)),
-                message: failure.message.clone(),
-            }),
+            failure: failure_place(&run),
             failure_kind: failure.map(|failure| failure.kind),
             exact: run.meta.exact,
             events: run.events.len(),

@@ -181,6 +181,48 @@ pub struct Tally {
     pub of_passes: u32,
 }
 
+/// What running orders again means for an explanation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The failing order failed each time, another one passed each time.
+    Confirmed,
+    /// The failing order failed each time, but no other one could be had.
+    Unsettled,
+    /// The failing run did not come again.
+    NotReproduced,
+    /// The order that should not fail failed in the same way: the explanation is wrong.
+    Refuted,
+    /// Nothing was executed.
+    NotRun,
+}
+
+/// What came of running the orders of an explanation again; [`Explanation::confirmed`] has the numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Execution {
+    /// What it means.
+    pub verdict: Verdict,
+    /// What the other order is: `main.1 bank.c:38 after main.2 bank.c:51`, or a recorded run; empty without one.
+    pub other: String,
+    /// Is the other order a recorded run that passed? Then `other` is its name.
+    pub is_recorded: bool,
+    /// Why it is not confirmed, in words; empty when it is.
+    pub reason: String,
+    /// What to do about that; empty when there is nothing.
+    pub next: String,
+    /// What else executing has shown, a sentence each.
+    pub says: Vec<String>,
+}
+
+/// What one engine says about an explanation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Contribution {
+    /// Its name, as in [`Explanation::engines`].
+    pub engine: String,
+    /// What it has found, in a sentence.
+    pub says: String,
+}
+
 /// One explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Explanation {
@@ -202,6 +244,9 @@ pub struct Explanation {
     pub certainty: Certainty,
     /// Names of the failing runs that it explains, in order; `replay` takes them.
     pub runs: Vec<String>,
+    /// The one of them that the steps are of; empty when there are no steps.
+    #[serde(default)]
+    pub run: String,
     /// Where and how they fail.
     pub failure: FailurePlace,
     /// Other places where runs fail for this cause.
@@ -219,8 +264,17 @@ pub struct Explanation {
     pub invariants: Vec<InvariantMark>,
     /// Which engines say so.
     pub engines: Vec<String>,
-    /// What re-execution showed.
+    /// What each of them says, in the same order.
+    #[serde(default)]
+    pub contributions: Vec<Contribution>,
+    /// Why it stands where it does among the others, in a sentence; empty when nobody has asked.
+    #[serde(default)]
+    pub rank: String,
+    /// What re-execution showed: the numbers.
     pub confirmed: Option<Tally>,
+    /// What re-execution showed; none when nobody has tried.
+    #[serde(default)]
+    pub executed: Option<Execution>,
     /// What the reader should know: inexact runs, few passing runs.
     pub caveats: Vec<String>,
 }

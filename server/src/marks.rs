@@ -308,6 +308,7 @@ mod tests {
             contrast: String::new(),
             certainty,
             runs: vec!["r".into()],
+            run: "r".into(),
             failure: FailurePlace {
                 site: Some(place(4)),
                 message: "check failed".into(),
@@ -319,7 +320,10 @@ mod tests {
             region: None,
             invariants: Vec::new(),
             engines: Vec::new(),
+            contributions: Vec::new(),
+            rank: String::new(),
             confirmed: None,
+            executed: None,
             caveats: Vec::new(),
         }
     }

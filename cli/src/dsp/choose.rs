@@ -147,6 +147,7 @@ impl Analysis<'_> {
             dsp,
             confirmed: chosen.tally,
             unconfirmed: chosen.unconfirmed,
+            recorded: None,
             measured: self.measured,
         })
     }

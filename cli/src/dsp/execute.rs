@@ -3,6 +3,7 @@
 use crate::executable::{Executable, Given, listed};
 use anyhow::Result;
 use std::{
+    cell::OnceCell,
     collections::BTreeMap,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -22,12 +23,25 @@ pub const WAYS: [Policy; 3] = [
 
 /// Executes orders of one run's events.
 pub struct Executor<'a> {
-    pub(super) run: &'a Run,
+    pub run: &'a Run,
     program: Executable,
     given: &'a Given,
     /// How often an order that is shown is executed.
     times: u64,
     stop: &'a AtomicBool,
+    /// What came of running the failing run again, once that was tried.
+    repeated: OnceCell<Repeated>,
+}
+
+/// What came of running a recorded run again.
+#[derive(Clone, Debug)]
+pub struct Repeated {
+    /// How often it was the same run.
+    pub same: u64,
+    /// How the first other one differs; none was run after that.
+    pub difference: Option<String>,
+    /// Its time is over, or the user stopped it.
+    pub stopped: bool,
 }
 
 /// What came of an order that should not fail.
@@ -60,6 +74,7 @@ impl<'a> Executor<'a> {
             given,
             times,
             stop,
+            repeated: OnceCell::new(),
         })
     }
 
@@ -71,6 +86,23 @@ impl<'a> Executor<'a> {
     /// How often a recorded run ends as it did when it is run again, up to the first that is another run; why it
     /// is one.
     pub fn repeats(&self, run: &Run) -> Result<(u64, Option<String>)> {
+        let repeated = self.repeated(run)?;
+        Ok((repeated.same, repeated.difference))
+    }
+
+    /// The same, and whether it was stopped. The failing run is run again once only, however often that is asked.
+    pub fn repeated(&self, run: &Run) -> Result<Repeated> {
+        if !std::ptr::eq(run, self.run) {
+            return self.repeat(run);
+        }
+        if let Some(known) = self.repeated.get() {
+            return Ok(known.clone());
+        }
+        let repeated = self.repeat(run)?;
+        Ok(self.repeated.get_or_init(|| repeated).clone())
+    }
+
+    fn repeat(&self, run: &Run) -> Result<Repeated> {
         let options = Options {
             times: self.times,
             stdin: self.given.stdin.clone(),
@@ -85,7 +117,11 @@ impl<'a> Executor<'a> {
                 difference.replayed, difference.recorded
             )
         });
-        Ok((replayed.same, difference))
+        Ok(Repeated {
+            same: replayed.same,
+            difference,
+            stopped: replayed.stopped,
+        })
     }
 
     /// Executes an order, and goes on after it in these ways until one passes; of the events those that are
@@ -135,7 +171,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Executes an order once; none when the user stopped it.
-    pub(super) fn once(&self, proposal: &Proposal) -> Result<Option<Verdict>, ProposalError> {
+    pub fn once(&self, proposal: &Proposal) -> Result<Option<Verdict>, ProposalError> {
         let verdict = self.program.run(proposal, self.stop)?;
         let stopped = verdict.stopped || self.stop.load(Ordering::Relaxed);
         Ok((!stopped).then_some(verdict))
@@ -143,7 +179,7 @@ impl<'a> Executor<'a> {
 }
 
 /// Why an execution does not confirm the order; none when it does.
-pub(super) fn failure(verdict: &Verdict) -> Option<String> {
+pub fn failure(verdict: &Verdict) -> Option<String> {
     let outcome = verdict.run.meta.outcome;
     match &verdict.ended {
         Ended::Reached if outcome == Outcome::Passed => None,

@@ -13,10 +13,11 @@ mod solver;
 mod text;
 
 pub use beside::note_agreement;
+pub use execute::{Executor, WAYS, failure as why_not};
 pub use json::Row;
 pub use text::{print, print_dot, print_svg};
 
-use self::{analysis::Analysis, execute::Executor};
+use self::analysis::Analysis;
 use crate::{arguments::Explain, cancel::cancellable, executable::Given, load::Loaded};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
@@ -65,6 +66,8 @@ pub struct Projection {
     pub confirmed: Option<Tally>,
     /// Why it is not confirmed, in words; none when it is.
     pub unconfirmed: Option<String>,
+    /// The other order is that of this recorded run.
+    pub recorded: Option<String>,
     /// What it took.
     pub measured: Measured,
 }
@@ -190,6 +193,20 @@ fn about(
         false => Executor::new(run, name, &given, asked.arguments.times, asked.stop)
             .map_err(|error| format!("{error:#}")),
     };
+    executed(name, run, asked, &executor, notes)
+}
+
+/// The projection of a run whose program can be executed, or why it cannot.
+///
+/// # Errors
+/// No other order is known that passes; in words, with the next step where there is one.
+pub fn executed(
+    name: &str,
+    run: &Run,
+    asked: &Asked<'_>,
+    executor: &Result<Executor<'_>, String>,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Projection> {
     let models = models(asked.loaded, run, notes);
     let analysis = cancellable(asked.stop, asked.budget, || {
         let mut analysis = Analysis::of(name, run, &models, notes, asked.budget)?;
@@ -199,11 +216,11 @@ fn about(
         anyhow::Ok(analysis)
     });
     let projection = match analysis {
-        Ok(analysis) => analysis.project(&executor, asked.budget),
+        Ok(analysis) => analysis.project(executor, asked.budget),
         Err(error) => return Err(error),
     };
     projection.or_else(|reason| {
-        let nearest = recorded::project(name, run, asked, &executor);
+        let nearest = recorded::project(name, run, asked, executor);
         if nearest.is_ok() {
             notes.push("no other order of the failing run's own steps passes: it is compared with the nearest recorded run that passed".to_owned());
         }

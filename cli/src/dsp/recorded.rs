@@ -22,13 +22,14 @@ pub fn project(
     asked: &Asked<'_>,
     executor: &Result<Executor<'_>, String>,
 ) -> Result<Projection> {
-    let (passing, dsp) =
+    let (passed, passing, dsp) =
         nearest(run, asked).ok_or_else(|| anyhow!("no recorded run that passed is near it"))?;
     let mut projection = Projection {
         run: name.to_owned(),
         dsp,
         confirmed: None,
         unconfirmed: None,
+        recorded: Some(passed.to_owned()),
         measured: Measured::default(),
     };
     match executor {
@@ -50,19 +51,20 @@ pub fn project(
     Ok(projection)
 }
 
-fn nearest<'a>(run: &Run, asked: &Asked<'a>) -> Option<(&'a Run, Dsp)> {
+fn nearest<'a>(run: &Run, asked: &Asked<'a>) -> Option<(&'a str, &'a Run, Dsp)> {
     let meta = &run.meta;
-    let passed = asked.loaded.runs.iter().map(|(_, other)| &**other);
-    let passed = passed.filter(|other| {
+    let passed = asked.loaded.runs.iter();
+    let passed = passed.map(|(name, other)| (name.as_str(), &**other));
+    let passed = passed.filter(|(_, other)| {
         other.meta.outcome == Outcome::Passed
             && other.meta.mode == Mode::Controlled
             && other.meta.build_id == meta.build_id
             && other.meta.input_hash == meta.input_hash
     });
-    let projected = passed.take(COMPARED).map(|other| {
+    let projected = passed.take(COMPARED).map(|(name, other)| {
         let dsp = project_runs(run, other, &Hints::default());
-        (other, dsp)
+        (name, other, dsp)
     });
-    let told = projected.filter(|(_, dsp)| dsp.explains);
-    told.min_by_key(|(_, dsp)| size(dsp))
+    let told = projected.filter(|(.., dsp)| dsp.explains);
+    told.min_by_key(|(.., dsp)| size(dsp))
 }

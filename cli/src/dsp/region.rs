@@ -3,9 +3,9 @@
 use super::execute::{Executor, WAYS, failure};
 use crate::executable::listed;
 use anyhow::Result;
-use unsnarl_core::dsp::Dsp;
+use unsnarl_core::{dsp::Dsp, explain::outermost};
 use unsnarl_recorder::proposal::{Ended, ProposalError};
-use unsnarl_trace::{Event, EventId, EventKind, LocationId, Proposal, Run};
+use unsnarl_trace::{Event, EventId, Proposal, Run};
 
 impl Executor<'_> {
     /// Is it true, as far as executing tells, that an advised region as one step keeps the program from failing?
@@ -91,25 +91,6 @@ fn region_first(failing: &Run, dsp: &Dsp, passing: &Run) -> Option<Proposal> {
     let end = Proposal::of_events(passing, &[known, last]).events.pop()?;
     proposal.events.push(end);
     Some(proposal)
-}
-
-/// Where the thread took the outermost lock that it holds at an event; the event itself where it holds none.
-fn outermost(run: &Run, at: EventId) -> Option<EventId> {
-    let thread = run.events.get(at)?.thread;
-    let mut held: Vec<(EventId, LocationId)> = Vec::new();
-    let before = run.events.iter().take_while(|(id, _)| *id < at);
-    for (id, event) in before.filter(|(_, event)| event.thread == thread) {
-        match event.kind {
-            EventKind::Lock | EventKind::SharedLock => held.push((id, event.location)),
-            EventKind::Unlock | EventKind::SharedUnlock => {
-                if let Some(of) = held.iter().rposition(|(_, lock)| *lock == event.location) {
-                    held.remove(of);
-                }
-            }
-            _ => {}
-        }
-    }
-    Some(held.first().map_or(at, |(id, _)| *id))
 }
 
 /// The event of another run that is the same by its thread, kind, place, and number among those.

@@ -28,6 +28,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             contrast: String::new(),
             certainty: Certainty::Possible,
             runs: vec![view.summary.name.clone()],
+            run: view.summary.name.clone(),
             failure: view.failure_place(),
             also_fails: Vec::new(),
             steps: Vec::new(),
@@ -36,7 +37,10 @@ impl<'v, 'a> Draft<'v, 'a> {
             region: None,
             invariants: Vec::new(),
             engines: Vec::new(),
+            contributions: Vec::new(),
+            rank: String::new(),
             confirmed: None,
+            executed: None,
             caveats: caveats(view),
         };
         Draft {

@@ -20,6 +20,7 @@ mod sequential;
 mod slice;
 #[cfg(test)]
 mod tests;
+mod turned;
 mod view;
 
 use crate::{
@@ -31,6 +32,7 @@ use crate::{
 use candidates::{Candidate, Story, candidates};
 use causes::Told;
 use std::collections::{BTreeMap, BTreeSet};
+pub use turned::{Turn, Turned, bears_out, outermost, turned};
 use view::View;
 
 /// Failing runs of one failure place that are looked at: the shortest ones.

@@ -60,6 +60,10 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         contrast: String::new(),
         certainty: Certainty::Likely,
         runs: corpus.failing().map(|run| run.name.clone()).collect(),
+        run: corpus
+            .failing()
+            .next()
+            .map_or(String::new(), |run| run.name.clone()),
         failure,
         also_fails: Vec::new(),
         steps: Vec::new(),
@@ -68,7 +72,10 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         region: None,
         invariants: Vec::new(),
         engines: vec!["orders".to_owned()],
+        contributions: Vec::new(),
+        rank: String::new(),
         confirmed: None,
+        executed: None,
         caveats: Vec::new(),
     }
 }

@@ -16,24 +16,84 @@ pub use markdown::markdown;
 pub use text::{nothing_failed, summary, text, unexplained};
 
 use crate::{
-    explanation::{BugKind, Certainty, Explanation, FailurePlace},
+    explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},
     facts::short,
 };
 
-/// How sure an explanation is and how it was found out, in a sentence; none where the question does not arise.
+/// How sure an explanation is and how it was found out, in a sentence or two; none where the question does not arise.
 pub fn certainty(explanation: &Explanation) -> Option<String> {
     if explanation.kind == BugKind::Sequential {
         return None;
     }
-    Some(match (explanation.certainty, explanation.confirmed) {
-        (Certainty::Confirmed, Some(tally)) => format!(
-            "Confirmed: this order fails {}/{}, the other passes {}/{}.",
-            tally.fails, tally.of_fails, tally.passes, tally.of_passes
+    let Some(executed) = &explanation.executed else {
+        return Some(recorded(explanation.certainty).to_owned() + ".");
+    };
+    let tally = explanation.confirmed.unwrap_or_default();
+    let reason = &executed.reason;
+    let last = match executed.verdict {
+        Verdict::Confirmed => format!(
+            "Confirmed: this order fails {}/{}, {} passes {}/{}.",
+            tally.fails,
+            tally.of_fails,
+            other(executed),
+            tally.passes,
+            tally.of_passes
         ),
-        (Certainty::Confirmed, None) => "Confirmed by running it again.".to_owned(),
-        (Certainty::Likely, _) => "Likely: found in the recorded runs, not re-executed.".to_owned(),
-        (Certainty::Possible, _) => "Possible: the recorded runs do not settle it.".to_owned(),
-    })
+        Verdict::Unsettled => format!(
+            "{}. Run again this order fails {}/{}, but no order is known that passes: {reason}.",
+            recorded(explanation.certainty),
+            tally.fails,
+            tally.of_fails
+        ),
+        Verdict::NotReproduced => {
+            format!(
+                "{}. Not reproduced: {reason}.",
+                recorded(explanation.certainty)
+            )
+        }
+        Verdict::Refuted => format!("Refuted: {reason}."),
+        Verdict::NotRun => format!(
+            "{}, not run again: {reason}.",
+            recorded(explanation.certainty)
+        ),
+    };
+    let sentences = executed.says.iter().cloned().chain([last]);
+    Some(sentences.collect::<Vec<String>>().join(" "))
+}
+
+fn recorded(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Confirmed => "Confirmed by running it again",
+        Certainty::Likely => "Likely: found in the recorded runs",
+        Certainty::Possible => "Possible: the recorded runs do not settle it",
+    }
+}
+
+fn other(executed: &Execution) -> &str {
+    match executed.is_recorded {
+        true => &executed.other,
+        false => "the other",
+    }
+}
+
+/// An explanation that executing has shown to be wrong, in a sentence.
+pub fn refuted(explanation: &Explanation) -> String {
+    let reason = explanation
+        .executed
+        .as_ref()
+        .map_or("", |executed| &executed.reason);
+    format!(
+        "not the cause, although the recorded runs look like it: {}; {reason}",
+        explanation.headline
+    )
+}
+
+/// What to do to be surer; empty when there is nothing.
+pub fn next_step(explanation: &Explanation) -> &str {
+    explanation
+        .executed
+        .as_ref()
+        .map_or("", |executed| &executed.next)
 }
 
 /// In which runs it fails so, in a sentence; empty for none.

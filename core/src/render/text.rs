@@ -1,6 +1,6 @@
 //! Explanations as plain text for a terminal, at most 100 columns wide.
 
-use super::{certainty, elsewhere, runs};
+use super::{certainty, elsewhere, next_step, runs};
 use crate::{
     callers,
     corpus::Corpus,
@@ -43,6 +43,10 @@ pub fn text(explanation: &Explanation) -> String {
     }
     if let Some(tail) = tail(explanation) {
         lines.extend(wrapped(&tail, "  ", "  "));
+    }
+    let next = next_step(explanation);
+    if !next.is_empty() {
+        lines.extend(wrapped(next, "  next: ", "    "));
     }
     for caveat in &explanation.caveats {
         lines.extend(wrapped(caveat, "  Note: ", "  "));

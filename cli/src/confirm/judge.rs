@@ -1,0 +1,383 @@
+//! What executing the orders of an explanation means for it.
+
+use super::{
+    Confirming,
+    attempt::{Attempt, attempt, is_whole},
+    not_run,
+    time::within,
+};
+use crate::{
+    dsp::{self, Executor, Projection},
+    executable::Given,
+};
+use anyhow::{Result, anyhow};
+use std::{sync::atomic::AtomicBool, time::Duration};
+use unsnarl_core::{
+    Budget, BugKind, Corpus, Execution, Explanation, RunSummary, Tally, Verdict,
+    corpus::failure_place,
+    dsp::Advice,
+    explain::{Turn, Turned, bears_out, turned},
+    facts::short,
+    findings::projection_agrees,
+};
+use unsnarl_trace::{Mode, Outcome, Run};
+
+/// Recorded runs that passed and are looked at for one without what is blamed.
+const PASSED: usize = 20;
+
+/// Judges explanations of one corpus.
+pub struct Judge<'a> {
+    corpus: &'a Corpus,
+    with: &'a Confirming<'a>,
+    time: Duration,
+}
+
+/// What executing has shown of an explanation so far.
+struct Case<'e, 'a> {
+    explanation: &'e mut Explanation,
+    executor: Executor<'a>,
+    tally: Tally,
+    says: Vec<String>,
+}
+
+/// An order that passed.
+struct Other {
+    says: String,
+    is_recorded: bool,
+}
+
+/// What came of the orders in which what is blamed is turned round.
+#[derive(Default)]
+struct Directed {
+    passes: Option<(Other, u32, u32)>,
+    /// Orders that failed: which, and whether that speaks against the explanation.
+    fails: Vec<(Turn, String, bool)>,
+    passing: Vec<Turn>,
+    stopped: bool,
+}
+
+impl<'a> Judge<'a> {
+    /// For this corpus, with so much time for each explanation.
+    pub fn new(corpus: &'a Corpus, with: &'a Confirming<'a>, time: Duration) -> Judge<'a> {
+        Judge { corpus, with, time }
+    }
+
+    /// Executes the orders of an explanation and notes what came of it.
+    pub fn judge(&self, explanation: &mut Explanation) {
+        let executed = within(self.time, self.with.stop, |halt, budget| {
+            self.execute(explanation, halt, budget)
+        });
+        explanation.executed = Some(match executed {
+            Ok(executed) => executed,
+            Err(error) => not_run(&format!("{error:#}")),
+        });
+    }
+
+    fn execute(
+        &self,
+        explanation: &mut Explanation,
+        halt: &AtomicBool,
+        budget: &Budget,
+    ) -> Result<Execution> {
+        let name = explanation.run.clone();
+        let run = self.recorded(&name)?;
+        let given = Given {
+            stdin: self.with.arguments.stdin.clone(),
+            timeout: self.with.arguments.timeout,
+        };
+        let executor = Executor::new(run, &name, &given, self.with.arguments.times, halt)?;
+        let repeated = executor.repeated(run)?;
+        let same = u32::try_from(repeated.same).unwrap_or(u32::MAX);
+        let tally = Tally {
+            fails: same,
+            of_fails: same + u32::from(repeated.difference.is_some()),
+            ..Tally::default()
+        };
+        let mut case = Case {
+            explanation,
+            executor,
+            tally,
+            says: Vec::new(),
+        };
+        if let Some(difference) = repeated.difference {
+            return Ok(case.ends(Verdict::NotReproduced, None, &difference));
+        }
+        if case.explanation.kind == BugKind::Sequential {
+            return Ok(case.ends(Verdict::Confirmed, None, ""));
+        }
+        if repeated.stopped {
+            return Ok(case.ends(Verdict::Unsettled, None, OVER));
+        }
+        let directed = self.directed(&mut case)?;
+        if let Some((other, passes, of)) = directed.passes {
+            return Ok(case.passes(other, passes, of));
+        }
+        if directed.stopped {
+            return Ok(case.ends(Verdict::Unsettled, None, OVER));
+        }
+        let against = |(turn, says, is_against): &(Turn, String, bool)| {
+            is_against.then(|| fails_too(*turn, says, case.explanation))
+        };
+        let against: Option<Vec<String>> = directed.fails.iter().map(against).collect();
+        if let Some([first, ..]) = against.as_deref() {
+            let first = first.clone();
+            return Ok(case.ends(Verdict::Refuted, None, &first));
+        }
+        self.by_other_means(case, halt, budget)
+    }
+
+    fn recorded(&self, name: &str) -> Result<&'a Run> {
+        let mut runs = self.with.loaded.runs.iter();
+        let found = runs.find(|(known, _)| known == name);
+        let (_, run) = found.ok_or_else(|| anyhow!("its run is gone"))?;
+        match run.meta.mode {
+            Mode::Free => Err(anyhow!(
+                "it was recorded while the threads ran freely\n  next: record with a controlled strategy, such as the default"
+            )),
+            Mode::Path => Err(anyhow!(
+                "only its paths were recorded\n  next: unsnarl explain --engine dsp --program PROGRAM, with a build without --path"
+            )),
+            _ => Ok(run),
+        }
+    }
+
+    /// Executes the orders in which what is blamed comes the other way round.
+    fn directed(&self, case: &mut Case<'_, '_>) -> Result<Directed> {
+        let run = case.executor.run;
+        let passed = self.passed().map(|(_, run)| run);
+        let passed: Vec<&Run> = passed.take(PASSED).collect();
+        let mut seen = Directed::default();
+        for turned in turned(case.explanation, run) {
+            let is_region = matches!(turned.turn, Turn::RegionFirst | Turn::OthersFirst);
+            if seen.passes.is_some() && !is_region {
+                break;
+            }
+            match attempt(&case.executor, &turned, shows(&turned, &passed))? {
+                Attempt::Passes { passes, of } => {
+                    seen.passing.push(turned.turn);
+                    let other = Other {
+                        says: turned.says,
+                        is_recorded: false,
+                    };
+                    seen.passes.get_or_insert((other, passes, of));
+                }
+                Attempt::Fails { run: failed, why } => {
+                    let same = failure_place(&failed).as_ref() == Some(&case.explanation.failure);
+                    let is_without = bears_out(case.explanation, &failed) == Some(false);
+                    let says = format!("{}: {why}", turned.says);
+                    seen.fails.push((turned.turn, says, same && is_without));
+                }
+                Attempt::NotHad => {}
+                Attempt::Stopped => {
+                    seen.stopped = true;
+                    break;
+                }
+            }
+        }
+        case.region(&seen);
+        Ok(seen)
+    }
+
+    /// No order of the explanation's own steps tells: the engine dsp looks for another one, and after that a recorded
+    /// run that passed without what is blamed stands in.
+    fn by_other_means(
+        &self,
+        mut case: Case<'_, 'a>,
+        halt: &AtomicBool,
+        budget: &Budget,
+    ) -> Result<Execution> {
+        let asked = dsp::Asked {
+            arguments: self.with.arguments,
+            loaded: self.with.loaded,
+            budget,
+            stop: halt,
+        };
+        let (name, run) = (case.explanation.run.clone(), case.executor.run);
+        let executor = Ok(case.executor);
+        let projected = dsp::executed(&name, run, &asked, &executor, &mut Vec::new());
+        let Ok(executor) = executor else {
+            return Err(anyhow!("the program is gone"));
+        };
+        case.executor = executor;
+        let mut reason = match projected {
+            Ok(projection) => match case.projected(&projection) {
+                Ok(other) => {
+                    let tally = projection.confirmed.unwrap_or_default();
+                    return Ok(case.passes(other, tally.passes, tally.of_passes));
+                }
+                Err(reason) => reason,
+            },
+            Err(error) => format!("{error:#}"),
+        };
+        let without = self.passed().take(PASSED);
+        let mut without = without.filter(|(_, run)| {
+            bears_out(case.explanation, run).map_or(waits(case.explanation), |has| !has)
+        });
+        if let Some((name, run)) = without.next() {
+            let repeated = case.executor.repeated(run)?;
+            let passes = u32::try_from(repeated.same).unwrap_or(u32::MAX);
+            let of = passes + u32::from(repeated.difference.is_some());
+            if passes > 0 {
+                let other = Other {
+                    says: name.to_owned(),
+                    is_recorded: true,
+                };
+                return Ok(case.passes(other, passes, of));
+            }
+        }
+        if budget.stop().is_some() {
+            OVER.clone_into(&mut reason);
+        }
+        Ok(case.ends(Verdict::Unsettled, None, &reason))
+    }
+
+    /// Runs of the corpus that passed, the shortest first.
+    fn passed(&self) -> impl Iterator<Item = (&'a str, &'a Run)> {
+        let mut passed: Vec<&RunSummary> = self.corpus.passing().collect();
+        passed.sort_by(|a, b| (a.events, &a.name).cmp(&(b.events, &b.name)));
+        let runs = passed.into_iter().filter_map(|summary| {
+            let mut runs = self.with.loaded.runs.iter();
+            let (name, run) = runs.find(|(name, _)| *name == summary.name)?;
+            Some((name.as_str(), &**run))
+        });
+        runs.filter(|(_, run)| {
+            run.meta.mode == Mode::Controlled && run.meta.outcome == Outcome::Passed
+        })
+    }
+}
+
+/// Why it was not settled when the time was over.
+const OVER: &str = "the time for running it again was over\n  next: give it more: --run-budget 2m";
+
+/// The first run in which what the order waits for comes.
+fn shows<'r>(turned: &Turned, passed: &[&'r Run]) -> Option<&'r Run> {
+    let absent = turned.awaited.as_ref()?;
+    let comes = |run: &&&Run| {
+        let mut events = run.events.iter();
+        events.any(|(_, event)| {
+            let site = run.meta.site(event.site);
+            let here = (site.line, &site.file) == (absent.place.line, &absent.place.file);
+            event.kind.writes() && here
+        })
+    };
+    passed.iter().find(comes).copied()
+}
+
+/// Threads that wait for ever have no accesses that another run could be without.
+fn waits(explanation: &Explanation) -> bool {
+    matches!(explanation.kind, BugKind::Deadlock | BugKind::LostWakeup)
+}
+
+fn fails_too(turn: Turn, says: &str, explanation: &Explanation) -> String {
+    match turn {
+        Turn::RegionFirst | Turn::OthersFirst => {
+            format!(
+                "with {} in one piece it fails all the same",
+                piece(explanation)
+            )
+        }
+        Turn::Swapped | Turn::Awaited => {
+            let order = says.split_once(": ").map_or(says, |(order, _)| order);
+            format!("with {order} it fails all the same")
+        }
+    }
+}
+
+/// `lines 46 to 54`.
+fn piece(explanation: &Explanation) -> String {
+    match &explanation.region {
+        Some(region) if region.first == region.last => format!("line {}", region.first),
+        Some(region) => format!("lines {} to {}", region.first, region.last),
+        None => "the two steps".to_owned(),
+    }
+}
+
+impl Case<'_, '_> {
+    /// Whether the lines that should be one step help as one step.
+    fn region(&mut self, seen: &Directed) {
+        let passes = |turn| seen.passing.contains(&turn);
+        let fails = |turn| seen.fails.iter().find(|(failed, ..)| *failed == turn);
+        let piece = piece(self.explanation);
+        if passes(Turn::RegionFirst) && passes(Turn::OthersFirst) {
+            self.says.push(format!(
+                "With {piece} in one piece it passes, whichever thread comes first."
+            ));
+        } else if passes(Turn::RegionFirst) && fails(Turn::OthersFirst).is_none() {
+            self.says
+                .push(format!("With {piece} in one piece it passes."));
+        } else if let Some((.., true)) = fails(Turn::OthersFirst)
+            && passes(Turn::RegionFirst)
+        {
+            // One piece is not enough: it also has to come first.
+            self.explanation.region = None;
+            self.says.push(format!(
+                "With {piece} in one piece it passes only if they come first."
+            ));
+        }
+    }
+
+    /// The order that the engine dsp has executed, if that settles it; else why not.
+    fn projected(&mut self, projection: &Projection) -> Result<Other, String> {
+        if let Some(reason) = &projection.unconfirmed {
+            return Err(reason.clone());
+        }
+        if !projection.confirmed.is_some_and(is_whole) {
+            return Err("no other order passed each time".to_owned());
+        }
+        let dsp = &projection.dsp;
+        let operation = |at: u32| dsp.operations.get(at as usize);
+        let in_words = |at: u32| {
+            operation(at).map_or(String::new(), |one| {
+                format!("{} {}", one.thread, short(&one.place))
+            })
+        };
+        let flipped = dsp
+            .flipped
+            .map(|(first, second)| format!("{} before {}", in_words(second), in_words(first)));
+        if !waits(self.explanation) && !projection_agrees(dsp, self.explanation) {
+            let which = flipped.unwrap_or_else(|| "another order".to_owned());
+            return Err(format!(
+                "what passes is {which}\n  next: unsnarl explain --engine dsp shows both orders"
+            ));
+        }
+        if let Some(Advice::Region { region, .. }) = &dsp.advice {
+            self.explanation.region = Some(region.clone());
+            let piece = piece(self.explanation);
+            self.says
+                .push(format!("With {piece} in one piece it passes."));
+        }
+        Ok(Other {
+            is_recorded: projection.recorded.is_some(),
+            says: match &projection.recorded {
+                Some(name) => name.clone(),
+                None => flipped.unwrap_or_default(),
+            },
+        })
+    }
+
+    fn passes(mut self, other: Other, passes: u32, of: u32) -> Execution {
+        self.tally.passes = passes;
+        self.tally.of_passes = of;
+        match is_whole(self.tally) {
+            true => self.ends(Verdict::Confirmed, Some(other), ""),
+            false => self.ends(
+                Verdict::Unsettled,
+                Some(other),
+                "it does not end the same each time",
+            ),
+        }
+    }
+
+    fn ends(self, verdict: Verdict, other: Option<Other>, reason: &str) -> Execution {
+        self.explanation.confirmed = Some(self.tally);
+        let (reason, next) = reason.split_once("\n  next: ").unwrap_or((reason, ""));
+        Execution {
+            verdict,
+            is_recorded: other.as_ref().is_some_and(|other| other.is_recorded),
+            other: other.map_or(String::new(), |other| other.says),
+            reason: reason.to_owned(),
+            next: next.to_owned(),
+            says: self.says,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Explanations are confirmed by running: the failing run again and again, and an order in which what is blamed comes
+//! the other way round. What fails in that order as well is refuted.
+
+mod attempt;
+mod judge;
+mod time;
+
+pub use time::{DEFAULT as DEFAULT_TIME, Share};
+
+use self::judge::Judge;
+use crate::{arguments::Explain, load::Loaded};
+use std::sync::atomic::AtomicBool;
+use unsnarl_core::{Certainty, Corpus, Execution, Explanation, Verdict};
+
+/// What there is to confirm explanations with.
+pub struct Confirming<'a> {
+    /// The command line.
+    pub arguments: &'a Explain,
+    /// The runs.
+    pub loaded: &'a Loaded,
+    /// The user stops it.
+    pub stop: &'a AtomicBool,
+}
+
+/// Runs the orders of each explanation, in the time that the command line allows for all of them: each gets an equal
+/// share of what is left. What executing refutes is taken out and returned.
+pub fn confirm(
+    corpus: &Corpus,
+    explanations: &mut Vec<Explanation>,
+    with: &Confirming<'_>,
+    time: &mut Share,
+) -> Vec<Explanation> {
+    for explanation in explanations.iter_mut() {
+        let end = time.next();
+        let judge = Judge::new(corpus, with, end);
+        judge.judge(explanation);
+        if verdict(explanation) == Some(Verdict::Confirmed) {
+            explanation.certainty = Certainty::Confirmed;
+        }
+    }
+    let all = std::mem::take(explanations);
+    let (refuted, kept): (Vec<Explanation>, Vec<Explanation>) = all
+        .into_iter()
+        .partition(|one| verdict(one) == Some(Verdict::Refuted));
+    *explanations = kept;
+    // What was executed with success comes first; the rest stays in its order.
+    explanations.sort_by_key(|one| one.certainty);
+    refuted
+}
+
+fn verdict(explanation: &Explanation) -> Option<Verdict> {
+    explanation
+        .executed
+        .as_ref()
+        .map(|executed| executed.verdict)
+}
+
+/// Says of each explanation why nothing was executed.
+pub fn leave_out(explanations: &mut [Explanation], reason: &str) {
+    for explanation in explanations {
+        explanation.executed = Some(not_run(reason));
+    }
+}
+
+fn not_run(reason: &str) -> Execution {
+    let (reason, next) = reason.split_once("\n  next: ").unwrap_or((reason, ""));
+    Execution {
+        verdict: Verdict::NotRun,
+        other: String::new(),
+        is_recorded: false,
+        reason: reason.to_owned(),
+        next: next.to_owned(),
+        says: Vec::new(),
+    }
+}

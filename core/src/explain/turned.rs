@@ -1,0 +1,360 @@
+//! The orders in which what an explanation blames comes the other way round, to be executed: if the explanation
+//! is right, the program passes in them.
+
+use crate::{
+    explanation::{BugKind, Explanation, Role, SiteMark, Step},
+    facts::short,
+    orders::{Accesses, dependencies, other_thread},
+};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+
+/// What such an order does differently.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Turn {
+    /// What was interrupted runs in one piece, what came in between comes after it.
+    RegionFirst,
+    /// What came in between comes before what was interrupted.
+    OthersFirst,
+    /// Of two accesses the later one comes first.
+    Swapped,
+    /// What never came is waited for.
+    Awaited,
+}
+
+/// An order to execute.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Turned {
+    /// What it does differently.
+    pub turn: Turn,
+    /// In words: `main.2 bank.c:51 before main.1 bank.c:38`.
+    pub says: String,
+    /// Beginnings of the order, as rows of the failing run; the first that the program can have counts. How it goes on
+    /// is left to the program.
+    pub orders: Vec<Vec<EventId>>,
+    /// Rows that have to be named.
+    pub pair: Vec<EventId>,
+    /// A write that passing runs have and the failing one has not, which is to come next.
+    pub awaited: Option<SiteMark>,
+}
+
+/// The orders for the failing run that the explanation's steps are of, what says most first. Linear in the run for
+/// each of a few pairs of steps.
+pub fn turned(explanation: &Explanation, run: &Run) -> Vec<Turned> {
+    let blamed = blamed(explanation);
+    let region = region(explanation, &blamed, run);
+    let mut found: Vec<Turned> = match region {
+        Some((first, between, last)) => {
+            let (enters, leaves) = (between.first(), between.last());
+            let after = enters.and_then(|&enters| swap(run, enters, last, Turn::RegionFirst));
+            let before = leaves.and_then(|&leaves| swap(run, first, leaves, Turn::OthersFirst));
+            after.into_iter().chain(before).collect()
+        }
+        None => swapped(run, &blamed),
+    };
+    found.extend(awaited(explanation, run));
+    found
+}
+
+/// A blamed step.
+#[derive(Clone, Copy)]
+struct Blamed<'a> {
+    row: EventId,
+    step: &'a Step,
+    role: Role,
+}
+
+fn blamed(explanation: &Explanation) -> Vec<Blamed<'_>> {
+    let marks = explanation.sites.iter();
+    let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let rows = blamed.filter_map(|mark| {
+        let at = mark.step?.checked_sub(1)?;
+        let step = explanation.steps.get(at as usize)?;
+        Some(Blamed {
+            row: EventId(step.event),
+            step,
+            role: mark.role,
+        })
+    });
+    let mut rows: Vec<Blamed<'_>> = rows.collect();
+    rows.sort_by_key(|blamed| blamed.row);
+    rows
+}
+
+/// The first and last of the accesses that belong together, and what came in between.
+fn region(
+    explanation: &Explanation,
+    blamed: &[Blamed<'_>],
+    run: &Run,
+) -> Option<(EventId, Vec<EventId>, EventId)> {
+    let is_region = matches!(
+        explanation.kind,
+        BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
+    );
+    let of = |role| blamed.iter().filter(move |one| one.role == role);
+    let first = of(Role::Cause).next().filter(|_| is_region)?.row;
+    let last = of(Role::Cause).next_back()?.row;
+    let own = thread(run, first)?;
+    let between = of(Role::Interference).map(|one| one.row);
+    let between: Vec<EventId> = between.filter(|row| *row > first && *row < last).collect();
+    let is_between = between.iter().all(|row| thread(run, *row) != Some(own));
+    (thread(run, last) == Some(own) && is_between && !between.is_empty())
+        .then_some((first, between, last))
+}
+
+/// Pairs of blamed steps of two threads, the latest first.
+fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Vec<Turned> {
+    let mut pairs = Vec::new();
+    for (at, late) in blamed.iter().enumerate().rev() {
+        for early in blamed.iter().take(at).rev() {
+            if early.step.thread != late.step.thread {
+                pairs.push((early.row, late.row));
+            }
+        }
+    }
+    let turned = pairs.into_iter();
+    turned
+        .filter_map(|(early, late)| swap(run, early, late, Turn::Swapped))
+        .collect()
+}
+
+/// The order in which the thread of `early` is held back until `late` has happened.
+fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> {
+    let from = outermost(run, early)?;
+    let by = thread(run, late)?;
+    let all = held_back(run, from, |row| row <= late)?;
+    if !all.contains(&late) {
+        return None;
+    }
+    // Others than the two may depend on what is held back.
+    let is_own = |row: &EventId| *row < from || thread(run, *row) == Some(by);
+    let alone: Vec<EventId> = all.iter().copied().filter(is_own).collect();
+    // The thread itself may go on otherwise: then only up to where the other one is held back.
+    let next = alone.iter().find(|row| **row >= from);
+    let begin = |next: &EventId| {
+        alone
+            .iter()
+            .copied()
+            .take_while(|row| row <= next)
+            .collect()
+    };
+    let mut orders = vec![all.clone()];
+    for order in [Some(alone.clone()), next.map(begin)].into_iter().flatten() {
+        if !orders.contains(&order) {
+            orders.push(order);
+        }
+    }
+    Some(Turned {
+        turn,
+        says: format!("{} before {}", at(run, late), at(run, early)),
+        orders,
+        pair: vec![late],
+        awaited: None,
+    })
+}
+
+/// For a read that came before a write which the failing run never reached.
+fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
+    let mut marks = explanation.sites.iter();
+    let absent = marks.find(|mark| {
+        let is_blamed = matches!(mark.role, Role::Cause | Role::Interference);
+        mark.step.is_none() && is_blamed && mark.thread.is_empty() && mark.place.line != 0
+    })?;
+    let reader = blamed(explanation).last()?.row;
+    let from = outermost(run, reader)?;
+    let order = held_back(run, from, |row| row < reader)?;
+    Some(Turned {
+        turn: Turn::Awaited,
+        says: format!("{} before {}", short(&absent.place), at(run, reader)),
+        orders: vec![order],
+        pair: Vec::new(),
+        awaited: Some(absent.clone()),
+    })
+}
+
+/// The rows that `until` lets through, without those of a row's thread from that row on, and of the threads that
+/// depend on its going on. None when there is no such row.
+fn held_back(run: &Run, from: EventId, until: impl Fn(EventId) -> bool) -> Option<Vec<EventId>> {
+    let mut held: BTreeSet<ThreadId> = BTreeSet::new();
+    let mut order = Vec::new();
+    let first = thread(run, from)?;
+    for (row, event) in run.events.iter().take_while(|(row, _)| until(*row)) {
+        let other = other_thread(event.value).map(ThreadId);
+        if row >= from {
+            held.insert(first);
+        }
+        let waits =
+            event.kind == EventKind::Join && other.is_some_and(|other| held.contains(&other));
+        if waits {
+            held.insert(event.thread);
+        }
+        if !held.contains(&event.thread) {
+            order.push(row);
+        } else if let (EventKind::Fork, Some(child)) = (event.kind, other) {
+            held.insert(child);
+        }
+    }
+    Some(order)
+}
+
+/// Where the thread took the outermost lock that it holds at a row; the row itself where it holds none.
+pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
+    let thread = thread(run, at)?;
+    let mut held: Vec<(EventId, LocationId)> = Vec::new();
+    let before = run.events.iter().take_while(|(id, _)| *id < at);
+    for (id, event) in before.filter(|(_, event)| event.thread == thread) {
+        match event.kind {
+            EventKind::Lock | EventKind::SharedLock => held.push((id, event.location)),
+            EventKind::Unlock | EventKind::SharedUnlock => {
+                if let Some(of) = held.iter().rposition(|(_, lock)| *lock == event.location) {
+                    held.remove(of);
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(held.first().map_or(at, |(id, _)| *id))
+}
+
+fn thread(run: &Run, row: EventId) -> Option<ThreadId> {
+    run.events.get(row).map(|event| event.thread)
+}
+
+fn at(run: &Run, row: EventId) -> String {
+    let Some(event) = run.events.get(row) else {
+        return String::new();
+    };
+    let place = crate::facts::place(run, event.site);
+    let who = crate::facts::thread_name(run, event.thread);
+    format!("{who} {}", short(&place))
+}
+
+/// A line with what is done there.
+type Key<'a> = (&'a str, u32, &'a str);
+
+/// Has a run all accesses one after the other that the explanation blames, between any threads? None when it blames
+/// nothing that a run could have: events that never came, or no accesses at all. Linear in the run.
+pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
+    let blamed = blamed(explanation);
+    let mut last: BTreeMap<&str, &Step> = BTreeMap::new();
+    let mut wanted: BTreeSet<(Key<'_>, Key<'_>)> = BTreeSet::new();
+    for Blamed { step, .. } in &blamed {
+        let before = last.insert(&step.location, step);
+        if let Some(before) = before.filter(|before| before.thread != step.thread) {
+            wanted.insert((key(before), key(step)));
+        }
+    }
+    if wanted.is_empty() {
+        return None;
+    }
+    let mut missing = wanted;
+    dependencies(run, &Accesses::new(run), |found| {
+        let ends = [found.head, found.tail].map(|row| run.events.get(row));
+        if let [Some(head), Some(tail)] = ends {
+            let [head, tail] = [head, tail].map(|event| {
+                let site = run.meta.site(event.site);
+                (site.file.as_str(), site.line, event.kind.name())
+            });
+            missing.remove(&(head, tail));
+        }
+    });
+    Some(missing.is_empty())
+}
+
+fn key(step: &Step) -> Key<'_> {
+    (&step.place.file, step.place.line, &step.access)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Budget, explain,
+        fixture::{corpus, run},
+    };
+    use expect_test::{Expect, expect};
+
+    const LOST: &str = "main fork main.1 @1\nmain fork main.2 @2\n\
+        main.1 lock m @9 withdraw\nmain.1 R b =300 @10\nmain.1 unlock m @11\n\
+        main.2 lock m @29 deposit\nmain.2 W b =500 @30\nmain.2 unlock m @31\n\
+        main.1 lock m @19\nmain.1 W b =250 @20\nmain.1 unlock m @21\n\
+        main join main.1 @40\nmain join main.2 @41\nmain R b =250 @42\nmain fails @42";
+    const FINE: &str = "main fork main.1 @1\nmain fork main.2 @2\n\
+        main.1 lock m @9 withdraw\nmain.1 R b =300 @10\nmain.1 unlock m @11\n\
+        main.1 lock m @19\nmain.1 W b =250 @20\nmain.1 unlock m @21\n\
+        main.2 lock m @29 deposit\nmain.2 W b =450 @30\nmain.2 unlock m @31\n\
+        main join main.1 @40\nmain join main.2 @41\nmain R b =450 @42";
+
+    fn explanation(passing: &[&str], failing: &str) -> Explanation {
+        let found = explain(&corpus(passing, &[failing]), &Budget::unlimited());
+        found.findings.first().unwrap().clone()
+    }
+
+    /// Each order with its lines; `|` between the ones that are tried one after the other.
+    fn check(passing: &[&str], failing: &str, expected: &Expect) {
+        let told = explanation(passing, failing);
+        let failing = run(failing);
+        let lines = |order: &Vec<EventId>| {
+            let line = |row: &EventId| {
+                let event = failing.events.get(*row).unwrap();
+                failing.meta.site(event.site).line.to_string()
+            };
+            order.iter().map(line).collect::<Vec<String>>().join(" ")
+        };
+        let orders = turned(&told, &failing).into_iter().map(|turned| {
+            let orders: Vec<String> = turned.orders.iter().map(lines).collect();
+            format!(
+                "{:?} {}: {}\n",
+                turned.turn,
+                turned.says,
+                orders.join(" | ")
+            )
+        });
+        expected.assert_eq(&orders.collect::<String>());
+    }
+
+    #[test]
+    fn what_was_interrupted_runs_in_one_piece() {
+        check(
+            &[FINE; 6],
+            LOST,
+            &expect![[r#"
+                RegionFirst main.1 test.c:20 before main.2 test.c:30: 1 2 9 10 11 19 20 | 1 2 9 10 11 19
+                OthersFirst main.2 test.c:30 before main.1 test.c:10: 1 2 29 30 | 1 2 29
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_came_too_early_is_held_back() {
+        let early = "main fork main.1 @1\nmain W p =0 @7\nmain.1 R p =0 @20 use\nmain.1 fails @20";
+        let fine = "main fork main.1 @1\nmain.1 R p =5 @20 use\nmain W p =0 @7";
+        check(
+            &[fine; 6],
+            early,
+            &expect![[r#"
+                Swapped main.1 test.c:20 before main test.c:7: 1 20
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_never_came_is_waited_for() {
+        let early = "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain.1 fails @20";
+        let fine = "main fork main.1 @1\nmain W p =5 @7\nmain.1 R p =5 @20 use";
+        check(
+            &[fine; 6],
+            early,
+            &expect![[r#"
+                Awaited test.c:7 before main.1 test.c:20: 1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_run_bears_out_what_it_has() {
+        let told = explanation(&[FINE; 6], LOST);
+        assert_eq!(bears_out(&told, &run(LOST)), Some(true));
+        assert_eq!(bears_out(&told, &run(FINE)), Some(false));
+    }
+}
