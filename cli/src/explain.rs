@@ -20,7 +20,7 @@ use std::{
 };
 use unsnarl_core::{
     Budget, Corpora, Corpus, CorpusKey, Explanation, FailurePlace, RunSummary, StopReason, explain,
-    invariants, render, unexplained,
+    explain::rank_in_words, findings::prediction_agrees, invariants, render, unexplained,
 };
 use unsnarl_trace::{Mode, program};
 
@@ -75,7 +75,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
         ExplainFormat::Html => anstream::print!("{}", page(&findings)),
         ExplainFormat::Sarif => print_sarif(&findings, &loaded)?,
         ExplainFormat::Dot => print_dot(&findings),
-        ExplainFormat::Text | ExplainFormat::Svg => print_text(&findings, &sources),
+        ExplainFormat::Text | ExplainFormat::Svg => print_text(&findings, &sources, arguments.why),
     }
     Ok(ExitCode::from(status(&findings)))
 }
@@ -103,7 +103,9 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<
     dsp::note_agreement(&mut outcome.findings, loaded, budget);
     for explanation in &mut outcome.findings {
         add_invariants(explanation, loaded, budget);
+        note_prediction(explanation, corpus, loaded, budget);
     }
+    rank_in_words(&mut outcome.findings);
     let mut runs = loaded
         .runs
         .iter()
@@ -138,9 +140,31 @@ fn run_again(findings: &mut [Finding<'_>], arguments: &Explain, loaded: &Loaded)
         }
         finding.refuted =
             confirm::confirm(finding.corpus, &mut finding.explanations, &with, &mut time);
+        rank_in_words(&mut finding.explanations);
         finding.unexplained = unexplained(finding.corpus, &finding.explanations);
     }
     Ok(())
+}
+
+/// Whether what is blamed could have been predicted from the shortest run that passed.
+fn note_prediction(
+    explanation: &mut Explanation,
+    corpus: &Corpus,
+    loaded: &Loaded,
+    budget: &Budget,
+) {
+    let passing = corpus.passing().filter(|run| run.exact);
+    let shortest = passing.min_by_key(|run| (run.events, &run.name));
+    let Some(shortest) = shortest.filter(|_| budget.stop().is_none()) else {
+        return;
+    };
+    let mut runs = loaded.runs.iter();
+    let Some((name, run)) = runs.find(|(name, _)| *name == shortest.name) else {
+        return;
+    };
+    if prediction_agrees(run, explanation, budget) {
+        explanation.join("predict", format!("predicts it from {name}, which passed"));
+    }
 }
 
 /// What had to hold along the first of the explanation's runs that is there, if a model of it was kept.
@@ -242,7 +266,7 @@ pub fn is_other(file: &str, hash: &str) -> bool {
     })
 }
 
-fn print_text(findings: &[Finding<'_>], sources: &Sources) {
+fn print_text(findings: &[Finding<'_>], sources: &Sources, why: bool) {
     for (number, finding) in findings.iter().enumerate() {
         if number > 0 {
             anstream::println!();
@@ -250,7 +274,7 @@ fn print_text(findings: &[Finding<'_>], sources: &Sources) {
         if findings.len() > 1 {
             name_corpus(finding.corpus);
         }
-        print_finding(finding);
+        print_finding(finding, why);
         for file in sources.changed(finding) {
             message::note(&format!(
                 "{file} has changed since these runs; lines are those of the recorded text"
@@ -320,7 +344,7 @@ fn all<'a>(findings: &'a [Finding<'_>]) -> Vec<&'a Explanation> {
     rows.flat_map(|finding| &finding.explanations).collect()
 }
 
-fn print_finding(finding: &Finding<'_>) {
+fn print_finding(finding: &Finding<'_>, why: bool) {
     let text = render::summary(&finding.explanations);
     if !text.is_empty() {
         anstream::println!("{text}");
@@ -330,6 +354,9 @@ fn print_finding(finding: &Finding<'_>) {
             anstream::println!();
         }
         print_coloured(&render::text(explanation));
+        if why {
+            anstream::print!("{DIM}{}{DIM:#}", render::why(explanation));
+        }
     }
     for refuted in &finding.refuted {
         message::note(&render::refuted(refuted));

@@ -115,6 +115,17 @@ pub struct Step {
     pub via: Vec<Place>,
 }
 
+/// What passing runs do at a point where the failing run does not.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Absent {
+    /// It is missing before this step, from 0: an index into [`Explanation::steps`].
+    pub before: u32,
+    /// Who does it: `main.2`; empty where several threads could.
+    pub thread: String,
+    /// Where.
+    pub place: Place,
+}
+
 /// Why two steps are connected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -223,6 +234,20 @@ pub struct Contribution {
     pub says: String,
 }
 
+impl Explanation {
+    /// Notes that an engine says so, and what it has found. An engine says one thing.
+    pub fn join(&mut self, engine: &str, says: String) {
+        if self.engines.iter().any(|known| known == engine) {
+            return;
+        }
+        self.engines.push(engine.to_owned());
+        self.contributions.push(Contribution {
+            engine: engine.to_owned(),
+            says,
+        });
+    }
+}
+
 /// One explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Explanation {
@@ -254,6 +279,9 @@ pub struct Explanation {
     pub also_fails: Vec<FailurePlace>,
     /// The steps that matter, in the order in which they ran.
     pub steps: Vec<Step>,
+    /// What is missing among them, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<Absent>,
     /// The marked sites, causes first.
     pub sites: Vec<SiteMark>,
     /// Connections between sites.

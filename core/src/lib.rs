@@ -31,7 +31,7 @@ pub use budget::{Budget, Outcome, StopReason};
 pub use corpus::{Corpora, Corpus, CorpusKey, RunSummary};
 pub use explain::{explain, unexplained};
 pub use explanation::{
-    BugKind, Certainty, Contribution, Edge, EdgeKind, Execution, Explanation, FailurePlace,
+    Absent, BugKind, Certainty, Contribution, Edge, EdgeKind, Execution, Explanation, FailurePlace,
     InvariantMark, Place, Region, Role, SiteMark, Step, Tally, Verdict,
 };
 pub use hover::{Hover, hover};

@@ -12,6 +12,8 @@
 //!
 //! `cause 1`, `cause 2` and `interference` are *parts*. A part may quote several lines of which one is
 //! enough: most bugs show in more than one way. Lines of the part `also` may be blamed, but need not.
+//! A program with two bugs says of the other one the same behind `// second ` (`// second kind: ...`).
+//!
 //! An explanation is right when its class is one of the kinds, each part has a line among the sites
 //! that it blames (the causes and what came in between), and it blames no other line.
 
@@ -37,17 +39,28 @@ pub struct Expectation {
 impl Expectation {
     /// Reads the expectations in `header`, whose quotations are looked up in `source`.
     pub fn parse(header: &str, source: &str) -> Result<Expectation> {
+        let first = Expectation::behind("expect ", header, source)?;
+        first.context("nothing is expected")
+    }
+
+    /// What is expected of the explanation of a second bug; none when there is none.
+    pub fn second(header: &str, source: &str) -> Result<Option<Expectation>> {
+        Expectation::behind("second ", header, source)
+    }
+
+    fn behind(word: &str, header: &str, source: &str) -> Result<Option<Expectation>> {
         let mut expectation = Expectation::default();
         let mut stated = false;
         for line in header.lines() {
-            let Some(text) = stripped(line) else { continue };
+            let Some(text) = stripped(line, word) else {
+                continue;
+            };
             expectation
                 .add(text, source)
                 .with_context(|| format!("expectation `{text}`"))?;
             stated = true;
         }
-        ensure!(stated, "nothing is expected");
-        Ok(expectation)
+        Ok(stated.then_some(expectation))
     }
 
     fn add(&mut self, text: &str, source: &str) -> Result<()> {
@@ -106,12 +119,12 @@ impl Expectation {
 }
 
 /// The expectation in a comment line of a program or a page.
-fn stripped(line: &str) -> Option<&str> {
+fn stripped<'l>(line: &'l str, word: &str) -> Option<&'l str> {
     let text = line.trim().trim_end_matches("-->").trim_end();
     let text = text
         .strip_prefix("//")
         .or_else(|| text.strip_prefix("<!--"))?;
-    text.trim_start().strip_prefix("expect ")
+    text.trim_start().strip_prefix(word)
 }
 
 fn kind(word: &str) -> Result<BugKind> {
@@ -166,6 +179,15 @@ mod tests {
         assert_eq!(expectation.kinds, [BugKind::Deadlock, BugKind::DataRace]);
         let lines: Vec<_> = expectation.parts["cause 1"].iter().copied().collect();
         assert_eq!(lines, [5, 6]);
+    }
+
+    #[test]
+    fn a_second_bug_has_expectations_of_its_own() {
+        assert!(Expectation::second(SOURCE, SOURCE).unwrap().is_none());
+        let two = format!("{SOURCE}// second kind: deadlock\n// second cause: b++;\n");
+        let second = Expectation::second(&two, SOURCE).unwrap().unwrap();
+        assert_eq!(second.kinds, [BugKind::Deadlock]);
+        assert_eq!(Expectation::parse(&two, SOURCE).unwrap().kinds.len(), 2);
     }
 
     #[test]

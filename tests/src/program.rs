@@ -63,6 +63,8 @@ pub struct Program {
     pub source: PathBuf,
     /// What its explanation has to be.
     pub expectation: Expectation,
+    /// The same of its second bug, if it has one.
+    pub second: Option<Expectation>,
     /// Options that `record` needs for it: the words behind `// record with: `.
     options: Vec<String>,
     /// Compilers and levels that leave the bug out of the program: what stands behind `// without the bug: `.
@@ -93,10 +95,13 @@ impl Program {
         let text = fs::read_to_string(&source)?;
         let expectation =
             Expectation::parse(&text, &text).with_context(|| source.display().to_string())?;
+        let second =
+            Expectation::second(&text, &text).with_context(|| source.display().to_string())?;
         Ok(Program {
             name: name.to_owned(),
             source,
             expectation,
+            second,
             options: options(&text),
             without: behind(&text, "// without the bug: ")
                 .flat_map(|line| line.split(", "))

@@ -4,7 +4,7 @@ use crate::{
     setup::{self, Answer, Scope},
     shell::{cargo, run as shell_run},
 };
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use std::process::Command;
 
@@ -37,22 +37,46 @@ pub enum Section {
     Dsp,
     /// Error invariants: Table 1 of their paper on kernels of the same bugs, growth; into docs/engines/invariants.md
     Invariants,
+    /// Explanations of all programs: class, lines, what running both orders shows, fixes, time; into docs/explain.md
+    Explain,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
 
-/// Measures these sections, or all.
-pub fn run(sections: &[Section]) -> Result<()> {
+/// Measures these sections, or all; words that are none are names of programs for the sections before them.
+pub fn run(words: &[String]) -> Result<()> {
     setup::run(Scope::Tests, Answer::from_flag(false))?;
-    let sections = if sections.is_empty() {
-        Section::value_variants()
-    } else {
-        sections
-    };
-    sections.iter().try_for_each(|section| measure(*section))
+    for (section, names) in sections(words)? {
+        measure(section, &names)?;
+    }
+    Ok(())
 }
 
-fn measure(section: Section) -> Result<()> {
+fn sections(words: &[String]) -> Result<Vec<(Section, Vec<String>)>> {
+    if words.is_empty() {
+        let all = Section::value_variants().iter();
+        return Ok(all.map(|section| (*section, Vec::new())).collect());
+    }
+    let mut sections: Vec<(Section, Vec<String>)> = Vec::new();
+    for word in words {
+        match (Section::from_str(word, false), sections.last_mut()) {
+            (Ok(section), _) => sections.push((section, Vec::new())),
+            (Err(_), Some((_, names))) => names.push(word.clone()),
+            (Err(_), None) => {
+                let known = Section::value_variants().iter();
+                let known = known.filter_map(ValueEnum::to_possible_value);
+                let known: Vec<String> = known.map(|one| one.get_name().to_owned()).collect();
+                bail!(
+                    "there is no section {word}: say one of {}",
+                    known.join(", ")
+                );
+            }
+        }
+    }
+    Ok(sections)
+}
+
+fn measure(section: Section, names: &[String]) -> Result<()> {
     let mut command = match section {
         Section::Trace => example("bench_trace"),
         Section::Programs => end_to_end("programs"),
@@ -67,8 +91,10 @@ fn measure(section: Section) -> Result<()> {
         Section::Predict => end_to_end("predict"),
         Section::Dsp => end_to_end("dsp"),
         Section::Invariants => end_to_end("invariants"),
+        Section::Explain => end_to_end("explain"),
         Section::Latency => end_to_end("latency"),
     };
+    command.args(names);
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);
     shell_run(command)
 }

@@ -43,8 +43,10 @@ enum Task {
     },
     /// Measures and prints tables
     Bench {
-        /// What to measure; everything when not given
-        sections: Vec<bench::Section>,
+        /// What to measure, and of `programs`, `levels`, `recorder`, `pairs` and `explain` which programs; everything
+        /// when not given
+        #[arg(value_name = "SECTION|PROGRAM")]
+        words: Vec<String>,
     },
     /// Writes the files that are made from declarations in the code
     Codegen {
@@ -61,7 +63,7 @@ fn main() -> Result<()> {
         Task::Setup { yes } => setup::run(Scope::Tests, Answer::from_flag(yes)),
         Task::Demo { yes } => demo::run(Answer::from_flag(yes)),
         Task::Test { yes } => test::run(Answer::from_flag(yes)),
-        Task::Bench { sections } => bench::run(&sections),
+        Task::Bench { words } => bench::run(&words),
         Task::Codegen { check } => test::codegen(check),
         Task::Gate => gate::run(),
     }

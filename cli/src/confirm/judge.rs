@@ -16,7 +16,7 @@ use unsnarl_core::{
     Budget, BugKind, Corpus, Execution, Explanation, RunSummary, Tally, Verdict,
     corpus::failure_place,
     dsp::Advice,
-    explain::{Turn, Turned, bears_out, turned},
+    explain::{Turn, Turned, bears_out, retold, turned},
     facts::short,
     findings::projection_agrees,
 };
@@ -54,6 +54,13 @@ struct Directed {
     fails: Vec<(Turn, String, bool)>,
     passing: Vec<Turn>,
     stopped: bool,
+}
+
+impl Directed {
+    /// Everything that could be had fails in the same way without what is blamed.
+    fn is_against(&self) -> bool {
+        !self.fails.is_empty() && self.fails.iter().all(|(.., is_against)| *is_against)
+    }
 }
 
 impl<'a> Judge<'a> {
@@ -112,16 +119,19 @@ impl<'a> Judge<'a> {
         if let Some((other, passes, of)) = directed.passes {
             return Ok(case.passes(other, passes, of));
         }
+        if directed.is_against()
+            && let Some((other, passes, of)) = self.retell(&mut case, budget)?
+        {
+            return Ok(case.passes(other, passes, of));
+        }
         if directed.stopped {
             return Ok(case.ends(Verdict::Unsettled, None, OVER));
         }
-        let against = |(turn, says, is_against): &(Turn, String, bool)| {
-            is_against.then(|| fails_too(*turn, says, case.explanation))
-        };
-        let against: Option<Vec<String>> = directed.fails.iter().map(against).collect();
-        if let Some([first, ..]) = against.as_deref() {
-            let first = first.clone();
-            return Ok(case.ends(Verdict::Refuted, None, &first));
+        if let Some((turn, says, _)) = directed.fails.first()
+            && directed.is_against()
+        {
+            let reason = fails_too(*turn, says, case.explanation);
+            return Ok(case.ends(Verdict::Refuted, None, &reason));
         }
         self.by_other_means(case, halt, budget)
     }
@@ -178,6 +188,27 @@ impl<'a> Judge<'a> {
         Ok(seen)
     }
 
+    /// What is blamed is not what makes the run fail: does another story of it hold when its orders are executed? Then
+    /// that is told instead.
+    fn retell(
+        &self,
+        case: &mut Case<'_, '_>,
+        budget: &Budget,
+    ) -> Result<Option<(Other, u32, u32)>> {
+        for other in retold(self.corpus, case.explanation, budget) {
+            let known = std::mem::replace(case.explanation, other);
+            let directed = self.directed(case)?;
+            if directed.passes.is_some() {
+                return Ok(directed.passes);
+            }
+            *case.explanation = known;
+            if directed.stopped {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
     /// No order of the explanation's own steps tells: the engine dsp looks for another one, and after that a recorded
     /// run that passed without what is blamed stands in.
     fn by_other_means(
@@ -186,21 +217,24 @@ impl<'a> Judge<'a> {
         halt: &AtomicBool,
         budget: &Budget,
     ) -> Result<Execution> {
-        let asked = dsp::Asked {
-            arguments: self.with.arguments,
-            loaded: self.with.loaded,
-            budget,
-            stop: halt,
-        };
         let (name, run) = (case.explanation.run.clone(), case.executor.run);
         let executor = Ok(case.executor);
-        let projected = dsp::executed(&name, run, &asked, &executor, &mut Vec::new());
+        // Half of the time is kept for what comes after it.
+        let projected = within(self.time / 2, halt, |halt, budget| {
+            let asked = dsp::Asked {
+                arguments: self.with.arguments,
+                loaded: self.with.loaded,
+                budget,
+                stop: halt,
+            };
+            dsp::executed(&name, run, &asked, &executor, &mut Vec::new())
+        });
         let Ok(executor) = executor else {
             return Err(anyhow!("the program is gone"));
         };
         case.executor = executor;
         let mut reason = match projected {
-            Ok(projection) => match case.projected(&projection) {
+            Ok(projection) => match self.projected(&mut case, &projection, budget) {
                 Ok(other) => {
                     let tally = projection.confirmed.unwrap_or_default();
                     return Ok(case.passes(other, tally.passes, tally.of_passes));
@@ -210,9 +244,7 @@ impl<'a> Judge<'a> {
             Err(error) => format!("{error:#}"),
         };
         let without = self.passed().take(PASSED);
-        let mut without = without.filter(|(_, run)| {
-            bears_out(case.explanation, run).map_or(waits(case.explanation), |has| !has)
-        });
+        let mut without = without.filter(|(_, run)| bears_out(case.explanation, run) != Some(true));
         if let Some((name, run)) = without.next() {
             let repeated = case.executor.repeated(run)?;
             let passes = u32::try_from(repeated.same).unwrap_or(u32::MAX);
@@ -229,6 +261,26 @@ impl<'a> Judge<'a> {
             OVER.clone_into(&mut reason);
         }
         Ok(case.ends(Verdict::Unsettled, None, &reason))
+    }
+
+    /// The order that the engine dsp has executed, if that settles it; else why not. Where it is about other lines,
+    /// it may be another story of the run that it bears out: what was executed counts.
+    fn projected(
+        &self,
+        case: &mut Case<'_, '_>,
+        projection: &Projection,
+        budget: &Budget,
+    ) -> Result<Other, String> {
+        let is_settled =
+            projection.unconfirmed.is_none() && projection.confirmed.is_some_and(is_whole);
+        let agrees = |one: &Explanation| projection_agrees(&projection.dsp, one);
+        if is_settled && !waits(case.explanation) && !agrees(case.explanation) {
+            let mut others = retold(self.corpus, case.explanation, budget).into_iter();
+            if let Some(other) = others.find(agrees) {
+                *case.explanation = other;
+            }
+        }
+        case.projected(projection)
     }
 
     /// Runs of the corpus that passed, the shortest first.
@@ -340,6 +392,9 @@ impl Case<'_, '_> {
                 "what passes is {which}\n  next: unsnarl explain --engine dsp shows both orders"
             ));
         }
+        let says =
+            "has executed an order in which these lines come the other way round, and it passes";
+        self.explanation.join("dsp", says.to_owned());
         if let Some(Advice::Region { region, .. }) = &dsp.advice {
             self.explanation.region = Some(region.clone());
             let piece = piece(self.explanation);

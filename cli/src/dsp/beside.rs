@@ -18,7 +18,8 @@ pub fn note_agreement(explanations: &mut [Explanation], loaded: &Loaded, budget:
         });
         let mut controlled = runs.filter(|run| run.meta.mode == Mode::Controlled);
         if controlled.any(|run| agrees(run, explanation, loaded, budget)) {
-            explanation.engines.push("dsp".to_owned());
+            let says = "turns these lines round in the nearest order that passes, as far as the program model tells";
+            explanation.join("dsp", says.to_owned());
         }
     }
 }

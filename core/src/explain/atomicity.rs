@@ -128,7 +128,7 @@ fn lost(view: &View, triple: &Triple) -> String {
         {
             format!("{value} is gone")
         }
-        _ if is_lost_update(view, triple) => "the update in between is gone".to_owned(),
+        _ if is_lost_update(view, triple) => "overwrites it".to_owned(),
         _ => String::new(),
     }
 }

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     corpus::RunSummary,
     explanation::{BugKind, Explanation, FailurePlace, Role, SiteMark},
+    facts::family,
     pairs::{AccessClass, AccessKey, PairKey, TripleKey},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -144,7 +145,7 @@ fn merge(known: Told, new: Told) -> Told {
     kept
 }
 
-/// Do both blame the same variable and one of the same lines, and neither or both wait? Memory that was
+/// Do both blame the same variable (or elements of the same array) and one of the same lines, and neither or both wait? Memory that was
 /// freed goes by its own name, so there the line is enough.
 fn akin(a: &Told, b: &Told) -> bool {
     let waits = |told: &Told| {
@@ -161,7 +162,7 @@ fn akin(a: &Told, b: &Told) -> bool {
     };
     a.explanation.id == b.explanation.id
         || waits(a) == waits(b)
-            && (freed || any(|a, b| a.location == b.location))
+            && (freed || any(|a, b| family(&a.location) == family(&b.location)))
             && any(|a, b| (&a.place.file, a.place.line) == (&b.place.file, b.place.line))
 }
 

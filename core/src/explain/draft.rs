@@ -3,7 +3,9 @@
 use super::view::View;
 use crate::{
     callers::Callers,
-    explanation::{BugKind, Certainty, Edge, EdgeKind, Explanation, Place, Role, SiteMark, Step},
+    explanation::{
+        Absent, BugKind, Certainty, Edge, EdgeKind, Explanation, Place, Role, SiteMark, Step,
+    },
     facts::basename,
     pairs::Fnv,
 };
@@ -14,6 +16,7 @@ pub(super) struct Draft<'v, 'a> {
     view: &'v View<'a>,
     explanation: Explanation,
     marks: Vec<(EventId, SiteMark)>,
+    absent: Vec<(EventId, String, Place)>,
 }
 
 impl<'v, 'a> Draft<'v, 'a> {
@@ -32,6 +35,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             failure: view.failure_place(),
             also_fails: Vec::new(),
             steps: Vec::new(),
+            absent: Vec::new(),
             sites: Vec::new(),
             edges: Vec::new(),
             region: None,
@@ -47,6 +51,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             view,
             explanation,
             marks: Vec::new(),
+            absent: Vec::new(),
         }
     }
 
@@ -86,6 +91,11 @@ impl<'v, 'a> Draft<'v, 'a> {
     /// Marks a place that the failing run did not reach.
     pub fn mark_place(&mut self, mark: SiteMark) {
         self.marks.push((EventId(u32::MAX), mark));
+    }
+
+    /// Notes what passing runs do before a row and this run does not.
+    pub fn absent(&mut self, before: EventId, thread: String, place: Place) {
+        self.absent.push((before, thread, place));
     }
 
     /// Adds the step in which the run fails: to the step that is the failing read, or as its own.
@@ -157,6 +167,17 @@ impl<'v, 'a> Draft<'v, 'a> {
                 self.marks.push((event, self.view.mark(event, Role::Step)));
             }
         }
+        let steps = &self.explanation.steps;
+        let absent = self.absent.drain(..).map(|(row, thread, place)| {
+            let at = steps.iter().position(|step| step.event >= row.0);
+            let before = at.unwrap_or(steps.len()) as u32;
+            Absent {
+                before,
+                thread,
+                place,
+            }
+        });
+        self.explanation.absent = absent.collect();
         self.marks.sort_by_key(|(row, mark)| (mark.role, *row));
         let steps = &self.explanation.steps;
         for (row, mark) in &mut self.marks {

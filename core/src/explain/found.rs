@@ -47,10 +47,9 @@ fn weighed(mut explanation: Explanation, runs: usize, beside: &Beside) -> Explan
         true => Certainty::Likely,
         false => Certainty::Possible,
     };
-    explanation.engines = agreeing
-        .iter()
-        .map(|engine| engine.name().to_owned())
-        .collect();
+    for engine in agreeing {
+        explanation.join(engine.name(), engine.agrees_in_words().to_owned());
+    }
     explanation
 }
 

@@ -59,6 +59,7 @@ fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> E
         draft.step(fork, "");
     }
     draft.step(reader, if old { "the old value" } else { "not set yet" });
+    draft.absent(reader, writer(view, setter, reader), setter.clone());
     draft.mark(reader, Role::Cause);
     draft.mark_place(absent(view, reader, setter.clone()));
     draft.fail();
@@ -103,6 +104,7 @@ fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Exp
         }
     }
     draft.step(reader, "never set");
+    draft.absent(reader, writer(view, setter, reader), setter.clone());
     draft.fail();
     draft.finish()
 }
@@ -132,6 +134,14 @@ fn could_write(view: &View, setter: &Place, reader: EventId) -> Vec<ThreadId> {
     };
     let there: Vec<ThreadId> = others.iter().copied().filter(was_there).collect();
     if there.is_empty() { others } else { there }
+}
+
+/// The thread that does the write in passing runs, if only one could; else nobody.
+fn writer(view: &View, setter: &Place, reader: EventId) -> String {
+    match could_write(view, setter, reader).as_slice() {
+        [one] => facts::thread_name(&view.run, *one),
+        _ => String::new(),
+    }
 }
 
 /// Where a thread ended; later than everything when it did not.
@@ -179,10 +189,10 @@ fn before_in_passing(view: &View, original: PairKey, reader: EventId, setter: &P
             in_runs(stats.runs, counts.passing())
         ),
         Some(here) => format!(
-            "In passing runs {set} comes before {} more often: {} times on average, {} here.",
+            "In passing runs {} takes a value from {set} {} on average, here only {}.",
             line(&read, &read),
-            mean(stats.times, stats.runs),
-            here.times
+            times(&mean(stats.times, stats.runs)),
+            times(&here.times.to_string())
         ),
     }
 }
@@ -193,6 +203,14 @@ fn mean(sum: u64, of: u32) -> String {
     match tenths % 10 {
         0 => (tenths / 10).to_string(),
         rest => format!("{}.{rest}", tenths / 10),
+    }
+}
+
+fn times(number: &str) -> String {
+    match number {
+        "1" => "once".to_owned(),
+        "2" => "twice".to_owned(),
+        other => format!("{other} times"),
     }
 }
 
@@ -306,15 +324,14 @@ fn half_new(
     let headline = format!("`{x}` and `{y}` were read while only one of them was new");
     let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
     draft.detail(format!(
-        "{} read {x}{} at {} and {y}{} at {},\nbetween the two updates of {} at lines {} and {}.",
+        "{} read {x}{} at {} and {y}{} at {},\nbetween the two updates of {} at {}.",
         view.words(reader),
         view.equals(seen),
         view.at(seen),
         view.equals(reader),
         line(&view.place(reader), &view.place(seen)),
         view.words(written),
-        view.place(written).line,
-        setter.line
+        lines(view.place(written).line, setter.line)
     ));
     let runs = counts.stats(original).runs;
     draft.set().contrast = format!(
@@ -327,11 +344,20 @@ fn half_new(
     draft.mark(written, Role::Cause);
     draft.mark(seen, Role::Interference);
     draft.mark(reader, Role::Interference);
+    draft.absent(reader, view.name(written), setter.clone());
     let mut mark = absent(view, reader, setter);
     mark.role = Role::Cause;
     draft.mark_place(mark);
     draft.fail();
     draft.finish()
+}
+
+/// `lines 29 and 33`, `line 29`.
+fn lines(first: u32, second: u32) -> String {
+    match first == second {
+        true => format!("line {first}"),
+        false => format!("lines {first} and {second}"),
+    }
 }
 
 /// In passing runs the absent write comes first.

@@ -22,6 +22,7 @@ mod slice;
 mod tests;
 mod turned;
 mod view;
+mod weigh;
 
 use crate::{
     budget::{Budget, Outcome, StopReason},
@@ -34,6 +35,7 @@ use causes::Told;
 use std::collections::{BTreeMap, BTreeSet};
 pub use turned::{Turn, Turned, bears_out, outermost, turned};
 use view::View;
+pub use weigh::rank_in_words;
 
 /// Failing runs of one failure place that are looked at: the shortest ones.
 const LOOKED_AT: usize = 16;
@@ -91,16 +93,46 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
             findings.push(new);
         }
     }
+    rank_in_words(&mut findings);
     Outcome { findings, stopped }
+}
+
+/// The other stories of the run that an explanation is told of, the likeliest first: for when executing has shown
+/// that it is another one.
+pub fn retold(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
+    const LOOKED_AT: usize = 24;
+    let view = corpus
+        .get(&explanation.run)
+        .and_then(|run| View::new(corpus, run));
+    let Some(view) = view else { return Vec::new() };
+    let beside = Beside::new(corpus, budget);
+    let found = candidates(&view, budget).into_iter().take(LOOKED_AT);
+    let mut others: Vec<Explanation> = Vec::new();
+    for candidate in found {
+        let mut other = write(&view, &candidate);
+        if other.id == explanation.id || others.iter().any(|known| known.id == other.id) {
+            continue;
+        }
+        other.certainty = certainty(corpus, &candidate);
+        other.runs.clone_from(&explanation.runs);
+        other.also_fails.clone_from(&explanation.also_fails);
+        note_engines(&beside, &mut other);
+        others.push(other);
+    }
+    others
 }
 
 /// Stories are told from the orders of a run; whether the engines that compare runs name the same places is
 /// asked.
 fn note_engines(beside: &Beside, explanation: &mut Explanation) {
-    explanation.engines = vec!["orders".to_owned()];
-    let agreeing = beside.agreeing(explanation).into_iter();
-    let names = agreeing.map(|engine| engine.name().to_owned());
-    explanation.engines.extend(names);
+    let told = match explanation.run.as_str() {
+        "" => "tells it from the orders of the runs".to_owned(),
+        run => format!("tells it from the order of the steps of {run}"),
+    };
+    explanation.join("orders", told);
+    for engine in beside.agreeing(explanation) {
+        explanation.join(engine.name(), engine.agrees_in_words().to_owned());
+    }
 }
 
 /// Names of failing runs that no explanation covers.

@@ -360,6 +360,7 @@ fn tell_order(
             draft.mark(row, Role::Cause);
         }
         None => {
+            draft.absent(reader, view.name(published.store), setter.clone());
             let mut mark = absent(view, reader, setter.clone());
             mark.role = Role::Cause;
             draft.mark_place(mark);

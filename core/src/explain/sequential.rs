@@ -67,6 +67,7 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         failure,
         also_fails: Vec::new(),
         steps: Vec::new(),
+        absent: Vec::new(),
         sites: mark.into_iter().collect(),
         edges: Vec::new(),
         region: None,

@@ -650,7 +650,7 @@ fn one_cause_that_fails_in_two_places_is_told_once() {
     assert_eq!(told[0].runs.len(), 2);
     let text = render::text(&told[0]);
     assert!(
-        text.contains("Other runs fail for it elsewhere: a"),
+        text.contains("For the same reason other runs fail elsewhere: a"),
         "{text}"
     );
 }

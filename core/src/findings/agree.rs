@@ -11,8 +11,10 @@ use crate::{
     explanation::{Explanation, Place, Role, SiteMark},
     facts::family,
     pairs::{Precision, Procedure},
+    predict::{Graph, Patterns, RegionOptions, Regions, SearchOptions, search},
 };
 use std::{cell::OnceCell, collections::BTreeSet};
+use unsnarl_trace::Run;
 
 /// Failing runs of an explanation that are asked about.
 const ASKED: usize = 3;
@@ -108,6 +110,42 @@ pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
         };
         let mut both = [first, second].into_iter();
         first.thread != second.thread && both.all(|one| lines.contains(&line(&one.place)))
+    })
+}
+
+/// Could what an explanation blames have been predicted from a run that passed: is there an anomaly, by a built-in
+/// pattern, on blamed lines of two threads only, with each line of a cause among them? Runs of more than 20,000 events
+/// are not looked at.
+pub fn prediction_agrees(passed: &Run, explanation: &Explanation, budget: &Budget) -> bool {
+    const EVENTS: usize = 20_000;
+    if passed.events.len() > EVENTS {
+        return false;
+    }
+    let graph = Graph::new(passed);
+    let regions = Regions::new(&graph, &RegionOptions::default());
+    let graph = graph.with_regions(regions);
+    let found = search(
+        &graph,
+        &Patterns::built_in(),
+        &SearchOptions::default(),
+        budget,
+    );
+    let lines: BTreeSet<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
+    let marks = explanation.sites.iter();
+    let causes: BTreeSet<(&str, u32)> = marks
+        .filter(|site| site.role == Role::Cause)
+        .map(|mark| line(&mark.place))
+        .collect();
+    found.findings.iter().any(|candidate| {
+        let events = candidate.events.iter();
+        let at: BTreeSet<(&str, u32)> = events
+            .filter_map(|id| passed.events.get(*id))
+            .map(|event| {
+                let site = passed.meta.site(event.site);
+                (site.file.as_str(), site.line)
+            })
+            .collect();
+        at.is_subset(&lines) && causes.is_subset(&at)
     })
 }
 

@@ -37,7 +37,8 @@ pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budge
     let told = told(&found, run);
     explanation.invariants = told.marks();
     if names(&told, explanation) {
-        explanation.engines.push(NAME.to_owned());
+        let says = "finds these lines on the way of the values that lead to the failure";
+        explanation.join(NAME, says.to_owned());
     }
 }
 

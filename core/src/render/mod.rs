@@ -13,7 +13,7 @@ pub use dot::dot;
 pub(crate) use dot::quoted;
 pub use html::{Section, html};
 pub use markdown::markdown;
-pub use text::{nothing_failed, summary, text, unexplained};
+pub use text::{nothing_failed, summary, text, unexplained, why};
 
 use crate::{
     explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},
@@ -26,7 +26,14 @@ pub fn certainty(explanation: &Explanation) -> Option<String> {
         return None;
     }
     let Some(executed) = &explanation.executed else {
-        return Some(recorded(explanation.certainty).to_owned() + ".");
+        let not_executed = match explanation.certainty {
+            Certainty::Likely => ", not re-executed",
+            Certainty::Confirmed | Certainty::Possible => "",
+        };
+        return Some(format!(
+            "{}{not_executed}.",
+            recorded(explanation.certainty)
+        ));
     };
     let tally = explanation.confirmed.unwrap_or_default();
     let reason = &executed.reason;
@@ -40,7 +47,7 @@ pub fn certainty(explanation: &Explanation) -> Option<String> {
             tally.of_passes
         ),
         Verdict::Unsettled => format!(
-            "{}. Run again this order fails {}/{}, but no order is known that passes: {reason}.",
+            "{}. Run again this order fails {}/{}, but no other order confirms it: {reason}.",
             recorded(explanation.certainty),
             tally.fails,
             tally.of_fails
@@ -108,8 +115,12 @@ fn runs(explanation: &Explanation) -> String {
 /// Where runs fail for the same cause, in a sentence.
 fn elsewhere(explanation: &Explanation) -> Option<String> {
     let others: Vec<String> = explanation.also_fails.iter().map(failure).collect();
-    (!others.is_empty())
-        .then(|| format!("Other runs fail for it elsewhere: {}.", others.join("; ")))
+    (!others.is_empty()).then(|| {
+        format!(
+            "For the same reason other runs fail elsewhere: {}.",
+            others.join("; ")
+        )
+    })
 }
 
 /// What failed and where.

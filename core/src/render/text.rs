@@ -4,7 +4,7 @@ use super::{certainty, elsewhere, next_step, runs};
 use crate::{
     callers,
     corpus::Corpus,
-    explanation::{BugKind, Explanation, Step},
+    explanation::{Absent, BugKind, Contribution, Explanation, Step},
     facts::short,
 };
 
@@ -29,7 +29,7 @@ pub fn text(explanation: &Explanation) -> String {
     }
     if !explanation.steps.is_empty() {
         lines.push(String::new());
-        lines.extend(steps(&explanation.steps));
+        lines.extend(steps(explanation));
         lines.push(String::new());
     }
     for line in [&explanation.remark, &explanation.contrast]
@@ -54,6 +54,32 @@ pub fn text(explanation: &Explanation) -> String {
     lines.join("\n") + "\n"
 }
 
+/// What each engine has found, and why the explanation stands where it does.
+pub fn why(explanation: &Explanation) -> String {
+    let mut lines = Vec::new();
+    if !explanation.rank.is_empty() {
+        lines.extend(wrapped(&explanation.rank, "  ", "    "));
+    }
+    for Contribution { engine, says } in &explanation.contributions {
+        lines.extend(wrapped(&format!("{engine} {says}."), "  - ", "    "));
+    }
+    match explanation
+        .executed
+        .as_ref()
+        .map(|executed| &executed.other)
+    {
+        Some(other) if !other.is_empty() => {
+            lines.extend(wrapped(
+                &format!("The other order: {other}."),
+                "  - ",
+                "    ",
+            ));
+        }
+        _ => {}
+    }
+    lines.join("\n") + "\n"
+}
+
 /// How sure, and in which runs.
 fn tail(explanation: &Explanation) -> Option<String> {
     let sure = certainty(explanation)?;
@@ -65,7 +91,8 @@ fn tail(explanation: &Explanation) -> Option<String> {
 }
 
 /// Steps in columns: thread, place, source text, effect, note.
-fn steps(steps: &[Step]) -> Vec<String> {
+fn steps(explanation: &Explanation) -> Vec<String> {
+    let steps = explanation.steps.as_slice();
     let cells: Vec<[String; 4]> = steps.iter().map(cells).collect();
     let width = |column: usize| {
         cells
@@ -75,7 +102,9 @@ fn steps(steps: &[Step]) -> Vec<String> {
             .max()
             .unwrap_or(0)
     };
-    let (thread, place) = (width(0), width(1));
+    let places = explanation.absent.iter();
+    let places = places.map(|absent| short(&absent.place).chars().count());
+    let (thread, place) = (width(0), width(1).max(places.max().unwrap_or(0)));
     let tails = tails(
         steps,
         &cells,
@@ -89,6 +118,19 @@ fn steps(steps: &[Step]) -> Vec<String> {
     let text = width(2).min(WIDTH.saturating_sub(thread + place + tail + 9).max(16));
     let mut rows = Vec::new();
     for (i, ([who, at, line, _], tail)) in cells.iter().zip(&tails).enumerate() {
+        for absent in missing_before(explanation, i) {
+            let (at, line) = (short(&absent.place), shortened(&absent.place.text, text));
+            let gap = "";
+            let row = format!("   {gap:thread$}  {at:place$}  {line:text$}");
+            let missing = missing(absent);
+            if row.chars().count() + 2 + missing.len() <= WIDTH {
+                rows.push(format!("{row}  {missing}"));
+            } else {
+                let gap = " ".repeat(thread + 7);
+                rows.push(row.trim_end().to_owned());
+                rows.extend(wrapped(&missing, &gap, &gap));
+            }
+        }
         let line = shortened(line, text);
         let row = format!("   {who:thread$}  {at:place$}  {line:text$}  {tail}");
         rows.push(row.trim_end().to_owned());
@@ -101,6 +143,19 @@ fn steps(steps: &[Step]) -> Vec<String> {
         }
     }
     rows
+}
+
+fn missing_before(explanation: &Explanation, step: usize) -> impl Iterator<Item = &Absent> {
+    let absent = explanation.absent.iter();
+    absent.filter(move |absent| absent.before as usize == step)
+}
+
+/// What stands behind a line that the failing run has not come to.
+fn missing(absent: &Absent) -> String {
+    match absent.thread.as_str() {
+        "" => "(in passing runs it runs here)".to_owned(),
+        who => format!("(in passing runs {who} runs it here)"),
+    }
 }
 
 /// The callers of a step, unless the thread's step before has said them.

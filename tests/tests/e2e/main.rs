@@ -5,6 +5,7 @@ mod branches;
 mod build_systems;
 mod callers;
 mod commands;
+mod confirm;
 mod copies;
 mod debugger;
 mod debugging_page;

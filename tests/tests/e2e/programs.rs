@@ -2,7 +2,7 @@
 //! in its header comment.
 
 use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::{Compiler, Program, Workspace, consistent};
+use unsnarl_e2e::{Compiler, Expectation, Program, Workspace, consistent};
 use unsnarl_trace::{Event, EventKind, read_run};
 
 /// Schedules of a program in which it must fail at least once and pass at least once.
@@ -65,6 +65,7 @@ programs! {
         correct_queue correct_seqlock correct_upgrade
     }
     is_called_sequential { sequential_sum sequential_threads }
+    is_explained_twice { image_cache print_spool sensor_hub ticket_office }
     fails_and_passes { airline }
 }
 
@@ -179,6 +180,43 @@ fn is_gone(workspace: &Workspace, command: &str) -> Result<()> {
     let searched = searched.exits(0)?;
     let all = searched.stderr.contains("all ") && searched.stderr.contains(" schedules");
     ensure!(all, "not all schedules were tried:\n{searched}");
+    Ok(())
+}
+
+/// Two bugs have two explanations, each the right one; with one of them fixed only the other is left.
+fn is_explained_twice(name: &str, compiler: Compiler, level: &str) -> Result<()> {
+    let program = Program::open(name)?;
+    let second = program.second.as_ref().context("it has no second bug")?;
+    let both = [&program.expectation, second];
+    are_explained(&program, compiler, &[level], &both)?;
+    are_explained(&program, compiler, &[level, "-DFIRST_FIXED"], &both[1..])?;
+    are_explained(&program, compiler, &[level, "-DSECOND_FIXED"], &both[..1])
+}
+
+/// Built so, the program has these explanations and no other.
+fn are_explained(
+    program: &Program,
+    compiler: Compiler,
+    options: &[&str],
+    expected: &[&Expectation],
+) -> Result<()> {
+    let workspace = Workspace::new()?;
+    let command = program.compile_with(&workspace, compiler, options)?;
+    workspace
+        .record(&["-n", RUNS, "--until-failing", "60"], &command)?
+        .exits(1)?;
+    let (finished, explanations) = workspace.explain()?;
+    let finished = finished.exits(1)?;
+    let told = workspace.unsnarl(&["explain", "--no-run"])?;
+    for expectation in expected {
+        let rank = expectation.rank(&explanations, &program.source);
+        rank.with_context(|| format!("{options:?}: {expectation:?} is not told:\n{told}"))?;
+    }
+    ensure!(
+        explanations.len() == expected.len(),
+        "{options:?}: {} explanations:\n{told}\n{finished}",
+        explanations.len()
+    );
     Ok(())
 }
 

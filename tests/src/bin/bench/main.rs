@@ -16,6 +16,7 @@
 //! bench predict [WHAT]       predicted anomalies: the subjects of their paper, speed, into the docs
 //! bench dsp [WHAT]           differential schedule projections: the tables of their paper, growth, into the docs
 //! bench invariants [WHAT]     error invariants: the kernels of their paper, growth, into the docs
+//! bench explain [NAME...]    what `unsnarl explain` says of each program, and what running it shows, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -23,6 +24,7 @@ mod cases;
 mod docs;
 mod dsp;
 mod exactness;
+mod explain;
 mod hits;
 mod invariants;
 mod latency;
@@ -71,9 +73,10 @@ fn main() -> Result<()> {
         Some((what, words)) if what == "predict" => predict::run(words),
         Some((what, words)) if what == "dsp" => dsp::run(words),
         Some((what, words)) if what == "invariants" => invariants::run(words),
+        Some((what, names)) if what == "explain" => explain::run(names),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

@@ -1,0 +1,100 @@
+//! Why explanations stand in the order in which they stand, for those who ask.
+
+use crate::explanation::{BugKind, Certainty, Explanation};
+
+/// Sets [`Explanation::rank`] of explanations of one corpus that are ordered, best first: what decides between each
+/// and the next one.
+pub fn rank_in_words(explanations: &mut [Explanation]) {
+    let weights: Vec<Weight> = explanations.iter().map(Weight::of).collect();
+    for (at, explanation) in explanations.iter_mut().enumerate() {
+        let next = weights.get(at + 1);
+        explanation.rank = weights
+            .get(at)
+            .map_or(String::new(), |own| own.in_words(at + 1, next));
+    }
+}
+
+/// What explanations are ordered by, what counts most first.
+struct Weight {
+    depends_on_order: bool,
+    certainty: Certainty,
+    runs: usize,
+    engines: usize,
+}
+
+impl Weight {
+    fn of(explanation: &Explanation) -> Weight {
+        Weight {
+            depends_on_order: explanation.kind != BugKind::Sequential,
+            certainty: explanation.certainty,
+            runs: explanation.runs.len(),
+            engines: explanation.engines.len(),
+        }
+    }
+
+    fn in_words(&self, place: usize, next: Option<&Weight>) -> String {
+        let runs = match self.runs {
+            1 => "1 failing run".to_owned(),
+            runs => format!("{runs} failing runs"),
+        };
+        let engines = match self.engines {
+            1 => "1 engine says".to_owned(),
+            engines => format!("{engines} engines say"),
+        };
+        let sure = match self.certainty {
+            Certainty::Confirmed => "run again with both orders",
+            Certainty::Likely => "likely, not settled by running it",
+            Certainty::Possible => "only possible",
+        };
+        let own = format!("Number {place}: {sure}; explains {runs}; {engines} so.");
+        match next.map(|next| self.before(next)) {
+            Some(reason) => format!("{own} It stands before the next one because {reason}."),
+            None => own,
+        }
+    }
+
+    fn before(&self, next: &Weight) -> String {
+        let (runs, others) = (self.runs, next.runs);
+        if self.depends_on_order != next.depends_on_order {
+            "that one does not depend on the order".to_owned()
+        } else if self.certainty != next.certainty {
+            "it is surer".to_owned()
+        } else if runs > others {
+            format!("it explains more runs ({runs}, {others})")
+        } else if self.engines > next.engines {
+            let (engines, others) = (self.engines, next.engines);
+            format!("more engines say so ({engines}, {others})")
+        } else {
+            "it was told by more of the runs that were looked at, or with less that had to be assumed"
+                .to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Budget, explain, fixture::corpus};
+
+    #[test]
+    fn the_first_difference_decides() {
+        let failing = "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain.1 fails @20";
+        let fine = "main fork main.1 @1\nmain W p =5 @7\nmain.1 R p =5 @20 use";
+        let found = explain(&corpus(&[fine; 6], &[failing]), &Budget::unlimited());
+        let one = found.findings.first().unwrap().clone();
+        let mut more = one.clone();
+        more.runs.push("another".to_owned());
+        let mut sure = one.clone();
+        sure.certainty = Certainty::Confirmed;
+        let mut all = [sure, more, one];
+        rank_in_words(&mut all);
+        let ranks = all.map(|one| one.rank);
+        assert!(ranks[0].ends_with("because it is surer."), "{}", ranks[0]);
+        assert!(
+            ranks[1].contains("it explains more runs (2, 1)"),
+            "{}",
+            ranks[1]
+        );
+        assert!(ranks[2].starts_with("Number 3: likely"), "{}", ranks[2]);
+    }
+}

@@ -1,0 +1,142 @@
+//! What `unsnarl explain` claims is executed: both orders, unless the user says not to or the program is gone.
+
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use unsnarl_core::{Certainty, Explanation, Tally, Verdict};
+use unsnarl_e2e::{Compiler, Program, Workspace};
+
+/// A folder with runs of a program.
+fn recorded(name: &str, compiler: Compiler) -> Result<Workspace> {
+    let program = Program::open(name)?;
+    let workspace = Workspace::new()?;
+    let command = program.compile(&workspace, compiler)?;
+    workspace
+        .record(&["-n", "2000", "--until-failing", "3"], &command)?
+        .exits(1)?;
+    Ok(workspace)
+}
+
+fn first(workspace: &Workspace, words: &[&str]) -> Result<Explanation> {
+    let words = [&["explain", "--format", "json"], words].concat();
+    let finished = workspace.unsnarl(&words)?.exits(1)?;
+    let mut explanations = finished.explanations()?.into_iter();
+    explanations.next().context("no explanation")
+}
+
+fn verdict(explanation: &Explanation) -> Option<Verdict> {
+    explanation
+        .executed
+        .as_ref()
+        .map(|executed| executed.verdict)
+}
+
+#[test]
+fn both_orders_are_executed() -> Result<()> {
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        let workspace = recorded("bank_account", compiler)?;
+        let told = first(&workspace, &["--times", "4"])?;
+        let all = Tally {
+            fails: 4,
+            of_fails: 4,
+            passes: 4,
+            of_passes: 4,
+        };
+        ensure!(told.confirmed == Some(all), "{told:?}");
+        ensure!(told.certainty == Certainty::Confirmed, "{told:?}");
+        workspace.unsnarl(&["explain"])?.exits(1)?.says(&[
+            "With lines 46 to 54 in one piece it passes, whichever thread comes first.",
+            "Confirmed: this order fails 10/10, the other passes 10/10.",
+        ])?;
+        for format in ["markdown", "html"] {
+            let words = ["explain", "--times", "2", "--format", format];
+            let said = workspace.unsnarl(&words)?.exits(1)?;
+            said.says(&["this order fails 2/2, the other passes 2/2"])?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_is_executed_when_the_user_says_so() -> Result<()> {
+    let workspace = recorded("lost_counter", Compiler::Gcc)?;
+    let told = first(&workspace, &["--no-run"])?;
+    ensure!(verdict(&told) == Some(Verdict::NotRun), "{told:?}");
+    ensure!(told.certainty == Certainty::Likely, "{told:?}");
+    workspace
+        .unsnarl(&["explain", "--no-run"])?
+        .exits(1)?
+        .says(&["Likely: found in the recorded runs, not run again: --no-run."])?;
+    Ok(())
+}
+
+#[test]
+fn a_program_that_is_gone_or_built_anew_is_not_run() -> Result<()> {
+    let workspace = recorded("lost_counter", Compiler::Gcc)?;
+    let program = workspace.path().join("lost_counter");
+    let mut bytes = fs::read(&program)?;
+    bytes.push(0);
+    fs::write(&program, bytes)?;
+    workspace.unsnarl(&["explain"])?.exits(1)?.says(&[
+        "not run again: ./lost_counter is another build than the one that was recorded",
+        "next: record the new build: unsnarl record -- ./lost_counter",
+    ])?;
+    fs::remove_file(&program)?;
+    let told = first(&workspace, &[])?;
+    ensure!(verdict(&told) == Some(Verdict::NotRun), "{told:?}");
+    ensure!(told.confirmed.is_none(), "{told:?}");
+    workspace
+        .unsnarl(&["explain"])?
+        .exits(1)?
+        .says(&["not run again:", "next:"])?;
+    Ok(())
+}
+
+#[test]
+fn the_time_for_it_is_limited_and_that_is_said() -> Result<()> {
+    let workspace = recorded("lost_counter", Compiler::Gcc)?;
+    let told = first(&workspace, &["--run-budget", "1ms"])?;
+    ensure!(verdict(&told) == Some(Verdict::Unsettled), "{told:?}");
+    workspace
+        .unsnarl(&["explain", "--run-budget", "1ms"])?
+        .exits(1)?
+        .says(&[
+            "the time for running it again was over",
+            "next: give it more: --run-budget 2m",
+        ])?;
+    Ok(())
+}
+
+#[test]
+fn why_names_the_engines_and_the_rank() -> Result<()> {
+    let workspace = recorded("bank_account", Compiler::Gcc)?;
+    let told = first(&workspace, &[])?;
+    let engines: Vec<&String> = told.contributions.iter().map(|one| &one.engine).collect();
+    ensure!(
+        engines == told.engines.iter().collect::<Vec<_>>(),
+        "{told:?}"
+    );
+    workspace.unsnarl(&["explain", "--why"])?.exits(1)?.says(&[
+        "Number 1: run again with both orders",
+        "orders tells it from the order of the steps of",
+        "The other order: main.2 bank_account.c:54 before main.1 bank_account.c:38.",
+    ])?;
+    Ok(())
+}
+
+#[test]
+fn what_passing_runs_have_and_the_failing_one_lacks_stands_at_its_place() -> Result<()> {
+    let workspace = recorded("use_before_init", Compiler::Gcc)?;
+    workspace.unsnarl(&["explain"])?.exits(1)?.says(&[
+        "use_before_init.c:59",
+        "(in passing runs main runs it here)",
+    ])?;
+    let told = first(&workspace, &["--no-run"])?;
+    let [absent] = told.absent.as_slice() else {
+        anyhow::bail!("{told:?}")
+    };
+    ensure!(
+        (absent.place.line, absent.thread.as_str()) == (59, "main"),
+        "{absent:?}"
+    );
+    Ok(())
+}
