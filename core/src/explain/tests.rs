@@ -209,6 +209,8 @@ fn session_used_before_its_bandwidth_is_set() {
               event_loop (main.1) read session->bandwidth = NULL at test.c:33, but line 56 had not set it yet.
 
                main    test.c:55  pthread_create(&session->events, NULL, even...  creates main.1
+                       test.c:56  session->bandwidth = bandwidth_new(4096);
+                         (in passing runs main runs it here)
                main.1  test.c:33  assert(session->bandwidth != NULL);             reads NULL, fails  not set yet
 
               session_new starts main.1 at line 55 and sets it only at line 56.
@@ -594,6 +596,7 @@ fn a_write_that_cannot_come_any_more_is_told_by_what_its_thread_had_learned() {
 
                main    test.c:36  stop = 1;           writes 1
                main.1  test.c:46  if (stop)           reads 1         the last that it learned
+                       test.c:56  done = 1;           (in passing runs main.1 runs it here)
                main    test.c:77  assert(done == 1);  reads 0, fails  never set
 
               In all 5 passing runs line 56 sets it before.
