@@ -12,7 +12,7 @@
 //!
 //! `cause 1`, `cause 2` and `interference` are *parts*. A part may quote several lines of which one is
 //! enough: most bugs show in more than one way. Lines of the part `also` may be blamed, but need not.
-//! A program with two bugs says of the other one the same behind `// second ` (`// second kind: ...`).
+//! A program with two bugs says of the other one the same behind `// and expect ` (`// and expect kind: ...`).
 //!
 //! An explanation is right when its class is one of the kinds, each part has a line among the sites
 //! that it blames (the causes and what came in between), and it blames no other line.
@@ -45,7 +45,7 @@ impl Expectation {
 
     /// What is expected of the explanation of a second bug; none when there is none.
     pub fn second(header: &str, source: &str) -> Result<Option<Expectation>> {
-        Expectation::behind("second ", header, source)
+        Expectation::behind("and expect ", header, source)
     }
 
     fn behind(word: &str, header: &str, source: &str) -> Result<Option<Expectation>> {
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_second_bug_has_expectations_of_its_own() {
         assert!(Expectation::second(SOURCE, SOURCE).unwrap().is_none());
-        let two = format!("{SOURCE}// second kind: deadlock\n// second cause: b++;\n");
+        let two = format!("{SOURCE}// and expect kind: deadlock\n// and expect cause: b++;\n");
         let second = Expectation::second(&two, SOURCE).unwrap().unwrap();
         assert_eq!(second.kinds, [BugKind::Deadlock]);
         assert_eq!(Expectation::parse(&two, SOURCE).unwrap().kinds.len(), 2);

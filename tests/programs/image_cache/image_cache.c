@@ -9,12 +9,12 @@
 // expect kind: use-after-free
 // expect cause: free(old);
 // expect interference: int shade = image->shade;
-// second kind: atomicity-violation
-// second cause: long hits = atomic_load(&cache.hits);
-// second cause: atomic_store(&cache.hits, hits + 1);
-// second interference: atomic_store(&cache.hits, hits + 1);
-// second also: long hits = atomic_load(&cache.hits);
-// second also: atomic_store(&cache.hits, hits + 1);
+// and expect kind: atomicity-violation
+// and expect cause: long hits = atomic_load(&cache.hits);
+// and expect cause: atomic_store(&cache.hits, hits + 1);
+// and expect interference: atomic_store(&cache.hits, hits + 1);
+// and expect also: long hits = atomic_load(&cache.hits);
+// and expect also: atomic_store(&cache.hits, hits + 1);
 
 #include <assert.h>
 #include <pthread.h>

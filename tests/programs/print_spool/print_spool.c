@@ -12,8 +12,8 @@
 // expect cause 2: pthread_mutex_lock(&spool.queue); // of the log
 // expect interference: pthread_mutex_lock(&spool.queue); // of a job
 // expect interference: pthread_mutex_lock(&spool.log); // of the log
-// second kind: atomicity-violation data-race
-// second cause: pages += count; // of all jobs
+// and expect kind: atomicity-violation data-race
+// and expect cause: pages += count; // of all jobs
 
 #include <assert.h>
 #include <pthread.h>

@@ -12,9 +12,9 @@
 // expect cause: hub.count++;
 // expect interference: long sum = hub.sum;
 // expect interference: long count = hub.count;
-// second kind: order-violation
-// second cause: assert(saved == 1);
-// second interference: saved = 1;
+// and expect kind: order-violation
+// and expect cause: assert(saved == 1);
+// and expect interference: saved = 1;
 
 #include <assert.h>
 #include <pthread.h>

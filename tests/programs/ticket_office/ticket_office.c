@@ -11,9 +11,9 @@
 // expect cause 1: long sold = office.sold;
 // expect cause 2: office.sold = sold + 1;
 // expect interference: office.sold = sold + 1;
-// second kind: order-violation
-// second cause: assert(board.title != NULL);
-// second interference: board.title = show; // after the thread
+// and expect kind: order-violation
+// and expect cause: assert(board.title != NULL);
+// and expect interference: board.title = show; // after the thread
 
 #include <assert.h>
 #include <pthread.h>
