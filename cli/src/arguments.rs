@@ -61,6 +61,14 @@ pub enum Command {
     /// Exit status: 0 when all runs repeat it (all events of the schedule were reached), 1 with the first
     /// difference, 2 usage or broken input.
     Replay(Replay),
+    /// Say whether a suggested fix holds: no failure and no new deadlock, in all schedules within a bound
+    ///
+    /// Without --build the program is run as it is, and the schedules that the fix makes impossible are left out.
+    /// With it a copy of the current folder is edited, built and explored.
+    ///
+    /// Exit status: 0 it holds, 1 it does not (the failing schedule is named), 2 usage, no such fix, or a build
+    /// that fails.
+    Verify(Verify),
     /// Make a run of another tool's trace
     ///
     /// Exit status: 0 imported (lines that could not be read are told), 2 usage or no trace.
@@ -360,6 +368,43 @@ pub struct Predict {
     /// A program and its arguments: record a passing run of it first
     #[arg(last = true, value_name = "PROG ARGS")]
     pub command: Vec<OsString>,
+}
+
+/// `unsnarl verify`
+#[derive(Args, Debug)]
+pub struct Verify {
+    /// The fix: the id of an explanation, with :N for its N-th fix
+    pub fix: String,
+    /// The runs: a folder of runs, or a project with .unsnarl/runs [default: .]
+    pub place: Option<PathBuf>,
+    /// Print the edit as a unified diff, for `patch -p0` or `git apply -p0`, and do nothing else
+    #[arg(long, conflicts_with_all = ["build", "apply"])]
+    pub diff: bool,
+    /// Edit a copy of the current folder, build it by this command (with CC and CXX set to unsnarl's unless they
+    /// are set), and explore what it made
+    #[arg(long, value_name = "COMMAND")]
+    pub build: Option<String>,
+    /// Write the edit into the sources when it holds
+    #[arg(long, requires = "build")]
+    pub apply: bool,
+    /// Most preemptions of the schedules that are explored
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub bound: u32,
+    /// Schedules that are explored at most
+    #[arg(short = 'n', long = "schedules", value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub schedules: u64,
+    /// Random schedules to try when those within the bound are not all
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub random: u64,
+    /// Time for exploring: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
+    pub budget: Duration,
+    /// Time that one run may take
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
+    pub timeout: Duration,
+    /// File for the program's standard input, if the runs had one
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
 }
 
 /// `unsnarl replay`

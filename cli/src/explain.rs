@@ -8,6 +8,7 @@ use crate::{
     message,
     record::stop_flag,
     sarif,
+    verify::offer,
 };
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
@@ -106,6 +107,11 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<
         note_prediction(explanation, corpus, loaded, budget);
     }
     rank_in_words(&mut outcome.findings);
+    let own = offer::runs(corpus, loaded);
+    let sources = offer::sources(&own);
+    for explanation in &mut outcome.findings {
+        offer::offer(explanation, &own, &sources, budget);
+    }
     let mut runs = loaded
         .runs
         .iter()

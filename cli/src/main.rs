@@ -25,6 +25,7 @@ mod propose;
 mod record;
 mod replay;
 mod sarif;
+mod verify;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         Command::Lsp(_) => lsp::run(),
         Command::Predict(arguments) => predict::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
         Command::Doctor => Ok(doctor::run()),
         // Taken above; clap knows them for the help only.
         Command::Cc { arguments } => return cc::run(Language::C, arguments),

@@ -1,5 +1,6 @@
 //! What a person reads about one failure, as data. `docs/explain-json.md` documents the JSON of it.
 
+use crate::fixes::Fix;
 use serde::{Deserialize, Serialize};
 
 /// The class of a bug.
@@ -305,4 +306,10 @@ pub struct Explanation {
     pub executed: Option<Execution>,
     /// What the reader should know: inexact runs, few passing runs.
     pub caveats: Vec<String>,
+    /// Changes of the program that are suggested, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixes: Vec<Fix>,
+    /// Why other changes are not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_fixed: Vec<String>,
 }

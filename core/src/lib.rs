@@ -15,6 +15,7 @@ pub mod explanation;
 pub mod export;
 pub mod facts;
 pub mod findings;
+pub mod fixes;
 #[cfg(test)]
 mod fixture;
 pub mod hover;

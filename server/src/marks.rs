@@ -326,6 +326,8 @@ mod tests {
             confirmed: None,
             executed: None,
             caveats: Vec::new(),
+            fixes: Vec::new(),
+            not_fixed: Vec::new(),
         }
     }
 

@@ -13,6 +13,9 @@ const CORE: &[&str] = &[
     "unsnarl-core unsnarl-trace serde serde_core serde_derive serde_json itoa memchr ryu zmij thiserror",
     "thiserror-impl rustc-hash rayon rayon-core crossbeam-deque crossbeam-epoch crossbeam-utils either",
     "smallvec",
+    // The syntax of C and C++, for fixes: parsers of texts that are given to them.
+    "tree-sitter tree-sitter-c tree-sitter-cpp tree-sitter-language streaming-iterator regex regex-automata",
+    "regex-syntax aho-corasick",
     // Derive macros, at build time.
     "proc-macro2 quote syn unicode-ident",
     // The run file: Arrow, without compression, and the map of the file.

@@ -46,6 +46,8 @@ impl<'v, 'a> Draft<'v, 'a> {
             confirmed: None,
             executed: None,
             caveats: caveats(view),
+            fixes: Vec::new(),
+            not_fixed: Vec::new(),
         };
         Draft {
             view,

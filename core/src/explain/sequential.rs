@@ -78,5 +78,7 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         confirmed: None,
         executed: None,
         caveats: Vec::new(),
+        fixes: Vec::new(),
+        not_fixed: Vec::new(),
     }
 }

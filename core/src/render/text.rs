@@ -44,6 +44,9 @@ pub fn text(explanation: &Explanation) -> String {
     if let Some(tail) = tail(explanation) {
         lines.extend(wrapped(&tail, "  ", "  "));
     }
+    for fix in explanation.fixes.iter().take(1) {
+        lines.extend(wrapped(&format!("{}.", fix.title), "  Fix: ", "  "));
+    }
     let next = next_step(explanation);
     if !next.is_empty() {
         lines.extend(wrapped(next, "  next: ", "    "));

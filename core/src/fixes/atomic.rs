@@ -1,0 +1,237 @@
+//! Makes lines one step: with the lock that guards the data already, or with a new one.
+
+use super::{
+    Files,
+    model::{Fix, FixKind, Guarded},
+    mutexes,
+    places::{Place, Wanted},
+    seen::{Access, Seen},
+    text::{
+        Refusal,
+        change::Change,
+        declare,
+        hold::{Kept, Lines, hold},
+        locks::Mutex,
+    },
+};
+use crate::facts::{self, basename, family};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Changes by file.
+pub(super) type Changes = BTreeMap<String, Vec<Change>>;
+
+/// The fixes that make the wanted lines one step, the one that needs nothing new first; and why others are refused.
+pub(super) fn atomic(
+    wanted: &Wanted,
+    seen: &Seen,
+    files: &Files<'_>,
+    refused: &mut Vec<Refusal>,
+) -> Vec<Fix> {
+    let known = wanted.lock.clone().or_else(|| mutexes::usual(seen));
+    if let Some(lock) = &known {
+        match with_lock(wanted, seen, files, lock) {
+            Ok(fix) => return vec![fix],
+            Err(why) => refused.push(format!("keeping `{}`: {why}", shown(lock))),
+        }
+    }
+    match with_new(wanted, seen, files) {
+        Ok(fix) => vec![fix],
+        Err(why) => {
+            refused.push(format!("a new mutex: {why}"));
+            Vec::new()
+        }
+    }
+}
+
+fn shown(lock: &str) -> String {
+    facts::in_block(lock)
+}
+
+fn with_lock(wanted: &Wanted, seen: &Seen, files: &Files<'_>, lock: &str) -> Result<Fix, Refusal> {
+    let family = family(lock);
+    let lacks = |access: &Access| {
+        let own = |held: &String| {
+            facts::family(held) == family && mutexes::guards(held, &access.location)
+        };
+        !access.held.iter().any(own)
+    };
+    let places = all_places(wanted, seen, &lacks);
+    let name = |place: &Place, line: u32| {
+        let source = files.get(&place.file)?;
+        mutexes::in_function(source, &place.file, line, &family, seen)
+    };
+    let mut fix = guarded(places, files, &name)?;
+    if fix.edits.is_empty() {
+        return Err("it is held over these lines already".to_owned());
+    }
+    fix.kind = FixKind::WidenSection;
+    fix.lock = Some(lock.to_owned());
+    fix.assumes.extend(assumed(seen));
+    Ok(fix)
+}
+
+fn with_new(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refusal> {
+    let places = all_places(wanted, seen, &|_| true);
+    let all: BTreeSet<&String> = places.iter().map(|place| &place.file).collect();
+    if let [one, other, ..] = all.iter().collect::<Vec<_>>()[..] {
+        return Err(format!(
+            "it would have to be known in {} and {}",
+            basename(one),
+            basename(other)
+        ));
+    }
+    let first = places
+        .iter()
+        .min_by_key(|place| place.first)
+        .ok_or("no line is known")?;
+    let source = files.get(&first.file)?;
+    let (mutex, declared) = declare::declare(source, &wanted.data, first.first)?;
+    let file = first.file.clone();
+    let mut fix = guarded(places, files, &|_, _| Ok(mutex.clone()))?;
+    fix.kind = FixKind::NewMutex;
+    fix.title = format!(
+        "guard {} with a new mutex `{}`",
+        said(&fix.exclusive),
+        mutex.object
+    );
+    let changes = Changes::from([(file, declared)]);
+    fix.edits.extend(files.edits(&changes)?);
+    fix.edits
+        .sort_by(|a, b| (&a.file, a.start, a.end).cmp(&(&b.file, b.start, b.end)));
+    fix.assumes.extend(assumed(seen));
+    Ok(fix)
+}
+
+/// What runs have not shown is not guarded.
+fn assumed(seen: &Seen) -> Option<String> {
+    let (looked, all) = seen.runs;
+    let runs = if looked == all {
+        format!("the {all} runs")
+    } else {
+        format!("{looked} of the {all} runs")
+    };
+    Some(format!("all accesses that matter are in {runs}"))
+}
+
+/// The wanted lines, and those of further accesses that lack the lock and are not within them.
+fn all_places(wanted: &Wanted, seen: &Seen, lacks: &dyn Fn(&Access) -> bool) -> Vec<Place> {
+    let mut places = wanted.places.clone();
+    let inner: BTreeSet<&str> = seen
+        .accesses
+        .keys()
+        .filter_map(|access| wanted.covering(access).map(|at| (access, at)))
+        .flat_map(|(access, at)| {
+            access
+                .frames
+                .iter()
+                .take(at)
+                .map(|frame| frame.function.as_str())
+        })
+        .collect();
+    let writes = seen
+        .accesses
+        .keys()
+        .any(|access| access.writes && wanted.covering(access).is_some());
+    for access in seen.accesses.keys() {
+        let matters = access.writes || writes;
+        if !matters || wanted.covering(access).is_some() || !lacks(access) {
+            continue;
+        }
+        let outside = access
+            .frames
+            .iter()
+            .find(|frame| !inner.contains(frame.function.as_str()));
+        if let Some(at) = outside {
+            places.push(Place {
+                file: at.file.clone(),
+                function: at.function.clone(),
+                first: at.line,
+                last: at.line,
+            });
+        }
+    }
+    super::places::by_function(places)
+}
+
+/// The mutex of each place held there.
+fn guarded(
+    places: Vec<Place>,
+    files: &Files<'_>,
+    name: &dyn Fn(&Place, u32) -> Result<Mutex, Refusal>,
+) -> Result<Fix, Refusal> {
+    let (mut changes, mut exclusive, mut titles) = (Changes::new(), Vec::new(), Vec::new());
+    for place in &places {
+        let source = files.get(&place.file)?;
+        let mutex =
+            name(place, place.first).or_else(|why| name(place, place.last).map_err(|_| why))?;
+        let kept = hold(
+            source,
+            &mutex,
+            &Lines {
+                first: place.first,
+                last: place.last,
+            },
+        )
+        .map_err(|why| format!("{why} ({})", place.function))?;
+        exclusive.push(Guarded {
+            file: place.file.clone(),
+            first: kept.first,
+            last: kept.last,
+            function: place.function.clone(),
+        });
+        if !kept.changes.is_empty() {
+            titles.push(title(&mutex, &kept));
+            changes
+                .entry(place.file.clone())
+                .or_default()
+                .extend(kept.changes);
+        }
+    }
+    let many = titles.len() > 1;
+    let mut title = titles.first().cloned().unwrap_or_default();
+    if many {
+        title = format!(
+            "{title}, and in {} more {}",
+            titles.len() - 1,
+            if titles.len() == 2 { "place" } else { "places" }
+        );
+    }
+    Ok(Fix {
+        kind: FixKind::WidenSection,
+        title,
+        edits: files.edits(&changes)?,
+        assumes: Vec::new(),
+        cost: format!("threads take turns at {}", said(&exclusive)),
+        exclusive,
+        lock: None,
+        ordered: Vec::new(),
+    })
+}
+
+fn title(mutex: &Mutex, kept: &Kept) -> String {
+    let object = mutex.object.trim_start_matches('*');
+    match kept.first == kept.last {
+        true => format!("hold `{object}` on line {}", kept.first),
+        false if kept.joined == 0 => format!(
+            "hold `{object}` from line {} to line {}",
+            kept.first, kept.last
+        ),
+        false => format!(
+            "keep `{object}` from line {} to line {}",
+            kept.first, kept.last
+        ),
+    }
+}
+
+/// `lines 23 to 25 and line 40`.
+fn said(places: &[Guarded]) -> String {
+    let one = |place: &Guarded| match place.first == place.last {
+        true => format!("line {}", place.first),
+        false => format!("lines {} to {}", place.first, place.last),
+    };
+    let all: Vec<String> = places.iter().map(one).collect();
+    match all.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => all.concat(),
+    }
+}

@@ -1,0 +1,75 @@
+//! Two locks in the same order everywhere.
+
+use super::{
+    Case,
+    atomic::Changes,
+    model::{Fix, FixKind},
+    text::{Refusal, lock_order},
+};
+use crate::explanation::{Role, SiteMark};
+
+/// Takes the two locks of a deadlock in one order.
+pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
+    let of = |role: Role| -> Vec<&SiteMark> {
+        case.explanation
+            .sites
+            .iter()
+            .filter(|mark| mark.role == role)
+            .collect()
+    };
+    let (waits, holds) = (of(Role::Cause), of(Role::Interference));
+    let ([one, other], [_, _]) = (waits.as_slice(), holds.as_slice()) else {
+        return Err("the threads do not wait for two locks in a ring of two".to_owned());
+    };
+    if !waits.iter().all(|mark| mark.access.contains("lock")) {
+        return Err("not only locks are waited for".to_owned());
+    }
+    let held = |by: &SiteMark| {
+        holds
+            .iter()
+            .find(|mark| mark.thread == by.thread && mark.place.file == by.place.file)
+    };
+    let (Some(first), Some(second)) = (held(one), held(other)) else {
+        return Err("where the held lock was taken is not known".to_owned());
+    };
+    let by_address = (first.place.line, one.place.line) == (second.place.line, other.place.line);
+    let mut why = String::new();
+    for (held, wanted) in [(first, one), (second, other)] {
+        let source = case.files.get(&wanted.place.file)?;
+        let changes = match by_address {
+            true => lock_order::by_address(source, held.place.line, wanted.place.line),
+            false => lock_order::earlier(source, held.place.line, wanted.place.line),
+        };
+        match changes {
+            Ok(changes) => {
+                let title = match by_address {
+                    true => format!(
+                        "take the locks of lines {} and {} in the order of their addresses",
+                        held.place.line, wanted.place.line
+                    ),
+                    false => format!(
+                        "take `{}` (line {}) before `{}` (line {})",
+                        wanted.location, wanted.place.line, held.location, held.place.line
+                    ),
+                };
+                return Ok(Fix {
+                    kind: FixKind::LockOrder,
+                    title,
+                    edits: case
+                        .files
+                        .edits(&Changes::from([(wanted.place.file.clone(), changes)]))?,
+                    assumes: vec!["no third lock closes the ring".to_owned()],
+                    cost: match by_address {
+                        true => "a comparison of addresses".to_owned(),
+                        false => format!("`{}` is held for a few lines longer", wanted.location),
+                    },
+                    exclusive: Vec::new(),
+                    lock: None,
+                    ordered: Vec::new(),
+                });
+            }
+            Err(new) => why = new,
+        }
+    }
+    Err(why)
+}

@@ -1,0 +1,187 @@
+//! Changes of the program that make a failure impossible, worked out from an explanation, the runs that it is of and
+//! the text of the sources.
+//!
+//! A fix is offered when its edits can be right on every way through the code; whatever is not understood is a
+//! refusal, with the reason. Whether a fix holds is not known before it was tried (`unsnarl verify`).
+
+mod atomic;
+pub mod constraint;
+mod deadlock;
+mod model;
+mod mutexes;
+mod order;
+mod places;
+mod seen;
+pub mod text;
+mod wait;
+
+pub use model::{Edit, Fix, FixKind, Guarded, Ordered, Position};
+
+use crate::{
+    budget::Budget,
+    explanation::{BugKind, Explanation},
+    facts::basename,
+};
+use atomic::Changes;
+use std::{collections::BTreeMap, sync::Arc};
+use text::{
+    Refusal,
+    change::{self, Change},
+    source::Source,
+};
+use unsnarl_trace::Run;
+
+/// What was found for one explanation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Offered {
+    /// The best first.
+    pub fixes: Vec<Fix>,
+    /// Why others are not offered.
+    pub refused: Vec<String>,
+}
+
+/// The fixes for an explanation. `runs` are those of its corpus with their names; `sources` holds the texts that they
+/// were recorded of, by the names that the debug info gives them.
+pub fn offer(
+    explanation: &Explanation,
+    runs: &[(String, Arc<Run>)],
+    sources: &BTreeMap<String, String>,
+    budget: &Budget,
+) -> Offered {
+    let mut offered = Offered::default();
+    let named = runs
+        .iter()
+        .find(|(name, _)| explanation.runs.first() == Some(name));
+    let Some((_, run)) = named else {
+        offered
+            .refused
+            .push("the failing run is not at hand".to_owned());
+        return offered;
+    };
+    if explanation.kind == BugKind::Sequential {
+        return offered;
+    }
+    let files = Files::new(sources);
+    let case = Case {
+        explanation,
+        runs,
+        run,
+        files: &files,
+        budget,
+    };
+    let refused = &mut offered.refused;
+    match explanation.kind {
+        BugKind::Deadlock => offered
+            .fixes
+            .extend(keep(deadlock::same_order(&case), refused)),
+        BugKind::LostWakeup => offered
+            .fixes
+            .extend(keep(wait::signal_under_lock(&case), refused)),
+        _ => {
+            if let Some(fix) = wait::look_again(&case) {
+                offered.fixes.extend(keep(fix, refused));
+            } else {
+                for fix in order::ordered(&case) {
+                    offered.fixes.extend(keep(fix, refused));
+                }
+                offered.fixes.extend(one_step(&case, refused));
+            }
+        }
+    }
+    offered
+}
+
+fn keep(fix: Result<Fix, Refusal>, refused: &mut Vec<Refusal>) -> Option<Fix> {
+    fix.map_err(|why| refused.push(why)).ok()
+}
+
+fn one_step(case: &Case<'_>, refused: &mut Vec<Refusal>) -> Vec<Fix> {
+    let Some(wanted) = places::wanted(case.explanation, case.run) else {
+        return Vec::new();
+    };
+    let seen = seen::look(case.runs, &places::families(case.explanation), case.budget);
+    atomic::atomic(&wanted, &seen, case.files, refused)
+}
+
+/// What a fix is worked out from.
+struct Case<'a> {
+    explanation: &'a Explanation,
+    /// All runs of the corpus.
+    runs: &'a [(String, Arc<Run>)],
+    /// The first failing run, which the steps are of.
+    run: &'a Run,
+    files: &'a Files<'a>,
+    budget: &'a Budget,
+}
+
+/// The parsed sources.
+struct Files<'a> {
+    parsed: BTreeMap<&'a str, Source>,
+}
+
+impl<'a> Files<'a> {
+    fn new(sources: &'a BTreeMap<String, String>) -> Files<'a> {
+        let parsed = sources
+            .iter()
+            .filter_map(|(file, text)| Some((file.as_str(), Source::parse(file, text)?)));
+        Files {
+            parsed: parsed.collect(),
+        }
+    }
+
+    fn get(&self, file: &str) -> Result<&Source, Refusal> {
+        let source = self.parsed.get(file);
+        source.ok_or_else(|| {
+            format!(
+                "the text of {} is not the one that was recorded",
+                basename(file)
+            )
+        })
+    }
+
+    /// Changes as edits, checked: they fit, and the edited text is understood as well as the text before.
+    fn edits(&self, changes: &Changes) -> Result<Vec<Edit>, Refusal> {
+        let mut edits = Vec::new();
+        for (file, changes) in changes {
+            let source = self.get(file)?;
+            let edited =
+                change::apply(source.text(), changes).ok_or("two changes meet at one place")?;
+            let is_whole = Source::parse(file, &edited).is_some_and(|edited| edited.is_whole());
+            if source.is_whole() && !is_whole {
+                return Err("the edited text would not be understood".to_owned());
+            }
+            edits.extend(changes.iter().map(|change| edit(file, source, change)));
+        }
+        // Insertions at one place keep their order.
+        edits.sort_by(|a, b| (&a.file, a.start, a.end).cmp(&(&b.file, b.start, b.end)));
+        Ok(edits)
+    }
+}
+
+fn edit(file: &str, source: &Source, change: &Change) -> Edit {
+    let position = |at: usize| Position {
+        line: source.line(at),
+        column: (at - source.line_start(at)) as u32 + 1,
+    };
+    Edit {
+        file: file.to_owned(),
+        start: change.start as u32,
+        end: change.end as u32,
+        from: position(change.start),
+        to: position(change.end),
+        text: change.text.clone(),
+    }
+}
+
+/// The text of a file with the edits of a fix made; `None` when they do not fit it.
+pub fn apply(text: &str, file: &str, edits: &[Edit]) -> Option<String> {
+    let own = edits.iter().filter(|edit| edit.file == file);
+    let changes: Vec<Change> = own
+        .map(|edit| Change {
+            start: edit.start as usize,
+            end: edit.end as usize,
+            text: edit.text.clone(),
+        })
+        .collect();
+    change::apply(text, &changes)
+}

@@ -1,0 +1,166 @@
+//! Which mutex guards a location, and what a function calls it.
+
+use super::{
+    seen::Seen,
+    text::{
+        Refusal, guard_style,
+        locks::{self, Mutex, Style, last_name},
+        source::{Source, children, descendants, lines},
+    },
+};
+use crate::facts::{self, family};
+use std::collections::BTreeMap;
+use tree_sitter::Node;
+use unsnarl_trace::{EventId, Run};
+
+/// The location that a lock event is on, without the thread and the function of a stack variable.
+pub(super) fn lock_name(run: &Run, row: EventId) -> String {
+    let name = run
+        .events
+        .get(row)
+        .map_or("", |event| run.location(event.location));
+    facts::stack_variable(name).to_owned()
+}
+
+/// Is this the lock that guards the location, as far as names tell? A lock in a struct guards that struct.
+pub(super) fn guards(lock: &str, location: &str) -> bool {
+    let indexed = family(lock) != lock;
+    let location = facts::stack_variable(location);
+    !indexed || base(lock) == base(location) || facts::block(lock) == facts::block(location)
+}
+
+/// `accounts[0]` of `accounts[0].lock`.
+fn base(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(base, _)| base)
+}
+
+/// The lock that is held at most of the accesses, if any is.
+pub(super) fn usual(seen: &Seen) -> Option<String> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for (access, times) in &seen.accesses {
+        for lock in access
+            .held
+            .iter()
+            .filter(|lock| guards(lock, &access.location))
+        {
+            *counts.entry(family(lock)).or_default() += times;
+        }
+    }
+    let most = counts
+        .into_iter()
+        .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
+    most.map(|(lock, _)| lock)
+}
+
+/// What the function at `line` calls the lock of this family.
+///
+/// # Errors
+/// When nothing there names it.
+pub(super) fn in_function(
+    source: &Source,
+    file: &str,
+    line: u32,
+    lock: &str,
+    seen: &Seen,
+) -> Result<Mutex, Refusal> {
+    let function = source
+        .function(line)
+        .ok_or_else(|| format!("line {line} is in no function of {}", facts::basename(file)))?;
+    let all = operations(source, source.root());
+    let style = all
+        .iter()
+        .find(|(_, mutex)| last_name(&mutex.object) == last_name(lock))
+        .map(|(_, mutex)| mutex.style);
+    let inner = operations(source, function);
+    let taken = |at: u32| {
+        let names = seen.taken.get(&(file.to_owned(), at)).into_iter().flatten();
+        names.into_iter().any(|name| family(name) == lock)
+    };
+    if let Some((_, mutex)) = inner.iter().find(|(at, _)| taken(*at)) {
+        return Ok(mutex.clone());
+    }
+    let style = style.unwrap_or_else(|| guard_style(source));
+    let name = last_name(lock);
+    let first = lock.split(['.', '[']).next().unwrap_or(lock);
+    if family(lock) == lock && lock != name && is_global(source, first)
+        || lock == name && is_global(source, name)
+    {
+        if lock.contains("[]") {
+            return Err(format!(
+                "which of the locks `{lock}` it is, line {line} does not say"
+            ));
+        }
+        return Ok(Mutex {
+            object: lock.to_owned(),
+            style,
+        });
+    }
+    sibling(source, function, line, name)
+        .map(|object| Mutex { object, style })
+        .ok_or_else(|| format!("nothing on line {line} names the lock `{lock}`"))
+}
+
+/// The mutexes that a part of the text takes, with lines.
+fn operations(source: &Source, node: Node<'_>) -> Vec<(u32, Mutex)> {
+    let (mut found, mut stack) = (Vec::new(), vec![node]);
+    while let Some(node) = stack.pop() {
+        let line = *lines(node).start();
+        if node.kind() == "call_expression"
+            && let Some(call) = locks::operation(source, node)
+        {
+            found.push((
+                line,
+                Mutex {
+                    object: call.object,
+                    style: call.style,
+                },
+            ));
+        }
+        if let Some((held, _)) = locks::guarded(source, node) {
+            let one = |object: &str| Mutex {
+                object: object.to_owned(),
+                style: Style::Guard,
+            };
+            found.extend(held.into_iter().map(|object| (line, one(object))));
+        }
+        stack.extend(children(node));
+    }
+    found.sort_by_key(|(line, _)| *line);
+    found
+}
+
+fn is_global(source: &Source, name: &str) -> bool {
+    let top = children(source.root())
+        .into_iter()
+        .filter(|node| node.kind() == "declaration");
+    let mut names = top
+        .flat_map(|node| descendants(node))
+        .filter(|node| node.kind() == "identifier");
+    names.any(|node| source.str(node) == name)
+}
+
+/// The lock beside a field that the line names: `from->lock` where it says `from->amount`; a member's own name in a
+/// function of its class.
+fn sibling(source: &Source, function: Node<'_>, line: u32, lock: &str) -> Option<String> {
+    let fields = descendants(function).into_iter();
+    let mut fields =
+        fields.filter(|node| node.kind() == "field_expression" && lines(*node).contains(&line));
+    if let Some(field) = fields.next() {
+        let name = field.child_by_field_name("field")?;
+        return Some(format!(
+            "{}{lock}",
+            source.slice(field.start_byte(), name.start_byte())
+        ));
+    }
+    let mut around = function.parent();
+    while let Some(node) = around {
+        if node.kind() == "class_specifier" || node.kind() == "struct_specifier" {
+            return Some(lock.to_owned());
+        }
+        around = node.parent();
+    }
+    let is_method = source
+        .str(function.child_by_field_name("declarator")?)
+        .contains("::");
+    is_method.then(|| lock.to_owned())
+}

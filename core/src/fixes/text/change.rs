@@ -1,0 +1,81 @@
+//! Replacements in a text, and how they are applied.
+
+use super::source::Source;
+
+/// A part of a text and what comes in its place.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Change {
+    /// First byte that goes.
+    pub start: usize,
+    /// The byte after the last one that goes; `start` when nothing goes.
+    pub end: usize,
+    /// What comes.
+    pub text: String,
+}
+
+impl Change {
+    /// An insertion.
+    pub fn insert(at: usize, text: String) -> Change {
+        Change {
+            start: at,
+            end: at,
+            text,
+        }
+    }
+}
+
+/// The text with all changes made; `None` when two of them overlap or lie outside. Insertions at one place keep
+/// their order.
+pub fn apply(text: &str, changes: &[Change]) -> Option<String> {
+    let mut sorted: Vec<&Change> = changes.iter().collect();
+    sorted.sort_by_key(|change| (change.start, change.end));
+    let (mut edited, mut at) = (String::with_capacity(text.len()), 0);
+    for change in sorted {
+        edited.push_str(text.get(at..change.start)?);
+        edited.push_str(&change.text);
+        at = change.end;
+    }
+    edited.push_str(text.get(at..)?);
+    Some(edited)
+}
+
+/// `statement` before the byte `at`, at which another one begins: on a line of its own if that one is first on its.
+pub fn line_before(source: &Source, at: usize, statement: &str) -> Change {
+    let is_first = source.slice(source.line_start(at), at).trim().is_empty();
+    Change::insert(
+        at,
+        match is_first {
+            true => format!("{statement}\n{}", source.indent(at)),
+            false => format!("{} ", statement.replace(['\n', '\t'], " ")),
+        },
+    )
+}
+
+/// `statement` on a line of its own after the statement from `start` to `end`. A comment behind that one stays with
+/// it.
+pub fn line_after(source: &Source, start: usize, end: usize, statement: &str) -> Change {
+    let line_end = source.line_end(end);
+    let rest = source.slice(end, line_end).trim();
+    let is_comment = rest.starts_with("//") || rest.starts_with("/*") && rest.ends_with("*/");
+    let at = match rest.is_empty() || is_comment {
+        true => line_end,
+        false => end,
+    };
+    Change::insert(at, format!("\n{}{statement}", source.indent(start)))
+}
+
+/// Takes a statement away, with its line when nothing else is on that.
+pub fn remove(source: &Source, start: usize, end: usize) -> Change {
+    let (line, line_end) = (source.line_start(start), source.line_end(end));
+    let is_alone = source.slice(line, start).trim().is_empty()
+        && source.slice(end, line_end).trim().is_empty();
+    let (start, end) = match is_alone {
+        true => (line, (line_end + 1).min(source.text().len())),
+        false => (start, end),
+    };
+    Change {
+        start,
+        end,
+        text: String::new(),
+    }
+}

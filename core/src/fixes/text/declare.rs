@@ -1,0 +1,124 @@
+//! A new mutex beside the data that it guards.
+
+use super::{
+    Refusal,
+    change::Change,
+    locks::{Mutex, Style},
+    source::{Source, children, descendants, lines},
+};
+use tree_sitter::Node;
+
+/// A mutex of its own for the variable `data`, to be used from `line` on; with what declares it.
+///
+/// # Errors
+/// When there is no place for the declaration.
+pub fn declare(source: &Source, data: &str, line: u32) -> Result<(Mutex, Vec<Change>), Refusal> {
+    let style = style(source);
+    let mutex = Mutex {
+        object: free_name(source, data),
+        style,
+    };
+    let first = outermost(source, line)
+        .ok_or_else(|| format!("line {line} is in no function of this file"))?;
+    let declared = siblings(first).into_iter().find(|node| {
+        node.kind() == "declaration"
+            && node.start_byte() < first.start_byte()
+            && names(source, *node, data)
+    });
+    let text = match style {
+        Style::Guard => format!("static std::mutex {};", mutex.object),
+        _ => format!(
+            "static pthread_mutex_t {} = PTHREAD_MUTEX_INITIALIZER;",
+            mutex.object
+        ),
+    };
+    let mut changes = header(source, style);
+    changes.push(match declared {
+        Some(node) => Change::insert(source.line_end(node.end_byte()), format!("\n{text}")),
+        None => Change::insert(before(source, first), format!("{text}\n\n")),
+    });
+    Ok((mutex, changes))
+}
+
+/// How a new mutex is locked in this file.
+pub fn style(source: &Source) -> Style {
+    match source.is_cpp() && !source.text().contains("pthread_mutex") {
+        true => Style::Guard,
+        false => Style::Pthread,
+    }
+}
+
+fn free_name(source: &Source, data: &str) -> String {
+    let words: Vec<&str> = data
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .collect();
+    let word = words
+        .into_iter()
+        .find(|word| word.chars().any(char::is_alphabetic));
+    let base = word.unwrap_or("step");
+    let names = [
+        format!("{base}_lock"),
+        format!("{base}_mutex"),
+        format!("{base}_step_lock"),
+    ];
+    let free = names
+        .into_iter()
+        .find(|name| !source.text().contains(name.as_str()));
+    free.unwrap_or_else(|| format!("unsnarl_{base}_lock"))
+}
+
+/// The function or class at the level of the file (or of a namespace) that has the line.
+fn outermost(source: &Source, line: u32) -> Option<Node<'_>> {
+    let holds = |node: &Node<'_>| lines(*node).contains(&line);
+    let mut node = children(source.root()).into_iter().find(holds)?;
+    while matches!(
+        node.kind(),
+        "namespace_definition" | "declaration_list" | "linkage_specification"
+    ) {
+        node = children(node).into_iter().find(holds)?;
+    }
+    Some(node)
+}
+
+fn siblings<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    node.parent().map(children).unwrap_or_default()
+}
+
+/// Does a declaration declare this variable?
+fn names(source: &Source, declaration: Node<'_>, data: &str) -> bool {
+    let base = data.split(['.', '[', '-']).next().unwrap_or(data);
+    let inner = descendants(declaration).into_iter();
+    inner
+        .filter(|node| node.kind() == "identifier")
+        .any(|node| source.str(node) == base)
+}
+
+/// Before a function, with the comment that stands right above it.
+fn before(source: &Source, node: Node<'_>) -> usize {
+    let mut first = node;
+    while let Some(comment) = first.prev_sibling()
+        && comment.kind() == "comment"
+        && comment.end_position().row + 1 >= first.start_position().row
+    {
+        first = comment;
+    }
+    source.line_start(first.start_byte())
+}
+
+/// The header that the declaration needs, if it is not there.
+fn header(source: &Source, style: Style) -> Vec<Change> {
+    let name = if style == Style::Guard {
+        "<mutex>"
+    } else {
+        "<pthread.h>"
+    };
+    let includes = children(source.root())
+        .into_iter()
+        .filter(|node| node.kind() == "preproc_include");
+    let includes: Vec<Node<'_>> = includes.collect();
+    if includes.iter().any(|node| source.str(*node).contains(name)) {
+        return Vec::new();
+    }
+    let at = includes.first().map_or(0, |node| node.start_byte());
+    vec![Change::insert(at, format!("#include {name}\n"))]
+}

@@ -1,0 +1,388 @@
+//! Follows all ways through statements and keeps a mutex held on each of them until it ends or leaves.
+//!
+//! Beside each other go what the text did before (`was`: held here) and what it shall do (`is`: held here). Where
+//! the two differ at an exit, the mutex is given back there.
+
+use super::{
+    Refusal,
+    change::{self, Change},
+    locks::{Mutex, Operation},
+    source::{Source, bodies, children, lines, statements},
+    watch::Watch,
+};
+use std::ops::Range;
+use tree_sitter::Node;
+
+/// Is the mutex held?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// In the text as it was.
+    pub was: bool,
+    /// As it shall be.
+    pub is: bool,
+}
+
+/// The walk through one range of statements.
+pub struct Flow<'s> {
+    /// The file.
+    pub source: &'s Source,
+    /// What is kept.
+    pub mutex: &'s Mutex,
+    /// What must not happen meanwhile.
+    pub watch: &'s Watch<'s>,
+    /// Bytes of the statements: a jump out of them leaves.
+    pub bytes: Range<usize>,
+    /// Lines that are to be one step: what they return is worked out before the mutex is given back.
+    pub region: std::ops::RangeInclusive<u32>,
+    /// The type that the function returns.
+    pub returns: Option<String>,
+    /// What has to be changed so far.
+    pub changes: Vec<Change>,
+}
+
+impl<'s> Flow<'s> {
+    /// Follows statements one after the other; `None` when none of the ways comes to the end.
+    pub fn list(&mut self, list: &[Node<'s>], mut held: Held) -> Result<Option<Held>, Refusal> {
+        for (at, &statement) in list.iter().enumerate() {
+            let rest = list.get(at + 1..).unwrap_or(&[]);
+            match self.statement(statement, rest, held)? {
+                Some(after) => held = after,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(held))
+    }
+
+    fn statement(
+        &mut self,
+        node: Node<'s>,
+        rest: &[Node<'s>],
+        held: Held,
+    ) -> Result<Option<Held>, Refusal> {
+        if let Some(operation) = self.mutex.operation(self.source, node) {
+            return self.operation(node, operation, rest, held).map(Some);
+        }
+        let line = *lines(node).start();
+        match node.kind() {
+            "expression_statement" | "declaration" | "type_definition" | "using_declaration" => {
+                let throws = children(node)
+                    .first()
+                    .is_some_and(|it| it.kind() == "throw_expression");
+                self.watch.refuses(node, self.is_new(held))?;
+                if throws {
+                    self.leave(node, held)
+                } else {
+                    Ok(Some(held))
+                }
+            }
+            "compound_statement" => self.list(&statements(node), held),
+            "if_statement" => self.condition(node, held),
+            "while_statement" | "for_statement" | "do_statement" | "for_range_loop" => {
+                self.repeat(node, held)
+            }
+            "switch_statement" => self.switch(node, held),
+            "return_statement" | "throw_statement" => self.leave(node, held),
+            "break_statement" | "continue_statement" => match self.stays(node) {
+                true => self.as_at_begin(node, held),
+                false => self.leave(node, held),
+            },
+            "goto_statement" => match self.is_label_inside(node) {
+                true => Err(format!("line {line} jumps to a label within")),
+                false => self.leave(node, held),
+            },
+            "labeled_statement" => Err(format!("line {line} has a label that can be jumped to")),
+            "ERROR" => Err(format!("the syntax of line {line} is not understood")),
+            kind if kind.starts_with("preproc") => {
+                Err(format!("line {line} has preprocessor conditions within"))
+            }
+            kind => Err(format!(
+                "line {line} is a {}, which is not followed",
+                kind.replace('_', " ")
+            )),
+        }
+    }
+
+    /// Held now although it was not before: what waits here would keep others out.
+    fn is_new(&self, held: Held) -> bool {
+        held.is && !held.was
+    }
+
+    fn operation(
+        &mut self,
+        node: Node<'s>,
+        what: Operation,
+        rest: &[Node<'s>],
+        held: Held,
+    ) -> Result<Held, Refusal> {
+        let line = *lines(node).start();
+        match (what, held.was) {
+            (Operation::Lock, true) => {
+                return Err(format!("line {line} takes the lock that is held already"));
+            }
+            (Operation::Unlock, false) => {
+                return Err(format!(
+                    "line {line} gives back a lock that is not held there"
+                ));
+            }
+            _ => {}
+        }
+        let was = what == Operation::Lock;
+        let keeps = match what {
+            Operation::Lock => !held.is,
+            Operation::Unlock => self.ends_in_exit(rest),
+        };
+        if !keeps {
+            self.changes.push(change::remove(
+                self.source,
+                node.start_byte(),
+                node.end_byte(),
+            ));
+        }
+        Ok(Held {
+            was,
+            is: if keeps { was } else { held.is },
+        })
+    }
+
+    /// Do these statements leave on every way, and without taking the lock again?
+    fn ends_in_exit(&self, rest: &[Node<'s>]) -> bool {
+        let again = |node: &Node<'s>| {
+            let inner = super::source::descendants(*node).into_iter();
+            inner
+                .into_iter()
+                .any(|node| self.mutex.operation(self.source, node) == Some(Operation::Lock))
+        };
+        let Some(last) = rest.last() else {
+            return false;
+        };
+        let leaves = match last.kind() {
+            "return_statement" | "throw_statement" => true,
+            "break_statement" | "continue_statement" => !self.stays(*last),
+            "goto_statement" => !self.is_label_inside(*last),
+            _ => false,
+        };
+        leaves && !rest.iter().any(again)
+    }
+
+    fn condition(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+        self.head(node, held)?;
+        let mut ends = Vec::new();
+        for body in bodies(node) {
+            ends.push(self.list(&statements(body), held)?);
+        }
+        if node.child_by_field_name("alternative").is_none() {
+            ends.push(Some(held));
+        }
+        self.joined(node, ends)
+    }
+
+    /// All ways that meet here agree.
+    fn joined(&self, node: Node<'s>, ends: Vec<Option<Held>>) -> Result<Option<Held>, Refusal> {
+        let mut through = ends.into_iter().flatten();
+        let Some(first) = through.next() else {
+            return Ok(None);
+        };
+        match through.all(|end| end == first) {
+            true => Ok(Some(first)),
+            false => Err(format!(
+                "after line {} the lock is held on one way and not on another",
+                lines(node).end()
+            )),
+        }
+    }
+
+    fn repeat(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+        self.head(node, held)?;
+        for body in bodies(node) {
+            let end = self.list(&statements(body), held)?;
+            self.joined(node, vec![Some(held), end])?;
+        }
+        Ok(Some(held))
+    }
+
+    fn switch(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+        self.head(node, held)?;
+        let mut ends = vec![Some(held)];
+        for case in bodies(node) {
+            ends.push(self.list(&statements(case), held)?);
+        }
+        self.joined(node, ends)
+    }
+
+    /// What a condition or a loop works out before its bodies.
+    fn head(&self, node: Node<'s>, held: Held) -> Result<(), Refusal> {
+        let inner = bodies(node);
+        let is_body = |part: &Node<'s>| {
+            inner.iter().any(|body| {
+                part.byte_range().end >= body.end_byte() && part.start_byte() <= body.start_byte()
+            })
+        };
+        let parts = children(node).into_iter().filter(|part| !is_body(part));
+        for part in parts {
+            if part.kind() != "else_clause" {
+                self.watch.refuses(part, self.is_new(held))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A jump to the end or the begin of a loop finds the lock as the loop's begin does.
+    fn as_at_begin(&self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+        match held.was == held.is || !held.was {
+            true => Ok(None),
+            false => Err(format!(
+                "line {} leaves a loop in another state",
+                lines(node).start()
+            )),
+        }
+    }
+
+    /// Does `break` or `continue` stay within the range?
+    fn stays(&self, node: Node<'s>) -> bool {
+        let ends: &[&str] = match node.kind() {
+            "break_statement" => &[
+                "while_statement",
+                "for_statement",
+                "do_statement",
+                "for_range_loop",
+                "switch_statement",
+            ],
+            _ => &[
+                "while_statement",
+                "for_statement",
+                "do_statement",
+                "for_range_loop",
+            ],
+        };
+        let mut around = node.parent();
+        while let Some(node) = around {
+            if ends.contains(&node.kind()) {
+                return self.bytes.start <= node.start_byte() && node.end_byte() <= self.bytes.end;
+            }
+            around = node.parent();
+        }
+        false
+    }
+
+    fn is_label_inside(&self, goto: Node<'s>) -> bool {
+        let name = goto
+            .child_by_field_name("label")
+            .map(|label| self.source.str(label));
+        let mut stack = vec![self.source.root()];
+        while let Some(node) = stack.pop() {
+            let label = node
+                .child_by_field_name("label")
+                .filter(|_| node.kind() == "labeled_statement");
+            if label.is_some_and(|label| {
+                Some(self.source.str(label)) == name && self.bytes.contains(&node.start_byte())
+            }) {
+                return true;
+            }
+            stack.extend(children(node));
+        }
+        false
+    }
+
+    /// A statement that leaves the range.
+    fn leave(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+        self.watch.refuses(node, self.is_new(held))?;
+        if held.is == held.was {
+            return Ok(None);
+        }
+        if held.was {
+            return Err(format!(
+                "line {} leaves with the lock held",
+                lines(node).start()
+            ));
+        }
+        let value = children(node)
+            .first()
+            .copied()
+            .filter(|_| node.kind() == "return_statement");
+        let reads =
+            value.filter(|value| !is_simple(*value) && self.region.contains(lines(node).start()));
+        match reads {
+            Some(value) => self.return_later(node, value)?,
+            None => self.before(node, &self.mutex.unlock()),
+        }
+        Ok(None)
+    }
+
+    /// `return balance;` becomes `long result = balance; unlock; return result;`.
+    fn return_later(&mut self, node: Node<'s>, value: Node<'s>) -> Result<(), Refusal> {
+        let line = *lines(node).start();
+        let Some(kind) = self.returns.clone() else {
+            return Err(format!(
+                "what line {line} returns has a type that cannot be written here"
+            ));
+        };
+        let name = ["result", "returned", "outcome"]
+            .into_iter()
+            .find(|name| !self.source.text().contains(name));
+        let name = name.ok_or_else(|| format!("no name is free for what line {line} returns"))?;
+        let gap = if kind.ends_with('*') { "" } else { " " };
+        let first = format!("{kind}{gap}{name} = {};", self.source.str(value));
+        let indent = self.inner_indent(node);
+        self.before(node, &format!("{first}\n{indent}{}", self.mutex.unlock()));
+        self.changes.push(Change {
+            start: value.start_byte(),
+            end: value.end_byte(),
+            text: name.to_owned(),
+        });
+        Ok(())
+    }
+
+    fn inner_indent(&self, node: Node<'s>) -> String {
+        let own = self.source.indent(node.start_byte());
+        let line = self.source.line_start(node.start_byte());
+        match self.source.slice(line, node.start_byte()).trim().is_empty() {
+            true => own.to_owned(),
+            false => format!("{own}{}", self.source.unit()),
+        }
+    }
+
+    /// Puts a statement before another one, in braces of their own where there are none.
+    fn before(&mut self, node: Node<'s>, statement: &str) {
+        let parent = node.parent().map_or("", |parent| parent.kind());
+        if matches!(parent, "compound_statement" | "case_statement") {
+            self.changes.push(change::line_before(
+                self.source,
+                node.start_byte(),
+                statement,
+            ));
+            return;
+        }
+        let (begin, inner) = (
+            self.source.slice(0, node.start_byte()).trim_end().len(),
+            self.inner_indent(node),
+        );
+        self.changes.push(Change {
+            start: begin,
+            end: node.start_byte(),
+            text: format!(" {{\n{inner}{statement}\n{inner}"),
+        });
+        let outer = self.source.indent(begin).to_owned();
+        self.changes
+            .push(Change::insert(node.end_byte(), format!("\n{outer}}}")));
+    }
+}
+
+/// A value that does not depend on what the lock guards: a number, a constant, a variable.
+fn is_simple(value: Node<'_>) -> bool {
+    let simple = [
+        "number_literal",
+        "identifier",
+        "true",
+        "false",
+        "null",
+        "string_literal",
+        "char_literal",
+        "nullptr",
+    ];
+    match value.kind() {
+        "unary_expression" | "parenthesized_expression" => {
+            children(value).into_iter().all(is_simple)
+        }
+        kind => simple.contains(&kind),
+    }
+}

@@ -1,0 +1,270 @@
+//! Keeps a mutex from one line to another of a function: puts it around them, widens the critical section that one of
+//! them is in, or makes one of several.
+
+use super::{
+    Refusal,
+    change::{Change, line_after, line_before},
+    flow::{Flow, Held},
+    guard,
+    locks::{Mutex, Operation, Style},
+    source::{Range, Source, lines, range},
+    watch::Watch,
+};
+use tree_sitter::Node;
+
+/// Lines of a function that are to be one step.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Lines {
+    /// The first.
+    pub first: u32,
+    /// The last.
+    pub last: u32,
+}
+
+/// What keeping the mutex takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// Nothing when it is kept already.
+    pub changes: Vec<Change>,
+    /// The first line, in the text as it is, on which it is held.
+    pub first: u32,
+    /// The last one.
+    pub last: u32,
+    /// Critical sections of the mutex that become one.
+    pub joined: u32,
+}
+
+/// Keeps the mutex over the lines.
+///
+/// # Errors
+/// Why it cannot be right: a way out that is not understood, something that waits, a lock that is held on one way only.
+pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refusal> {
+    let outside = || format!("line {} is in no function of this file", wanted.first);
+    let function = source.function(wanted.first).ok_or_else(outside)?;
+    let watch = Watch::new(source, mutex);
+    let at = range(function, wanted.first, wanted.last)?;
+    if mutex.style == Style::Guard {
+        return guard::hold(source, mutex, &watch, function, at);
+    }
+    let at = widened(source, mutex, function, at)?;
+    if is_one_section(source, mutex, &at) {
+        return Ok(kept(source, &at, Vec::new(), 1));
+    }
+    let Some((first, last)) = ends(&at) else {
+        return Err(outside());
+    };
+    let mut flow = Flow {
+        source,
+        mutex,
+        watch: &watch,
+        bytes: first.start_byte()..last.end_byte(),
+        region: wanted.first..=wanted.last,
+        returns: returned(source, function),
+        changes: Vec::new(),
+    };
+    let opens = mutex.operation(source, first) == Some(Operation::Lock);
+    let closes = mutex.operation(source, last) == Some(Operation::Unlock) && at.first != at.last;
+    let inner = at
+        .list
+        .get(at.first + usize::from(opens)..at.last + usize::from(!closes));
+    let begin = Held {
+        was: opens,
+        is: true,
+    };
+    let end = flow.list(inner.unwrap_or(&[]), begin)?;
+    let mut changes = flow.changes;
+    if let Some(end) = end
+        && (!end.is || end.was != closes)
+    {
+        return Err(format!(
+            "at line {} the lock is not held on every way",
+            lines(last).end()
+        ));
+    }
+    put_around(
+        source,
+        mutex,
+        &at,
+        (!opens, !closes && end.is_some()),
+        &mut changes,
+    );
+    let sections = sections(source, mutex, &at);
+    Ok(kept(source, &at, changes, sections))
+}
+
+fn ends<'t>(at: &Range<'t>) -> Option<(Node<'t>, Node<'t>)> {
+    Some((*at.statements().first()?, *at.statements().last()?))
+}
+
+fn kept(source: &Source, at: &Range<'_>, changes: Vec<Change>, joined: u32) -> Kept {
+    let (first, last) = ends(at).map_or((0, 0), |(first, last)| {
+        (first.start_byte(), last.end_byte())
+    });
+    Kept {
+        changes,
+        first: source.line(first),
+        last: source.line(last),
+        joined,
+    }
+}
+
+/// Lock before, unlock after, in braces where the statement stands alone.
+fn put_around(
+    source: &Source,
+    mutex: &Mutex,
+    at: &Range<'_>,
+    (before, after): (bool, bool),
+    changes: &mut Vec<Change>,
+) {
+    let Some((first, last)) = ends(at) else {
+        return;
+    };
+    let in_block = matches!(at.block.kind(), "compound_statement" | "case_statement");
+    if in_block {
+        if before {
+            changes.insert(0, line_before(source, first.start_byte(), &mutex.lock()));
+        }
+        if after {
+            changes.push(line_after(
+                source,
+                last.start_byte(),
+                last.end_byte(),
+                &mutex.unlock(),
+            ));
+        }
+        return;
+    }
+    let begin = source.slice(0, first.start_byte()).trim_end().len();
+    let outer = source.indent(begin).to_owned();
+    let inner = format!("{outer}{}", source.unit());
+    changes.insert(
+        0,
+        Change {
+            start: begin,
+            end: first.start_byte(),
+            text: format!(" {{\n{inner}{}\n{inner}", mutex.lock()),
+        },
+    );
+    changes.push(Change::insert(
+        last.end_byte(),
+        format!("\n{inner}{}\n{outer}}}", mutex.unlock()),
+    ));
+}
+
+/// The range with the critical sections that begin or end in it.
+fn widened<'t>(
+    source: &Source,
+    mutex: &Mutex,
+    function: Node<'t>,
+    at: Range<'t>,
+) -> Result<Range<'t>, Refusal> {
+    let mut at = at;
+    loop {
+        let mut grown = at.clone();
+        let held = |index: usize| held_before(source, mutex, function, &at, index);
+        if held(at.first) {
+            let list = at.list.get(..at.first).unwrap_or(&[]);
+            match list
+                .iter()
+                .rposition(|node| mutex.operation(source, *node) == Some(Operation::Lock))
+            {
+                Some(begin) => grown.first = begin,
+                None => grown = outer(&at, function)?,
+            }
+        }
+        if grown.block == at.block && held(at.last + 1) {
+            let rest = at.list.get(at.last + 1..).unwrap_or(&[]);
+            match rest
+                .iter()
+                .position(|node| mutex.operation(source, *node) == Some(Operation::Unlock))
+            {
+                Some(more) => grown.last = at.last + 1 + more,
+                None if ends_by_leaving(&at) => {}
+                None => grown = outer(&at, function)?,
+            }
+        }
+        let same = grown.block == at.block && (grown.first, grown.last) == (at.first, at.last);
+        if same {
+            return Ok(at);
+        }
+        at = grown;
+    }
+}
+
+fn ends_by_leaving(at: &Range<'_>) -> bool {
+    let last = at.statements().last().map_or("", |node| node.kind());
+    matches!(
+        last,
+        "return_statement"
+            | "throw_statement"
+            | "break_statement"
+            | "continue_statement"
+            | "goto_statement"
+    )
+}
+
+fn outer<'t>(at: &Range<'t>, function: Node<'t>) -> Result<Range<'t>, Refusal> {
+    let line = at
+        .statements()
+        .first()
+        .map_or(0, |node| *lines(*node).start());
+    at.outer(function).ok_or_else(|| {
+        format!("the critical section around line {line} begins or ends outside of its function")
+    })
+}
+
+/// Was the mutex held before the statement `index` of the list?
+fn held_before(
+    source: &Source,
+    mutex: &Mutex,
+    function: Node<'_>,
+    at: &Range<'_>,
+    index: usize,
+) -> bool {
+    let before = at.list.get(..index).unwrap_or(&[]).iter().rev();
+    let mut operations = before.filter_map(|node| mutex.operation(source, *node));
+    match (operations.next(), at.outer(function)) {
+        (Some(operation), _) => operation == Operation::Lock,
+        (None, Some(outer)) => held_before(source, mutex, function, &outer, outer.first),
+        (None, None) => false,
+    }
+}
+
+/// Critical sections that begin in the range.
+fn sections(source: &Source, mutex: &Mutex, at: &Range<'_>) -> u32 {
+    let all = at
+        .statements()
+        .iter()
+        .flat_map(|node| super::source::descendants(*node));
+    all.filter(|node| mutex.operation(source, *node) == Some(Operation::Lock))
+        .count() as u32
+}
+
+/// From one lock statement to the unlock statement that belongs to it.
+fn is_one_section(source: &Source, mutex: &Mutex, at: &Range<'_>) -> bool {
+    let operations = at
+        .statements()
+        .iter()
+        .filter_map(|node| mutex.operation(source, *node));
+    let operations: Vec<Operation> = operations.collect();
+    let begins =
+        ends(at).is_some_and(|(first, _)| mutex.operation(source, first) == Some(Operation::Lock));
+    let ends =
+        ends(at).is_some_and(|(_, last)| mutex.operation(source, last) == Some(Operation::Unlock));
+    begins && ends && operations.len() == 2
+}
+
+/// The type that a function returns, as its definition writes it.
+fn returned(source: &Source, function: Node<'_>) -> Option<String> {
+    let kind = source.str(function.child_by_field_name("type")?).to_owned();
+    let mut declarator = function.child_by_field_name("declarator")?;
+    let mut stars = String::new();
+    while declarator.kind() == "pointer_declarator" {
+        stars.push('*');
+        declarator = declarator.child_by_field_name("declarator")?;
+    }
+    match stars.is_empty() {
+        true => Some(kind),
+        false => Some(format!("{kind} {stars}")),
+    }
+}

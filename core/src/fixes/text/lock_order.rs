@@ -1,0 +1,137 @@
+//! Two lock statements of a function in another order.
+
+use super::{
+    Refusal,
+    change::{Change, line_before, remove},
+    locks::{Mutex, Operation, guarded, operation},
+    source::{Range, Source, descendants, lines, range},
+};
+use tree_sitter::Node;
+
+/// Takes the lock of line `wanted` right before that of line `held`.
+///
+/// # Errors
+/// When the two statements are not in one block, or what is between them leaves, or gives the lock back.
+pub fn earlier(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>, Refusal> {
+    let (at, first, second) = both(source, held, wanted)?;
+    let between = at.list.get(at.first + 1..at.last).unwrap_or(&[]);
+    let leaves = |node: &&Node<'_>| {
+        descendants(**node).into_iter().any(|node| {
+            matches!(
+                node.kind(),
+                "return_statement"
+                    | "goto_statement"
+                    | "break_statement"
+                    | "continue_statement"
+                    | "throw_statement"
+            )
+        })
+    };
+    if let Some(node) = between.iter().find(leaves) {
+        return Err(format!(
+            "line {} leaves between the two locks",
+            lines(*node).start()
+        ));
+    }
+    if let Some(mutex) = taken(source, second)
+        && between.iter().any(|node| {
+            descendants(*node)
+                .into_iter()
+                .any(|inner| mutex.operation(source, inner).is_some())
+        })
+    {
+        return Err(format!(
+            "the lock of line {wanted} is taken in between as well"
+        ));
+    }
+    Ok(vec![
+        line_before(source, first.start_byte(), source.str(second)),
+        remove(source, second.start_byte(), second.end_byte()),
+    ])
+}
+
+/// Takes the two locks in the order of their addresses, or both at once by `std::scoped_lock`.
+///
+/// # Errors
+/// When the two statements do not follow each other.
+pub fn by_address(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>, Refusal> {
+    let (at, first, second) = both(source, held, wanted)?;
+    if at.last != at.first + 1 {
+        return Err(format!(
+            "something is done between the locks of lines {held} and {wanted}"
+        ));
+    }
+    if let (Some((one, name)), Some((other, _))) = (guarded(source, first), guarded(source, second))
+    {
+        let text = format!(
+            "std::scoped_lock {name}({}, {});",
+            one.join(", "),
+            other.join(", ")
+        );
+        let replaced = Change {
+            start: first.start_byte(),
+            end: first.end_byte(),
+            text,
+        };
+        return Ok(vec![
+            replaced,
+            remove(source, second.start_byte(), second.end_byte()),
+        ]);
+    }
+    let (Some(one), Some(other)) = (taken(source, first), taken(source, second)) else {
+        return Err(format!("lines {held} and {wanted} are not plain locks"));
+    };
+    let address = |mutex: &Mutex| {
+        mutex
+            .object
+            .strip_prefix('*')
+            .map_or_else(|| format!("&{}", mutex.object), str::to_owned)
+    };
+    let (outer, unit) = (source.indent(first.start_byte()).to_owned(), source.unit());
+    let inner = format!("{outer}{unit}");
+    let text = format!(
+        "if ({} < {}) {{\n{inner}{}\n{inner}{}\n{outer}}} else {{\n{inner}{}\n{inner}{}\n{outer}}}",
+        address(&one),
+        address(&other),
+        one.lock(),
+        other.lock(),
+        other.lock(),
+        one.lock(),
+    );
+    Ok(vec![Change {
+        start: first.start_byte(),
+        end: second.end_byte(),
+        text,
+    }])
+}
+
+fn taken(source: &Source, statement: Node<'_>) -> Option<Mutex> {
+    let mut calls = super::locks::calls(statement).filter_map(|call| operation(source, call));
+    let found = calls.find(|found| found.what == Operation::Lock)?;
+    Some(Mutex {
+        object: found.object,
+        style: found.style,
+    })
+}
+
+/// The two statements, the one on line `held` first.
+fn both<'t>(
+    source: &'t Source,
+    held: u32,
+    wanted: u32,
+) -> Result<(Range<'t>, Node<'t>, Node<'t>), Refusal> {
+    let apart = || format!("the locks of lines {held} and {wanted} are not taken in one block");
+    let function = source.function(held).ok_or_else(apart)?;
+    let at = range(function, held.min(wanted), held.max(wanted))?;
+    let (Some(&first), Some(&second)) = (at.list.get(at.first), at.list.get(at.last)) else {
+        return Err(apart());
+    };
+    let is_lock = |node: Node<'_>| {
+        guarded(source, node).is_some()
+            || node.kind() == "expression_statement" && taken(source, node).is_some()
+    };
+    match held < wanted && is_lock(first) && is_lock(second) {
+        true => Ok((at, first, second)),
+        false => Err(apart()),
+    }
+}

@@ -1,0 +1,220 @@
+//! How a file locks a mutex, and which statements do.
+
+use super::source::{Source, children, descendants};
+use tree_sitter::Node;
+
+/// What a statement does to a mutex.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// Takes it.
+    Lock,
+    /// Gives it back.
+    Unlock,
+}
+
+/// How a mutex is locked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// `pthread_mutex_lock(&m)`
+    Pthread,
+    /// `pthread_spin_lock(&m)`
+    Spin,
+    /// `pthread_rwlock_wrlock(&m)`
+    ReadWrite,
+    /// `mtx_lock(&m)`
+    C11,
+    /// `m.lock()`
+    Method,
+    /// `std::lock_guard<std::mutex> guard(m)`
+    Guard,
+}
+
+/// A mutex as one function names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mutex {
+    /// The object: `account.lock`, `queue->lock`; `*lock` when only a pointer to it has a name.
+    pub object: String,
+    /// How it is locked.
+    pub style: Style,
+}
+
+/// Functions that take and give back a mutex that is their first argument.
+const CALLS: [(&str, Style, Operation); 10] = [
+    ("pthread_mutex_lock", Style::Pthread, Operation::Lock),
+    ("pthread_mutex_unlock", Style::Pthread, Operation::Unlock),
+    ("pthread_spin_lock", Style::Spin, Operation::Lock),
+    ("pthread_spin_unlock", Style::Spin, Operation::Unlock),
+    ("pthread_rwlock_wrlock", Style::ReadWrite, Operation::Lock),
+    ("pthread_rwlock_rdlock", Style::ReadWrite, Operation::Lock),
+    ("pthread_rwlock_unlock", Style::ReadWrite, Operation::Unlock),
+    ("mtx_lock", Style::C11, Operation::Lock),
+    ("mtx_unlock", Style::C11, Operation::Unlock),
+    ("pthread_mutex_trylock", Style::Pthread, Operation::Lock),
+];
+
+/// Class templates whose objects hold a mutex as long as they live.
+const GUARDS: [&str; 3] = ["lock_guard", "scoped_lock", "unique_lock"];
+
+impl Mutex {
+    /// The statement that takes it.
+    pub fn lock(&self) -> String {
+        self.call(Operation::Lock)
+    }
+
+    /// The statement that gives it back; empty where its scope does.
+    pub fn unlock(&self) -> String {
+        self.call(Operation::Unlock)
+    }
+
+    fn call(&self, wanted: Operation) -> String {
+        match self.style {
+            Style::Guard => match wanted {
+                Operation::Lock => format!("std::lock_guard<std::mutex> guard({});", self.object),
+                Operation::Unlock => String::new(),
+            },
+            Style::Method => {
+                let name = if wanted == Operation::Lock {
+                    "lock"
+                } else {
+                    "unlock"
+                };
+                match self.object.strip_prefix('*') {
+                    Some(pointer) => format!("{pointer}->{name}();"),
+                    None => format!("{}.{name}();", self.object),
+                }
+            }
+            style => {
+                let mut calls = CALLS.iter();
+                let call = calls.find(|(_, of, what)| *of == style && *what == wanted);
+                let name = call.map_or("pthread_mutex_lock", |(name, ..)| name);
+                format!("{name}({});", self.address())
+            }
+        }
+    }
+
+    fn address(&self) -> String {
+        match self.object.strip_prefix('*') {
+            Some(pointer) => pointer.to_owned(),
+            None => format!("&{}", self.object),
+        }
+    }
+
+    /// What a statement does to this mutex, if that is all that it does.
+    pub fn operation(&self, source: &Source, statement: Node<'_>) -> Option<Operation> {
+        let call = children(statement).first().copied()?;
+        (statement.kind() == "expression_statement" && call.kind() == "call_expression")
+            .then(|| operation(source, call))?
+            .filter(|found| same(&found.object, &self.object))
+            .map(|found| found.what)
+    }
+}
+
+/// Are the two the same object, written with other white space?
+pub fn same(a: &str, b: &str) -> bool {
+    let squeezed = |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
+    squeezed(a) == squeezed(b)
+}
+
+/// A call that locks or unlocks.
+pub struct Found {
+    /// What.
+    pub object: String,
+    /// How.
+    pub style: Style,
+    /// Takes it or gives it back.
+    pub what: Operation,
+}
+
+/// What a call does to a mutex.
+pub fn operation(source: &Source, call: Node<'_>) -> Option<Found> {
+    let function = call.child_by_field_name("function")?;
+    let arguments = children(call.child_by_field_name("arguments")?);
+    if let Some((_, style, what)) = CALLS
+        .iter()
+        .find(|(name, ..)| source.str(function) == *name)
+    {
+        let object = object(source.str(*arguments.first()?));
+        return Some(Found {
+            object,
+            style: *style,
+            what: *what,
+        });
+    }
+    if function.kind() != "field_expression" || !arguments.is_empty() || !source.is_cpp() {
+        return None;
+    }
+    let what = match source.str(function.child_by_field_name("field")?) {
+        "lock" => Operation::Lock,
+        "unlock" => Operation::Unlock,
+        _ => return None,
+    };
+    let owner = function.child_by_field_name("argument")?;
+    let is_pointer = source
+        .slice(owner.end_byte(), function.end_byte())
+        .starts_with("->");
+    Some(Found {
+        object: format!("{}{}", if is_pointer { "*" } else { "" }, source.str(owner)),
+        style: Style::Method,
+        what,
+    })
+}
+
+/// `&account.lock` is `account.lock`, `lock` is `*lock`.
+fn object(argument: &str) -> String {
+    match argument.trim().strip_prefix('&') {
+        Some(object) => object.trim().to_owned(),
+        None => format!("*{}", argument.trim()),
+    }
+}
+
+/// The mutexes that a declaration such as `std::lock_guard<std::mutex> guard(m)` holds, and the guard's name.
+pub fn guarded<'s>(source: &'s Source, statement: Node<'_>) -> Option<(Vec<&'s str>, &'s str)> {
+    if statement.kind() != "declaration" {
+        return None;
+    }
+    let class = source.str(statement.child_by_field_name("type")?);
+    if !GUARDS.iter().any(|name| class.contains(name)) {
+        return None;
+    }
+    let inner = descendants(statement).into_iter();
+    let mut lists = inner.filter(|node| {
+        matches!(
+            node.kind(),
+            "argument_list" | "initializer_list" | "parameter_list"
+        )
+    });
+    let list = lists.next()?;
+    let all = children(list).into_iter().map(|node| source.str(node));
+    let names = descendants(statement)
+        .into_iter()
+        .filter(|node| node.kind() == "identifier");
+    let before = names.filter(|node| node.end_byte() <= list.start_byte());
+    let name = before.max_by_key(|node| node.start_byte())?;
+    Some((all.collect(), source.str(name)))
+}
+
+/// Calls within a node, those of functions in it left out.
+pub fn calls<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+    let all = descendants(node).into_iter();
+    all.filter(|node| node.kind() == "call_expression")
+}
+
+/// The name of the function that a call calls: `f` of `f(x)`, `get` of `list.get(i)`.
+pub fn callee<'s>(source: &'s Source, call: Node<'_>) -> &'s str {
+    let Some(function) = call.child_by_field_name("function") else {
+        return "";
+    };
+    let named = function
+        .child_by_field_name("field")
+        .or_else(|| function.child_by_field_name("name"));
+    source.str(named.unwrap_or(function))
+}
+
+/// The last part of an object's name: `lock` of `queue->lock`.
+pub fn last_name(object: &str) -> &str {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    object
+        .rsplit(|c| !is_word(c))
+        .find(|part| !part.is_empty())
+        .unwrap_or(object)
+}

@@ -1,0 +1,20 @@
+//! Edits of C and C++ text that keep a mutex over some lines, and the smaller ones for waits and joins. They are
+//! worked out on the syntax tree; what it does not show is a reason to refuse.
+
+pub mod change;
+pub mod declare;
+mod flow;
+pub mod guard;
+pub mod hold;
+pub mod lock_order;
+pub mod locks;
+pub mod move_statement;
+pub mod source;
+#[cfg(test)]
+mod tests;
+pub mod waits;
+mod watch;
+
+/// Why an edit cannot be made, in words that go on after "not offered: ".
+pub type Refusal = String;
+pub use declare::style as guard_style;

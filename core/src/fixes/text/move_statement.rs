@@ -1,0 +1,188 @@
+//! Statements that come too early or too late: a join before what the thread still uses is taken away, a thread that
+//! is created after what it looks at was set.
+
+use super::{
+    Refusal,
+    change::{Change, line_before, remove},
+    locks::{callee, calls},
+    source::{Range, Source, descendants, lines, range},
+};
+use tree_sitter::Node;
+
+/// Creates and joins threads, with the place of the handle among the arguments.
+const CREATES: [&str; 2] = ["pthread_create", "thrd_create"];
+const JOINS: [&str; 2] = ["pthread_join", "thrd_join"];
+
+/// The statement on a line, in its list.
+fn at<'t>(source: &'t Source, line: u32) -> Result<(Node<'t>, Range<'t>), Refusal> {
+    let function = source
+        .function(line)
+        .ok_or_else(|| format!("line {line} is in no function of this file"))?;
+    Ok((function, range(function, line, line)?))
+}
+
+/// Joins the thread that is created on line `created` before line `before`.
+///
+/// # Errors
+/// When the two are not in one function, or the handle is not known there.
+pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Vec<Change>, Refusal> {
+    let (function, place) = at(source, before)?;
+    let (other, _) = at(source, created)?;
+    if function != other {
+        return Err(format!(
+            "lines {created} and {before} are in different functions: the thread's handle is not known there"
+        ));
+    }
+    let mut creating = calls(function)
+        .filter(|call| CREATES.contains(&callee(source, *call)) && lines(*call).contains(&created));
+    let call = creating
+        .next()
+        .ok_or_else(|| format!("no thread is seen to be created on line {created}"))?;
+    let handle = argument(source, call, 0).and_then(|handle| handle.strip_prefix('&'));
+    let handle = handle
+        .ok_or_else(|| format!("the handle of the thread on line {created} has no name"))?
+        .trim();
+    let joins = calls(function).filter(|call| {
+        JOINS.contains(&callee(source, *call))
+            && argument(source, *call, 0).is_some_and(|it| family(it) == family(handle))
+    });
+    let joins: Vec<Node<'_>> = joins.collect();
+    let anchor = *place.statements().first().ok_or("there is no statement")?;
+    if let Some(join) = joins.iter().find(|join| *lines(**join).start() > before) {
+        return moved_up(source, function, *join, anchor);
+    }
+    if !joins.is_empty() {
+        return Err(format!(
+            "`{handle}` is joined on line {} already",
+            joins.first().map_or(0, |it| *lines(*it).start())
+        ));
+    }
+    if in_loop(call, function) {
+        return Err(format!(
+            "the threads of line {created} are created in a loop: which of them is meant is not seen"
+        ));
+    }
+    let name = callee(source, call).replace("create", "join");
+    Ok(vec![line_before(
+        source,
+        anchor.start_byte(),
+        &format!("{name}({handle}, NULL);"),
+    )])
+}
+
+/// The join (with the loop around it) stands before the other statement instead.
+fn moved_up(
+    source: &Source,
+    function: Node<'_>,
+    join: Node<'_>,
+    anchor: Node<'_>,
+) -> Result<Vec<Change>, Refusal> {
+    let line = *lines(join).start();
+    let place = range(function, line, line)?;
+    let mut whole = *place.statements().first().ok_or("there is no statement")?;
+    while let Some(parent) = whole.parent()
+        && whole.parent() != anchor.parent()
+    {
+        whole = parent;
+    }
+    if whole.parent() != anchor.parent() {
+        return Err(format!("the join on line {line} is not in the same block"));
+    }
+    let text = source.str(whole).to_owned();
+    Ok(vec![
+        line_before(source, anchor.start_byte(), &text),
+        remove(source, whole.start_byte(), whole.end_byte()),
+    ])
+}
+
+/// Sets what line `late` sets before the thread that looks at it is created on line `created`.
+///
+/// # Errors
+/// When the two are not in one block, or what is set uses something that is declared between them.
+pub fn set_before(source: &Source, late: u32, created: u32) -> Result<Vec<Change>, Refusal> {
+    let (function, setting) = at(source, late)?;
+    let (other, creating) = at(source, created)?;
+    if function != other {
+        return Err(format!(
+            "lines {created} and {late} are in different functions"
+        ));
+    }
+    let (Some(&what), Some(&anchor)) =
+        (setting.statements().first(), creating.statements().first())
+    else {
+        return Err("there is no statement".to_owned());
+    };
+    if what.parent() != anchor.parent() || what.kind() == "declaration" {
+        return Err(format!(
+            "line {late} cannot be moved before line {created}: they are not statements of one block"
+        ));
+    }
+    let (first, last) = (anchor.start_byte(), what.start_byte());
+    let between = setting
+        .list
+        .iter()
+        .filter(|node| (first..last).contains(&node.start_byte()));
+    let between: Vec<Node<'_>> = between.copied().collect();
+    let used: Vec<&str> = words(source, what);
+    let changed = |node: &&Node<'_>| {
+        let names = descendants(**node)
+            .into_iter()
+            .filter_map(|inner| match inner.kind() {
+                "init_declarator" => inner.child_by_field_name("declarator"),
+                "assignment_expression" => inner.child_by_field_name("left"),
+                "declaration" => inner.child_by_field_name("declarator"),
+                _ => None,
+            });
+        names
+            .into_iter()
+            .any(|name| words(source, name).iter().any(|word| used.contains(word)))
+    };
+    if let Some(node) = between.iter().find(changed) {
+        return Err(format!(
+            "line {late} uses what line {} sets, after the thread was created",
+            lines(*node).start()
+        ));
+    }
+    Ok(vec![
+        line_before(source, first, source.str(what)),
+        remove(source, what.start_byte(), what.end_byte()),
+    ])
+}
+
+fn words<'s>(source: &'s Source, node: Node<'_>) -> Vec<&'s str> {
+    let all = descendants(node).into_iter();
+    all.filter(|node| node.kind() == "identifier")
+        .map(|node| source.str(node))
+        .collect()
+}
+
+fn argument<'s>(source: &'s Source, call: Node<'_>, nth: usize) -> Option<&'s str> {
+    let arguments = call.child_by_field_name("arguments")?;
+    super::source::children(arguments)
+        .get(nth)
+        .map(|node| source.str(*node))
+}
+
+/// `threads[i]` and `threads[0]` are of one family.
+fn family(handle: &str) -> &str {
+    handle
+        .split('[')
+        .next()
+        .unwrap_or(handle)
+        .trim_start_matches('&')
+        .trim()
+}
+
+fn in_loop(node: Node<'_>, function: Node<'_>) -> bool {
+    let mut around = node.parent();
+    while let Some(parent) = around.filter(|parent| *parent != function) {
+        if matches!(
+            parent.kind(),
+            "for_statement" | "while_statement" | "do_statement" | "for_range_loop"
+        ) {
+            return true;
+        }
+        around = parent.parent();
+    }
+    false
+}

@@ -1,0 +1,296 @@
+//! A source file with its syntax tree.
+
+use super::Refusal;
+use tree_sitter::{Node, Parser, Tree};
+
+/// A source file with its syntax tree.
+pub struct Source {
+    text: String,
+    tree: Tree,
+    is_cpp: bool,
+}
+
+/// Kinds of nodes that are a function's body and head.
+const FUNCTIONS: [&str; 2] = ["function_definition", "lambda_expression"];
+
+impl Source {
+    /// Parses a text as what the file's name says; `None` when the grammar does not fit the library.
+    pub fn parse(file: &str, text: &str) -> Option<Source> {
+        let ending = file.rsplit('.').next().unwrap_or("");
+        let is_cpp = matches!(
+            ending,
+            "cpp" | "cc" | "cxx" | "C" | "c++" | "hpp" | "hh" | "hxx" | "H"
+        );
+        let language = match is_cpp {
+            true => tree_sitter_cpp::LANGUAGE,
+            false => tree_sitter_c::LANGUAGE,
+        };
+        let mut parser = Parser::new();
+        parser.set_language(&language.into()).ok()?;
+        let tree = parser.parse(text, None)?;
+        Some(Source {
+            text: text.to_owned(),
+            tree,
+            is_cpp,
+        })
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Is it C++?
+    pub fn is_cpp(&self) -> bool {
+        self.is_cpp
+    }
+
+    /// The whole file.
+    pub fn root(&self) -> Node<'_> {
+        self.tree.root_node()
+    }
+
+    /// Is the syntax understood everywhere?
+    pub fn is_whole(&self) -> bool {
+        !self.root().has_error()
+    }
+
+    /// The text of a node.
+    pub fn str(&self, node: Node<'_>) -> &str {
+        self.slice(node.start_byte(), node.end_byte())
+    }
+
+    /// A part of the text.
+    pub fn slice(&self, start: usize, end: usize) -> &str {
+        self.text.get(start..end).unwrap_or("")
+    }
+
+    /// Where the line of a byte begins.
+    pub fn line_start(&self, at: usize) -> usize {
+        self.slice(0, at).rfind('\n').map_or(0, |i| i + 1)
+    }
+
+    /// Where the line of a byte ends, before its line break.
+    pub fn line_end(&self, at: usize) -> usize {
+        let rest = self.text.get(at..).unwrap_or("");
+        rest.find('\n').map_or(self.text.len(), |i| at + i)
+    }
+
+    /// The white space that the line of a byte begins with.
+    pub fn indent(&self, at: usize) -> &str {
+        let start = self.line_start(at);
+        let line = self.slice(start, self.line_end(at));
+        let len = line.len() - line.trim_start().len();
+        self.slice(start, start + len)
+    }
+
+    /// One step of indentation, as the file has it.
+    pub fn unit(&self) -> String {
+        let indented = |line: &&str| line.starts_with(['\t', ' ']) && !line.trim().is_empty();
+        let widths = self.text.lines().filter(indented).map(|line| {
+            let white = line.len() - line.trim_start().len();
+            line.get(..white).unwrap_or("    ")
+        });
+        let narrowest = widths.filter(|white| white.starts_with('\t') || white.len() >= 2);
+        let least = narrowest.min_by_key(|white| white.len());
+        least
+            .map_or(
+                "    ",
+                |white| if white.starts_with('\t') { "\t" } else { white },
+            )
+            .to_owned()
+    }
+
+    /// The line that a byte is in, from 1.
+    pub fn line(&self, at: usize) -> u32 {
+        self.slice(0, at)
+            .bytes()
+            .filter(|byte| *byte == b'\n')
+            .count() as u32
+            + 1
+    }
+
+    /// The innermost function (or lambda) that has this line in its body.
+    pub fn function(&self, line: u32) -> Option<Node<'_>> {
+        let mut found = None;
+        let mut stack = vec![self.root()];
+        while let Some(node) = stack.pop() {
+            if !lines(node).contains(&line) {
+                continue;
+            }
+            if FUNCTIONS.contains(&node.kind())
+                && node
+                    .child_by_field_name("body")
+                    .is_some_and(|body| lines(body).contains(&line))
+                && found.is_none_or(|known: Node<'_>| {
+                    known.byte_range().len() > node.byte_range().len()
+                })
+            {
+                found = Some(node);
+            }
+            stack.extend(children(node));
+        }
+        found
+    }
+
+    /// The text of a file's line, trimmed.
+    pub fn line_text(&self, line: u32) -> &str {
+        self.text
+            .lines()
+            .nth((line as usize).saturating_sub(1))
+            .unwrap_or("")
+            .trim()
+    }
+}
+
+/// The lines of a node, from 1.
+pub fn lines(node: Node<'_>) -> std::ops::RangeInclusive<u32> {
+    node.start_position().row as u32 + 1..=node.end_position().row as u32 + 1
+}
+
+/// Named children, without comments.
+pub fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor)
+        .filter(|child| child.kind() != "comment")
+        .collect()
+}
+
+/// The node and everything in it, functions within left out.
+pub fn descendants<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    let (mut all, mut stack) = (Vec::new(), vec![node]);
+    while let Some(node) = stack.pop() {
+        all.push(node);
+        let inner = children(node).into_iter().rev();
+        stack.extend(inner.filter(|child| !FUNCTIONS.contains(&child.kind())));
+    }
+    all
+}
+
+/// The statements of a block, a `case` or a body without braces.
+pub fn statements<'t>(block: Node<'t>) -> Vec<Node<'t>> {
+    match block.kind() {
+        "compound_statement" => children(block),
+        "case_statement" => {
+            let value = block.child_by_field_name("value");
+            let inner = children(block).into_iter();
+            inner.filter(|child| Some(*child) != value).collect()
+        }
+        _ => vec![block],
+    }
+}
+
+/// What a statement may go on with: the bodies of conditions and loops, the cases of a `switch`, a block itself.
+pub fn bodies<'t>(statement: Node<'t>) -> Vec<Node<'t>> {
+    let field = |name| statement.child_by_field_name(name);
+    match statement.kind() {
+        "compound_statement" | "case_statement" => vec![statement],
+        "if_statement" => {
+            let alternative =
+                field("alternative").and_then(|clause| children(clause).first().copied());
+            [field("consequence"), alternative]
+                .into_iter()
+                .flatten()
+                .collect()
+        }
+        "while_statement" | "for_statement" | "do_statement" | "for_range_loop" => {
+            field("body").into_iter().collect()
+        }
+        "switch_statement" => {
+            let cases = field("body").map(children).unwrap_or_default();
+            cases
+                .into_iter()
+                .filter(|case| case.kind() == "case_statement")
+                .collect()
+        }
+        "labeled_statement" => children(statement).into_iter().skip(1).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Statements of one list that belong together: `list[first..=last]`.
+#[derive(Clone)]
+pub struct Range<'t> {
+    /// The block that the list is in, or a body without braces.
+    pub block: Node<'t>,
+    /// Its statements.
+    pub list: Vec<Node<'t>>,
+    /// The first of them.
+    pub first: usize,
+    /// The last of them.
+    pub last: usize,
+}
+
+impl<'t> Range<'t> {
+    /// The statements.
+    pub fn statements(&self) -> &[Node<'t>] {
+        self.list.get(self.first..=self.last).unwrap_or(&[])
+    }
+
+    /// The statement of the list around that these are in; `None` for the body of the function.
+    pub fn outer(&self, function: Node<'t>) -> Option<Range<'t>> {
+        let body = function.child_by_field_name("body")?;
+        let mut inner = self.block;
+        while inner != body {
+            let outer = inner.parent()?;
+            if matches!(outer.kind(), "compound_statement" | "case_statement") {
+                let list = statements(outer);
+                let at = list.iter().position(|node| *node == inner)?;
+                return Some(Range {
+                    block: outer,
+                    list,
+                    first: at,
+                    last: at,
+                });
+            }
+            inner = outer;
+        }
+        None
+    }
+}
+
+fn whole<'t>(block: Node<'t>) -> Option<Range<'t>> {
+    let list = statements(block);
+    let last = list.len().checked_sub(1)?;
+    Some(Range {
+        block,
+        list,
+        first: 0,
+        last,
+    })
+}
+
+fn narrower<'t>(around: &Range<'t>, is_it: impl Fn(&Node<'t>) -> bool) -> Option<Range<'t>> {
+    let blocks = around.list.iter().flat_map(|statement| bodies(*statement));
+    let mut inner = blocks.filter(|block| *block != around.block);
+    whole(inner.find(|block| is_it(block))?)
+}
+
+/// The statements from line `first` to line `last` in the innermost block of a function that has both.
+pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>, Refusal> {
+    let outside = || format!("lines {first} to {last} are not statements of one function");
+    let body = function.child_by_field_name("body").ok_or_else(outside)?;
+    let mut around = whole(body).ok_or_else(outside)?;
+    loop {
+        let holds = |block: &Node<'t>| {
+            let own = statements(*block);
+            let from = own.first().map(|node| *lines(*node).start());
+            let to = own.last().map(|node| *lines(*node).end());
+            from.is_some_and(|from| from <= first) && to.is_some_and(|to| to >= last)
+        };
+        match narrower(&around, holds) {
+            Some(inner) => around = inner,
+            None => break,
+        }
+    }
+    let at = |line: u32| {
+        let holds = |node: &Node<'t>| lines(*node).contains(&line);
+        around.list.iter().position(holds)
+    };
+    let end = around
+        .list
+        .iter()
+        .rposition(|node| lines(*node).contains(&last));
+    (around.first, around.last) = (at(first).ok_or_else(outside)?, end.ok_or_else(outside)?);
+    Ok(around)
+}

@@ -1,0 +1,669 @@
+//! Edits of small functions: what `hold` makes of them, or why it refuses. `>` begins and `<` ends the lines that are
+//! to be one step.
+
+use super::{
+    change::apply,
+    declare::declare,
+    hold::{Lines, hold},
+    locks::{Mutex, Style},
+    move_statement::{join_before, set_before},
+    source::Source,
+    waits::look_again,
+};
+use expect_test::{Expect, expect};
+
+/// The text without the marks, and the lines that they stand on.
+fn marked(text: &str) -> (String, Lines) {
+    let at = |mark: &str| text.lines().position(|line| line.contains(mark)).unwrap() as u32 + 1;
+    let wanted = Lines {
+        first: at("/*>*/"),
+        last: at("/*<*/"),
+    };
+    (text.replace("/*>*/", "").replace("/*<*/", ""), wanted)
+}
+
+fn edited(file: &str, text: &str, changes: &[super::change::Change]) -> String {
+    let edited = apply(text, changes).unwrap();
+    assert!(Source::parse(file, &edited).unwrap().is_whole(), "{edited}");
+    edited
+}
+
+fn check_in(file: &str, style: Style, object: &str, text: &str, expected: Expect) {
+    let (text, wanted) = marked(text);
+    let source = Source::parse(file, &text).unwrap();
+    let mutex = Mutex {
+        object: object.to_owned(),
+        style,
+    };
+    expected.assert_eq(&match hold(&source, &mutex, &wanted) {
+        Ok(kept) if kept.changes.is_empty() => "held already\n".to_owned(),
+        Ok(kept) => edited(file, &text, &kept.changes),
+        Err(why) => format!("refused: {why}\n"),
+    });
+}
+
+fn check(text: &str, expected: Expect) {
+    check_in("a.c", Style::Pthread, "m", text, expected);
+}
+
+fn check_cpp(text: &str, expected: Expect) {
+    check_in("a.cpp", Style::Guard, "m", text, expected);
+}
+
+#[test]
+fn two_sections_become_one_and_early_exits_give_back() {
+    check(
+        "bool withdraw(long amount)
+{
+    pthread_mutex_lock(&m);
+    long available = balance; /*>*/
+    pthread_mutex_unlock(&m);
+
+    long fee = fee_for(amount);
+    if (available < amount + fee)
+        return false;
+    if (fee > 10) { log_it(); return false; }
+
+    pthread_mutex_lock(&m);
+    balance = available - amount - fee; /*<*/
+    pthread_mutex_unlock(&m);
+    return true;
+}
+",
+        expect![[r#"
+            bool withdraw(long amount)
+            {
+                pthread_mutex_lock(&m);
+                long available = balance; 
+
+                long fee = fee_for(amount);
+                if (available < amount + fee) {
+                    pthread_mutex_unlock(&m);
+                    return false;
+                }
+                if (fee > 10) { log_it(); pthread_mutex_unlock(&m);
+                return false; }
+
+                balance = available - amount - fee; 
+                pthread_mutex_unlock(&m);
+                return true;
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_section_that_gives_back_before_it_leaves_stays() {
+    check(
+        "int take(void)
+{
+    pthread_mutex_lock(&m);
+    int n = count; /*>*/
+    if (n == 0) {
+        pthread_mutex_unlock(&m);
+        return -1;
+    }
+    pthread_mutex_unlock(&m);
+    work();
+    pthread_mutex_lock(&m);
+    count = n - 1; /*<*/
+    pthread_mutex_unlock(&m);
+    return n;
+}
+",
+        expect![[r#"
+            int take(void)
+            {
+                pthread_mutex_lock(&m);
+                int n = count; 
+                if (n == 0) {
+                    pthread_mutex_unlock(&m);
+                    return -1;
+                }
+                work();
+                count = n - 1; 
+                pthread_mutex_unlock(&m);
+                return n;
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_lock_around_plain_statements() {
+    check(
+        "void *worker(void *arg)
+{
+    for (int i = 0; i < 10; i++)
+        words++; /*>*/ /*<*/
+    return NULL;
+}
+",
+        expect![[r#"
+            void *worker(void *arg)
+            {
+                for (int i = 0; i < 10; i++) {
+                    pthread_mutex_lock(&m);
+                    words++;
+                    pthread_mutex_unlock(&m);
+                }  
+                return NULL;
+            }
+        "#]],
+    );
+    check(
+        "void *worker(void *arg)
+{
+    int a = x; /*>*/
+    x = a + 1; /*<*/ // one more
+    return NULL;
+}
+",
+        expect![[r#"
+            void *worker(void *arg)
+            {
+                pthread_mutex_lock(&m);
+                int a = x; 
+                x = a + 1;  // one more
+                pthread_mutex_unlock(&m);
+                return NULL;
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_value_is_returned_after_the_lock_was_given_back() {
+    check(
+        "static long *top(struct stack *s)
+{
+    if (s->used == 0) /*>*/
+        return NULL;
+    return s->items[--s->used]; /*<*/
+}
+",
+        expect![[r#"
+            static long *top(struct stack *s)
+            {
+                pthread_mutex_lock(&m);
+                if (s->used == 0) {
+                    pthread_mutex_unlock(&m);
+                    return NULL;
+                }
+                long *result = s->items[--s->used];
+                pthread_mutex_unlock(&m);
+                return result; 
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn jumps_out_give_back_and_jumps_within_do_not() {
+    check(
+        "int f(void)
+{
+    while (more()) {
+        if (a > 3) /*>*/
+            break;
+        if (a == 2)
+            continue;
+        for (int i = 0; i < a; i++)
+            if (i == 1)
+                break;
+        if (a == 1)
+            goto out;
+        b = a; /*<*/
+        done();
+    }
+out:
+    return 1;
+}
+",
+        expect![[r#"
+            int f(void)
+            {
+                while (more()) {
+                    pthread_mutex_lock(&m);
+                    if (a > 3) {
+                        pthread_mutex_unlock(&m);
+                        break;
+                    }
+                    if (a == 2) {
+                        pthread_mutex_unlock(&m);
+                        continue;
+                    }
+                    for (int i = 0; i < a; i++)
+                        if (i == 1)
+                            break;
+                    if (a == 1) {
+                        pthread_mutex_unlock(&m);
+                        goto out;
+                    }
+                    b = a; 
+                    pthread_mutex_unlock(&m);
+                    done();
+                }
+            out:
+                return 1;
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_followed_is_refused() {
+    check(
+        "#define TRY(x) if (!(x)) return -1
+int f(void)
+{
+    a = 1; /*>*/
+    TRY(g());
+    b = 1; /*<*/
+    return 0;
+}
+",
+        expect![[r#"
+            refused: the macro `TRY` on line 5 holds `return`
+        "#]],
+    );
+    check(
+        "int f(void)
+{
+    a = 1; /*>*/
+    CHECK(g());
+    b = 1; /*<*/
+    return 0;
+}
+",
+        expect![[r#"
+            refused: `CHECK` on line 4 is a macro from elsewhere, which may leave
+        "#]],
+    );
+    check(
+        "int f(void)
+{
+    a = 1; /*>*/
+    pthread_join(t, NULL);
+    b = 1; /*<*/
+    return 0;
+}
+",
+        expect![[r#"
+            refused: line 4 waits (`pthread_join`), and would keep the lock meanwhile
+        "#]],
+    );
+    check(
+        "int f(void)
+{
+    a = 1; /*>*/
+again:
+    if (a < 3)
+        goto again;
+    b = 1; /*<*/
+    return 0;
+}
+",
+        expect![[r#"
+            refused: line 4 has a label that can be jumped to
+        "#]],
+    );
+    check(
+        "int f(void)
+{
+    a = 1; /*>*/
+#ifdef X
+    return 1;
+#endif
+    b = 1; /*<*/
+    return 0;
+}
+",
+        expect![[r#"
+            refused: line 4 has preprocessor conditions within
+        "#]],
+    );
+    check(
+        "int f(void)
+{
+    pthread_mutex_lock(&m);
+    a = 1; /*>*/
+    if (a) {
+        pthread_mutex_unlock(&m);
+    }
+    b = 1; /*<*/
+    return 0;
+}
+",
+        expect![[r#"
+            refused: the critical section around line 4 begins or ends outside of its function
+        "#]],
+    );
+}
+
+#[test]
+fn a_mutex_is_not_taken_twice() {
+    check(
+        "static int size(void)
+{
+    pthread_mutex_lock(&m);
+    int n = used;
+    pthread_mutex_unlock(&m);
+    return n;
+}
+static int last(void) { return size() - 1; }
+int f(void)
+{
+    int n = last(); /*>*/
+    return items[n]; /*<*/
+}
+",
+        expect![[r#"
+            refused: `last`, called on line 11, calls `size`, which takes the lock itself on line 3
+        "#]],
+    );
+    check(
+        "int f(void)
+{
+    pthread_mutex_lock(&m);
+    a = 1; /*>*/
+    b = 1; /*<*/
+    pthread_mutex_unlock(&m);
+    return 0;
+}
+",
+        expect![[r#"
+            held already
+        "#]],
+    );
+}
+
+#[test]
+fn a_section_in_a_branch_is_taken_into_the_outer_one() {
+    check(
+        "void f(void)
+{
+    int old = a; /*>*/
+    if (old) {
+        pthread_mutex_lock(&m);
+        b++;
+        pthread_mutex_unlock(&m);
+    } else {
+        c++;
+    }
+    switch (old) {
+    case 1:
+        d++;
+        break;
+    case 2:
+        return;
+    }
+    a = old + 1; /*<*/
+}
+",
+        expect![[r#"
+            void f(void)
+            {
+                pthread_mutex_lock(&m);
+                int old = a; 
+                if (old) {
+                    b++;
+                } else {
+                    c++;
+                }
+                switch (old) {
+                case 1:
+                    d++;
+                    break;
+                case 2:
+                    pthread_mutex_unlock(&m);
+                    return;
+                }
+                a = old + 1; 
+                pthread_mutex_unlock(&m);
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn guards_of_cpp() {
+    check_cpp(
+        "int Cache::get(int key)
+{
+    {
+        std::lock_guard<std::mutex> guard(m);
+        if (pages.count(key)) /*>*/
+            return pages[key];
+    }
+    int page = load(key);
+    std::lock_guard<std::mutex> guard(m);
+    pages[key] = page; /*<*/
+    return page;
+}
+",
+        expect![[r#"
+            int Cache::get(int key)
+            {
+                std::lock_guard<std::mutex> guard(m);
+                {
+                    if (pages.count(key)) 
+                        return pages[key];
+                }
+                int page = load(key);
+                pages[key] = page; 
+                return page;
+            }
+        "#]],
+    );
+    check_cpp(
+        "void f()
+{
+    int n = a; /*>*/
+    a = n + 1; /*<*/
+    work();
+    more();
+    again();
+}
+",
+        expect![[r#"
+            void f()
+            {
+                {
+                    std::lock_guard<std::mutex> guard(m);
+                    int n = a; 
+                    a = n + 1;
+                } 
+                work();
+                more();
+                again();
+            }
+        "#]],
+    );
+    check_cpp(
+        "void f()
+{
+    if (a) /*>*/
+        a--;
+    b++; /*<*/
+
+    work();
+    more();
+    again();
+}
+",
+        expect![[r#"
+            void f()
+            {
+                {
+                    std::lock_guard<std::mutex> guard(m);
+                    if (a) 
+                        a--;
+                    b++;
+                } 
+
+                work();
+                more();
+                again();
+            }
+        "#]],
+    );
+    check_cpp(
+        "void f()
+{
+    {
+        std::unique_lock<std::mutex> held(m);
+        ready.wait(held); /*>*/
+    }
+    b++; /*<*/
+}
+",
+        expect![[r#"
+            refused: `held` of line 4 is used again on line 5
+        "#]],
+    );
+    check_cpp(
+        "void f()
+{
+    std::lock_guard<std::mutex> guard(m);
+    a++; /*>*/
+    b++; /*<*/
+}
+",
+        expect![[r#"
+            held already
+        "#]],
+    );
+}
+
+#[test]
+fn new_mutexes() {
+    let check = |file: &str, text: &str, expected: Expect| {
+        let source = Source::parse(file, text).unwrap();
+        let (_, changes) = declare(&source, "words", 6).unwrap();
+        expected.assert_eq(&edited(file, text, &changes));
+    };
+    check(
+        "a.c",
+        "#include <stdio.h>\nstatic int words;\nstatic int x;\n\nint f(void)\n{ return words; }\n",
+        expect![[r#"
+            #include <pthread.h>
+            #include <stdio.h>
+            static int words;
+            static pthread_mutex_t words_lock = PTHREAD_MUTEX_INITIALIZER;
+            static int x;
+
+            int f(void)
+            { return words; }
+        "#]],
+    );
+    check(
+        "a.cpp",
+        "#include <thread>\nnamespace n {\nint x;\n// f\nint f()\n{ return 1; }\n}\n",
+        expect![[r#"
+            #include <mutex>
+            #include <thread>
+            namespace n {
+            int x;
+            static std::mutex words_lock;
+
+            // f
+            int f()
+            { return 1; }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn waits_look_again() {
+    let check = |text: &str, line: u32, expected: Expect| {
+        let source = Source::parse("a.c", text).unwrap();
+        expected.assert_eq(&match look_again(&source, line) {
+            Ok((changes, _)) => edited("a.c", text, &changes),
+            Err(why) => format!("refused: {why}\n"),
+        });
+    };
+    check(
+        "void f(void)\n{\n    if (!ready)\n        pthread_cond_wait(&c, &m);\n    g();\n}\n",
+        4,
+        expect![[r#"
+        void f(void)
+        {
+            while (!ready)
+                pthread_cond_wait(&c, &m);
+            g();
+        }
+    "#]],
+    );
+    check(
+        "void f(void)\n{\n    while (!ready)\n        pthread_cond_wait(&c, &m);\n    g();\n}\n",
+        4,
+        expect![[r#"
+        refused: the wait on line 4 is in a loop already
+    "#]],
+    );
+    check(
+        "void f(void)\n{\n    if (!ready)\n        pthread_cond_wait(&c, &m);\n    else\n        g();\n}\n",
+        4,
+        expect![[r#"
+        refused: the `if` on line 3 has an `else`
+    "#]],
+    );
+}
+
+#[test]
+fn statements_that_come_at_another_time() {
+    let join = |text: &str, created, before, expected: Expect| {
+        let source = Source::parse("a.c", text).unwrap();
+        expected.assert_eq(&match join_before(&source, created, before) {
+            Ok(changes) => edited("a.c", text, &changes),
+            Err(why) => format!("refused: {why}\n"),
+        });
+    };
+    join(
+        "int main(void)\n{\n    pthread_t t;\n    pthread_create(&t, NULL, w, NULL);\n    free(q);\n    return 0;\n}\n",
+        4,
+        5,
+        expect![[r#"
+            int main(void)
+            {
+                pthread_t t;
+                pthread_create(&t, NULL, w, NULL);
+                pthread_join(t, NULL);
+                free(q);
+                return 0;
+            }
+        "#]],
+    );
+    join(
+        "int main(void)\n{\n    pthread_t t[2];\n    for (int i = 0; i < 2; i++)\n        pthread_create(&t[i], NULL, w, NULL);\n    free(q);\n    for (int i = 0; i < 2; i++)\n        pthread_join(t[i], NULL);\n    return 0;\n}\n",
+        5,
+        6,
+        expect![[r#"
+            int main(void)
+            {
+                pthread_t t[2];
+                for (int i = 0; i < 2; i++)
+                    pthread_create(&t[i], NULL, w, NULL);
+                for (int i = 0; i < 2; i++)
+                    pthread_join(t[i], NULL);
+                free(q);
+                return 0;
+            }
+        "#]],
+    );
+    let text = "int main(void)\n{\n    pthread_t t;\n    pthread_create(&t, NULL, w, NULL);\n    config = load();\n    pthread_join(t, NULL);\n    return 0;\n}\n";
+    let source = Source::parse("a.c", text).unwrap();
+    expect![[r#"
+        int main(void)
+        {
+            pthread_t t;
+            config = load();
+            pthread_create(&t, NULL, w, NULL);
+            pthread_join(t, NULL);
+            return 0;
+        }
+    "#]]
+    .assert_eq(&edited("a.c", text, &set_before(&source, 5, 4).unwrap()));
+}

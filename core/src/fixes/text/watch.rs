@@ -1,0 +1,199 @@
+//! What must not happen while a mutex is held: waiting, taking it again, leaving by a macro.
+
+use super::{
+    Refusal,
+    locks::{self, Mutex, callee, calls, last_name},
+    source::{Source, children, descendants, lines},
+};
+use std::collections::{BTreeMap, BTreeSet};
+use tree_sitter::Node;
+
+/// Calls that wait for other threads or for long.
+const WAITING: [&str; 26] = [
+    "pthread_join",
+    "pthread_cond_wait",
+    "pthread_cond_timedwait",
+    "pthread_barrier_wait",
+    "sem_wait",
+    "sem_timedwait",
+    "sleep",
+    "usleep",
+    "nanosleep",
+    "sched_yield",
+    "pthread_yield",
+    "thrd_join",
+    "thrd_yield",
+    "thrd_sleep",
+    "cnd_wait",
+    "cnd_timedwait",
+    "join",
+    "wait",
+    "wait_for",
+    "wait_until",
+    "sleep_for",
+    "sleep_until",
+    "yield",
+    "pause",
+    "poll",
+    "select",
+];
+/// Calls that end the thread, or leave by other ways than the end.
+const LEAVING: [&str; 4] = ["pthread_exit", "thrd_exit", "longjmp", "siglongjmp"];
+/// Macros in capitals that stay where they are.
+const HARMLESS: [&str; 4] = ["EXPECT", "ASSERT", "UNUSED", "MIN"];
+
+/// What is known of a file's functions and macros.
+pub struct Watch<'s> {
+    source: &'s Source,
+    /// Functions of the file and what they call.
+    calls: BTreeMap<&'s str, BTreeSet<&'s str>>,
+    /// Functions of the file that lock something whose name ends so, with the line.
+    locking: BTreeMap<&'s str, u32>,
+    /// Macros of the file with what they stand for.
+    macros: BTreeMap<&'s str, &'s str>,
+}
+
+impl<'s> Watch<'s> {
+    /// Looks at all functions of the file; `mutex` is what must not be taken again.
+    pub fn new(source: &'s Source, mutex: &Mutex) -> Watch<'s> {
+        let mut watch = Watch {
+            source,
+            calls: BTreeMap::new(),
+            locking: BTreeMap::new(),
+            macros: BTreeMap::new(),
+        };
+        let mut stack = vec![source.root()];
+        while let Some(node) = stack.pop() {
+            match node.kind() {
+                "function_definition" => watch.function(node, mutex),
+                "preproc_function_def" | "preproc_def" => watch.define(node),
+                _ => {}
+            }
+            stack.extend(children(node));
+        }
+        watch
+    }
+
+    fn define(&mut self, node: Node<'_>) {
+        let field = |name| {
+            node.child_by_field_name(name)
+                .map(|node| self.source.str(node))
+        };
+        if let (Some(name), Some(value)) = (field("name"), field("value")) {
+            self.macros.insert(name, value);
+        }
+    }
+
+    fn function(&mut self, node: Node<'_>, mutex: &Mutex) {
+        let (Some(name), Some(body)) = (name(self.source, node), node.child_by_field_name("body"))
+        else {
+            return;
+        };
+        let wanted = last_name(&mutex.object);
+        let called = calls(body).map(|call| callee(self.source, call));
+        self.calls.entry(name).or_default().extend(called);
+        let taken = calls(body)
+            .filter_map(|call| Some((call, locks::operation(self.source, call)?.object)));
+        let guards = descendants(body).into_iter().filter_map(|node| {
+            let (held, _) = locks::guarded(self.source, node)?;
+            Some((node, held.join(",")))
+        });
+        let mut same = taken
+            .chain(guards)
+            .filter(|(_, object)| last_name(object) == wanted);
+        if let Some((node, _)) = same.next() {
+            self.locking.insert(name, *lines(node).start());
+        }
+    }
+
+    /// Why a statement (or a condition) must not run while the mutex is held.
+    pub fn refuses(&self, node: Node<'_>, is_new: bool) -> Result<(), Refusal> {
+        let line = lines(node).start().to_owned();
+        for inner in descendants(node) {
+            if inner.is_error() || inner.is_missing() {
+                return Err(format!("the syntax of line {line} is not understood"));
+            }
+            if inner.kind() == "co_await_expression" {
+                return Err(format!("line {line} waits within the expression"));
+            }
+        }
+        for call in calls(node) {
+            self.call(call, is_new)?;
+        }
+        Ok(())
+    }
+
+    fn call(&self, call: Node<'_>, is_new: bool) -> Result<(), Refusal> {
+        let (name, line) = (callee(self.source, call), *lines(call).start());
+        if LEAVING.contains(&name) {
+            return Err(format!(
+                "`{name}` on line {line} leaves in a way that cannot be followed"
+            ));
+        }
+        if is_new && WAITING.contains(&name) {
+            return Err(format!(
+                "line {line} waits (`{name}`), and would keep the lock meanwhile"
+            ));
+        }
+        if is_new && let Some(at) = self.takes(name) {
+            return Err(match at {
+                (function, at) if function == name => {
+                    format!("`{name}`, called on line {line}, takes the lock itself on line {at}")
+                }
+                (function, at) => format!(
+                    "`{name}`, called on line {line}, calls `{function}`, which takes the lock itself on line {at}"
+                ),
+            });
+        }
+        self.macro_call(name, line)
+    }
+
+    fn macro_call(&self, name: &str, line: u32) -> Result<(), Refusal> {
+        if let Some(value) = self.macros.get(name) {
+            let leaves = [
+                "return", "goto", "break", "continue", "lock", "throw", "wait",
+            ];
+            return match leaves.iter().find(|word| value.contains(**word)) {
+                Some(word) => Err(format!("the macro `{name}` on line {line} holds `{word}`")),
+                None => Ok(()),
+            };
+        }
+        let is_macro = name.len() > 2
+            && name
+                .chars()
+                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+            && !HARMLESS.iter().any(|harmless| name.contains(harmless));
+        match is_macro {
+            true => Err(format!(
+                "`{name}` on line {line} is a macro from elsewhere, which may leave"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The function that takes the mutex when this one is called, and where.
+    fn takes(&self, name: &str) -> Option<(&str, u32)> {
+        let (mut seen, mut stack) = (BTreeSet::new(), vec![name]);
+        while let Some(name) = stack.pop() {
+            if let Some((function, line)) = self.locking.get_key_value(name) {
+                return Some((function, *line));
+            }
+            if seen.insert(name) {
+                stack.extend(self.calls.get(name).into_iter().flatten());
+            }
+        }
+        None
+    }
+}
+
+/// The name of a function, without its class.
+pub fn name<'s>(source: &'s Source, function: Node<'_>) -> Option<&'s str> {
+    let mut declarator = function.child_by_field_name("declarator")?;
+    while let Some(inner) = declarator.child_by_field_name("declarator") {
+        declarator = inner;
+    }
+    while let Some(inner) = declarator.child_by_field_name("name") {
+        declarator = inner;
+    }
+    Some(source.str(declarator))
+}

@@ -1,0 +1,217 @@
+//! Fixes around waits on condition variables.
+
+use super::{
+    Case,
+    atomic::Changes,
+    model::{Fix, FixKind},
+    seen::frames,
+    text::{
+        Refusal,
+        hold::{Lines, hold},
+        locks::{Mutex, Style, callee, calls},
+        source::{Source, children, lines},
+        waits,
+    },
+};
+use crate::{
+    callers::parting,
+    explanation::{BugKind, Role, Step},
+};
+use unsnarl_trace::{EventId, EventKind};
+
+/// `while` instead of `if`, where one of the accesses that were interrupted lies before a wait and the other after;
+/// `None` when there is no wait between them.
+pub(super) fn look_again(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+    if !matches!(
+        case.explanation.kind,
+        BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
+    ) {
+        return None;
+    }
+    let causes = case
+        .explanation
+        .sites
+        .iter()
+        .filter(|mark| mark.role == Role::Cause);
+    let rows: Vec<&Step> = causes
+        .filter_map(|mark| {
+            case.explanation
+                .steps
+                .get(mark.step?.checked_sub(1)? as usize)
+        })
+        .collect();
+    let (first, last) = (
+        rows.iter().map(|step| step.event).min()?,
+        rows.iter().map(|step| step.event).max()?,
+    );
+    let thread = case.run.events.get(EventId(first))?.thread;
+    let mut between =
+        (first..last).filter_map(|row| Some((row, case.run.events.get(EventId(row))?)));
+    let (row, _) =
+        between.find(|(_, event)| event.thread == thread && event.kind == EventKind::Wait)?;
+    let at = frames(case.run, EventId(row)).into_iter().next()?;
+    Some(again(case, &at.file, at.line))
+}
+
+fn again(case: &Case<'_>, file: &str, line: u32) -> Result<Fix, Refusal> {
+    let (changes, head) = waits::look_again(case.files.get(file)?, line)?;
+    Ok(Fix {
+        kind: FixKind::LookAgain,
+        title: format!("look again after the wait: `while` instead of `if` on line {head}"),
+        edits: case
+            .files
+            .edits(&Changes::from([(file.to_owned(), changes)]))?,
+        assumes: Vec::new(),
+        cost: "a look at the condition after each wait".to_owned(),
+        exclusive: Vec::new(),
+        lock: None,
+        ordered: Vec::new(),
+    })
+}
+
+/// The look at the condition and the wait in one critical section, and the signal in one as well.
+pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
+    let explanation = case.explanation;
+    let step = |role: Role, access: &str| {
+        let mut marks = explanation.sites.iter().filter(|mark| mark.role == role);
+        marks.find(|mark| mark.access.contains(access))
+    };
+    let wait = step(Role::Cause, "wait").ok_or("the wait is not among the steps")?;
+    let signal =
+        step(Role::Interference, "signal").or_else(|| step(Role::Interference, "broadcast"));
+    let signal = signal.ok_or("the signal is not among the steps")?;
+    let check = explanation
+        .sites
+        .iter()
+        .find(|mark| mark.role == Role::Cause && mark.access.contains("read"));
+    let check = check.ok_or("another wait takes the signal: no critical section helps, each kind of waiter needs a condition variable of its own, or a broadcast")?;
+    let row = |at: Option<u32>| {
+        at.and_then(|at| explanation.steps.get(at.checked_sub(1)? as usize))
+            .map(|step| EventId(step.event))
+    };
+    let (Some(checked), Some(waited)) = (row(check.step), row(wait.step)) else {
+        return Err("the look at the condition is not among the steps".to_owned());
+    };
+    let (a, b) = parting(case.run, checked, waited)
+        .ok_or("the look and the wait are in different functions")?;
+    let (a, b) = (case.run.meta.site(a), case.run.meta.site(b));
+    if a.function != b.function || a.file != b.file {
+        return Err("the look at the condition and the wait are in different functions".to_owned());
+    }
+    let source = case.files.get(&wait.place.file)?;
+    let waiting = mutex_of(source, wait.place.line)?;
+    let mut changes = Changes::new();
+    let mut said = Vec::new();
+    let around = Lines {
+        first: a.line.min(b.line),
+        last: a.line.max(b.line),
+    };
+    // Where the two are in one section already, only the signal comes from outside of it.
+    let kept = hold(case.files.get(&a.file)?, &waiting, &around)?;
+    if !kept.changes.is_empty() {
+        said.push(format!(
+            "keep `{}` from line {} to line {}",
+            waiting.object, kept.first, kept.last
+        ));
+        changes
+            .entry(a.file.clone())
+            .or_default()
+            .extend(kept.changes);
+    }
+    let field = waiting
+        .object
+        .rsplit(['.', '>'])
+        .next()
+        .unwrap_or(&waiting.object)
+        .to_owned();
+    let signalled = case.files.get(&signal.place.file)?;
+    let object = condition(signalled, signal.place.line).and_then(|condition| {
+        Some(format!(
+            "{}{field}",
+            condition.get(..condition.rfind(['.', '>'])? + 1)?
+        ))
+    });
+    let mutex = Mutex {
+        object: object.unwrap_or_else(|| waiting.object.clone()),
+        style: waiting.style,
+    };
+    let kept = hold(
+        signalled,
+        &mutex,
+        &Lines {
+            first: signal.place.line,
+            last: signal.place.line,
+        },
+    )?;
+    if !kept.changes.is_empty() {
+        said.push(format!(
+            "hold `{}` for the signal on line {}",
+            mutex.object, signal.place.line
+        ));
+        changes
+            .entry(signal.place.file.clone())
+            .or_default()
+            .extend(kept.changes);
+    }
+    if said.is_empty() {
+        return Err("look, wait and signal hold the lock already".to_owned());
+    }
+    Ok(Fix {
+        kind: FixKind::WidenSection,
+        title: said.join(", and "),
+        edits: case.files.edits(&changes)?,
+        assumes: vec!["the condition is set before the signal is sent".to_owned()],
+        cost: format!(
+            "whoever signals waits while another thread holds `{}`",
+            waiting.object
+        ),
+        exclusive: Vec::new(),
+        lock: None,
+        ordered: Vec::new(),
+    })
+}
+
+/// The mutex that the wait on a line gives back.
+fn mutex_of(source: &Source, line: u32) -> Result<Mutex, Refusal> {
+    let unseen = || format!("the mutex of the wait on line {line} is not seen");
+    let function = source.function(line).ok_or_else(unseen)?;
+    let mut waits = calls(function)
+        .filter(|call| callee(source, *call).contains("wait") && lines(*call).contains(&line));
+    let call = waits.next().ok_or_else(unseen)?;
+    let style = match callee(source, call) {
+        name if name.starts_with("pthread") => Style::Pthread,
+        name if name.starts_with("cnd") => Style::C11,
+        _ => return Err(format!("the wait on line {line} goes by a lock object")),
+    };
+    let arguments = call
+        .child_by_field_name("arguments")
+        .map(children)
+        .unwrap_or_default();
+    let mutex = arguments
+        .get(1)
+        .map(|node| source.str(*node))
+        .ok_or_else(unseen)?;
+    let object = mutex
+        .strip_prefix('&')
+        .map_or_else(|| format!("*{mutex}"), str::to_owned);
+    Ok(Mutex { object, style })
+}
+
+/// The condition variable that is signalled on a line.
+fn condition(source: &Source, line: u32) -> Option<String> {
+    let function = source.function(line)?;
+    let mut signals = calls(function).filter(|call| {
+        let name = callee(source, *call);
+        (name.contains("signal") || name.contains("broadcast")) && lines(*call).contains(&line)
+    });
+    let arguments = signals
+        .next()?
+        .child_by_field_name("arguments")
+        .map(children)?;
+    Some(
+        source
+            .str(*arguments.first()?)
+            .trim_start_matches('&')
+            .to_owned(),
+    )
+}
