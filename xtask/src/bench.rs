@@ -39,6 +39,8 @@ pub enum Section {
     Invariants,
     /// Explanations of all programs: class, lines, what running both orders shows, fixes, time; into docs/explain.md
     Explain,
+    /// Suggested fixes of all programs: offered, refused, and whether they hold; into docs/fixes.md
+    Fixes,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
@@ -92,6 +94,7 @@ fn measure(section: Section, names: &[String]) -> Result<()> {
         Section::Dsp => end_to_end("dsp"),
         Section::Invariants => end_to_end("invariants"),
         Section::Explain => end_to_end("explain"),
+        Section::Fixes => end_to_end("fixes"),
         Section::Latency => end_to_end("latency"),
     };
     command.args(names);

@@ -10,7 +10,7 @@ use super::{
         Refusal,
         change::Change,
         declare,
-        hold::{Kept, Lines, hold},
+        hold::{self, Kept, Lines, hold},
         locks::Mutex,
     },
 };
@@ -71,7 +71,15 @@ fn with_lock(wanted: &Wanted, seen: &Seen, files: &Files<'_>, lock: &str) -> Res
 }
 
 fn with_new(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refusal> {
-    let places = all_places(wanted, seen, &|_| true);
+    let mut places = all_places(wanted, seen, &|_| true);
+    for place in &mut places {
+        let lines = Lines {
+            first: place.first,
+            last: place.last,
+        };
+        let grown = hold::around_others(files.get(&place.file)?, &lines);
+        (place.first, place.last) = (grown.first, grown.last);
+    }
     let all: BTreeSet<&String> = places.iter().map(|place| &place.file).collect();
     if let [one, other, ..] = all.iter().collect::<Vec<_>>()[..] {
         return Err(format!(

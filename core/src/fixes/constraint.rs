@@ -106,7 +106,9 @@ fn spans(fix: &Fix, run: &Run) -> Vec<Span> {
             }
         }
     }
-    spans.extend(open.into_values());
+    // Who does nothing more has not left the lines.
+    let end = run.events.len() as u32;
+    spans.extend(open.into_values().map(|span| Span { last: end, ..span }));
     spans.sort_by_key(|span| (span.first, span.last));
     spans
 }

@@ -12,6 +12,8 @@ mod mutexes;
 mod order;
 mod places;
 mod seen;
+#[cfg(test)]
+mod tests;
 pub mod text;
 mod wait;
 

@@ -20,6 +20,7 @@ mod engines;
 mod exactness;
 mod exports;
 mod filter;
+mod fixes;
 mod formats;
 mod free_mode;
 mod invariants;

@@ -6,8 +6,8 @@ use super::{
     change::{Change, line_after, line_before},
     flow::{Flow, Held},
     guard,
-    locks::{Mutex, Operation, Style},
-    source::{Range, Source, lines, range},
+    locks::{Found, Mutex, Operation, Style, guarded, operation},
+    source::{Range, Source, children, lines, range},
     watch::Watch,
 };
 use tree_sitter::Node;
@@ -90,6 +90,57 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
     );
     let sections = sections(source, mutex, &at);
     Ok(kept(source, &at, changes, sections))
+}
+
+/// The lines with the critical sections of other mutexes that they are in: a mutex that is taken outside of these
+/// can nowhere be waited for with one of them held.
+pub fn around_others(source: &Source, wanted: &Lines) -> Lines {
+    let mut grown = wanted.clone();
+    while let Some(next) = once_around(source, &grown).filter(|next| *next != grown) {
+        grown = next;
+    }
+    grown
+}
+
+fn once_around(source: &Source, wanted: &Lines) -> Option<Lines> {
+    let function = source.function(wanted.first)?;
+    let mut at = range(function, wanted.first, wanted.last).ok()?;
+    loop {
+        let mut before = at.list.get(..at.first)?.iter().rev();
+        if let Some(guard) = before.find(|node| guarded(source, **node).is_some()) {
+            return Some(Lines {
+                first: *lines(*guard).start(),
+                last: wanted.last,
+            });
+        }
+        let inner = at.list.get(..at.first)?.iter().rev();
+        let mut taken = inner.filter_map(|node| Some((node, statement_operation(source, *node)?)));
+        if let Some((node, found)) = taken
+            .next()
+            .filter(|(_, found)| found.what == Operation::Lock)
+        {
+            let mutex = Mutex {
+                object: found.object,
+                style: found.style,
+            };
+            let rest = at.list.get(at.last + 1..)?;
+            let end = rest
+                .iter()
+                .find(|node| mutex.operation(source, **node) == Some(Operation::Unlock));
+            let last = end.map_or(wanted.last, |node| *lines(*node).end());
+            return Some(Lines {
+                first: *lines(*node).start(),
+                last,
+            });
+        }
+        at = at.outer(function)?;
+    }
+}
+
+fn statement_operation(source: &Source, node: Node<'_>) -> Option<Found> {
+    let call = *children(node).first()?;
+    let is_call = node.kind() == "expression_statement" && call.kind() == "call_expression";
+    is_call.then(|| operation(source, call))?
 }
 
 fn ends<'t>(at: &Range<'t>) -> Option<(Node<'t>, Node<'t>)> {

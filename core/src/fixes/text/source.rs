@@ -283,14 +283,18 @@ pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>,
             None => break,
         }
     }
-    let at = |line: u32| {
-        let holds = |node: &Node<'t>| lines(*node).contains(&line);
-        around.list.iter().position(holds)
-    };
+    // A line between statements, such as the one of a brace, stands for the nearest one within.
+    let begin = around
+        .list
+        .iter()
+        .position(|node| *lines(*node).end() >= first);
     let end = around
         .list
         .iter()
-        .rposition(|node| lines(*node).contains(&last));
-    (around.first, around.last) = (at(first).ok_or_else(outside)?, end.ok_or_else(outside)?);
+        .rposition(|node| *lines(*node).start() <= last);
+    (around.first, around.last) = (begin.ok_or_else(outside)?, end.ok_or_else(outside)?);
+    if around.first > around.last {
+        return Err(outside());
+    }
     Ok(around)
 }

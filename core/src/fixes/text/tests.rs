@@ -81,8 +81,7 @@ fn two_sections_become_one_and_early_exits_give_back() {
                     pthread_mutex_unlock(&m);
                     return false;
                 }
-                if (fee > 10) { log_it(); pthread_mutex_unlock(&m);
-                return false; }
+                if (fee > 10) { log_it(); pthread_mutex_unlock(&m); return false; }
 
                 balance = available - amount - fee; 
                 pthread_mutex_unlock(&m);
@@ -666,4 +665,50 @@ fn statements_that_come_at_another_time() {
         }
     "#]]
     .assert_eq(&edited("a.c", text, &set_before(&source, 5, 4).unwrap()));
+}
+
+/// A body that goes wrong in no way, of statements that do.
+fn body() -> impl proptest::strategy::Strategy<Value = String> {
+    use proptest::prelude::*;
+    let leaf = prop_oneof![
+        Just("a++;\n".to_owned()),
+        Just("int n = a;\n".to_owned()),
+        Just("if (a == 3)\n        return;\n".to_owned()),
+        Just("if (a == 4) { b--; return; }\n".to_owned()),
+        Just("pthread_mutex_lock(&m);\n    b++;\n    pthread_mutex_unlock(&m);\n".to_owned()),
+        Just("work(a); // done\n".to_owned()),
+    ];
+    let nested = leaf.prop_recursive(3, 12, 3, |inner| {
+        let list = proptest::collection::vec(inner, 1..4).prop_map(|all| all.join("    "));
+        prop_oneof![
+            list.clone().prop_map(|all| format!("if (a > 1) {{\n    {all}    }} else {{\n    b++;\n    }}\n")),
+            list.clone().prop_map(|all| format!("while (a-- > 0) {{\n    {all}        if (a == 7)\n        break;\n    }}\n")),
+            list.prop_map(|all| format!("switch (a) {{\n    case 1:\n    {all}        break;\n    default:\n        break;\n    }}\n")),
+        ]
+    });
+    proptest::collection::vec(nested, 1..6).prop_map(|all| all.join("    "))
+}
+
+proptest::proptest! {
+    /// What is edited is understood as before, outside of the lines nothing changes, and a second look finds the
+    /// mutex held.
+    #[test]
+    fn any_body_is_edited_or_refused(inside in body(), before in body()) {
+        let text = format!("int a, b;\nvoid f(void)\n{{\n    {before}    x = 1;\n    {inside}    y = 1;\n    z = 1;\n}}\n");
+        let line = |what: &str| text.lines().position(|line| line.trim() == what).unwrap() as u32 + 1;
+        let source = Source::parse("a.c", &text).unwrap();
+        let mutex = Mutex { object: "m".to_owned(), style: Style::Pthread };
+        let wanted = Lines { first: line("x = 1;"), last: line("y = 1;") };
+        let kept = hold(&source, &mutex, &wanted).unwrap();
+        let edited = edited("a.c", &text, &kept.changes);
+        let end = |text: &str| text.find("    z = 1;").map(|at| text[at..].to_owned());
+        assert_eq!(end(&edited), end(&text));
+        let begin = text.find("    x = 1;").unwrap();
+        assert_eq!(&edited[..begin], &text[..begin]);
+        let again = Source::parse("a.c", &edited).unwrap();
+        let line = |what: &str| edited.lines().position(|line| line.trim() == what).unwrap() as u32 + 1;
+        let wanted = Lines { first: line("x = 1;"), last: line("y = 1;") };
+        let second = hold(&again, &mutex, &wanted).unwrap();
+        assert!(second.changes.is_empty(), "{edited}\n{:?}", second.changes);
+    }
 }

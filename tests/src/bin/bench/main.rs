@@ -17,6 +17,7 @@
 //! bench dsp [WHAT]           differential schedule projections: the tables of their paper, growth, into the docs
 //! bench invariants [WHAT]     error invariants: the kernels of their paper, growth, into the docs
 //! bench explain [NAME...]    what `unsnarl explain` says of each program, and what running it shows, into the docs
+//! bench fixes [NAME...]      suggested fixes: offered, refused, and whether they hold, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -25,6 +26,7 @@ mod docs;
 mod dsp;
 mod exactness;
 mod explain;
+mod fixes;
 mod hits;
 mod invariants;
 mod latency;
@@ -73,10 +75,11 @@ fn main() -> Result<()> {
         Some((what, words)) if what == "predict" => predict::run(words),
         Some((what, words)) if what == "dsp" => dsp::run(words),
         Some((what, words)) if what == "invariants" => invariants::run(words),
+        Some((what, names)) if what == "fixes" => fixes::run(names),
         Some((what, names)) if what == "explain" => explain::run(names),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

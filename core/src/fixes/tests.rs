@@ -1,0 +1,171 @@
+//! Fixes of runs written as text.
+
+use super::{
+    Fix, FixKind, Guarded, Offered, Ordered, apply,
+    constraint::{Verdict, verdict},
+    offer,
+};
+use crate::{
+    budget::Budget,
+    corpus::{Corpora, RunSummary},
+    explain,
+};
+use std::{collections::BTreeMap, sync::Arc};
+use unsnarl_trace::{Run, script};
+
+fn run(text: &str) -> Run {
+    script::parse(text).unwrap()
+}
+
+fn plain() -> Fix {
+    Fix {
+        kind: FixKind::WidenSection,
+        title: String::new(),
+        edits: Vec::new(),
+        assumes: Vec::new(),
+        cost: String::new(),
+        exclusive: Vec::new(),
+        lock: None,
+        ordered: Vec::new(),
+    }
+}
+
+fn lines_10_to_12() -> Fix {
+    Fix {
+        exclusive: vec![Guarded {
+            file: "test.c".to_owned(),
+            first: 10,
+            last: 12,
+            function: "f".to_owned(),
+        }],
+        ..plain()
+    }
+}
+
+#[test]
+fn lines_that_were_interrupted_are_excluded() {
+    let whole = "main.1 R x @10 f\nmain.1 W x @12\nmain.2 R x @10 f\nmain.2 W x @12\n";
+    assert_eq!(verdict(&lines_10_to_12(), &run(whole)), Verdict::Allowed);
+    let parted = "main.1 R x @10 f\nmain.2 R x @10 f\nmain.1 W x @12\nmain.2 W x @12\n";
+    assert_eq!(verdict(&lines_10_to_12(), &run(parted)), Verdict::Excluded);
+    // The first never came out.
+    let stuck = "main.1 R x @10 f\nmain.2 R x @10 f\nmain.2 W x @12\nmain.2 fails @12\n";
+    assert_eq!(verdict(&lines_10_to_12(), &run(stuck)), Verdict::Excluded);
+    // Another function's lines are others.
+    let other = "main.1 R x @10 f\nmain.2 R x @10 g\nmain.1 W x @12\n";
+    assert_eq!(verdict(&lines_10_to_12(), &run(other)), Verdict::Allowed);
+}
+
+#[test]
+fn sections_of_the_lock_exclude_the_lines() {
+    let fix = Fix {
+        lock: Some("m".to_owned()),
+        ..lines_10_to_12()
+    };
+    let text = |lock: &str| {
+        format!(
+            "main.1 R x @10 f\nmain.2 lock {lock} @30 g\nmain.2 W x @31\nmain.2 unlock {lock} @32\nmain.1 W x @12\nmain.1 W y @13\n"
+        )
+    };
+    assert_eq!(verdict(&fix, &run(&text("m"))), Verdict::Excluded);
+    assert_eq!(verdict(&fix, &run(&text("n"))), Verdict::Allowed);
+}
+
+#[test]
+fn orders_are_kept_or_not() {
+    let fix = Fix {
+        ordered: vec![Ordered {
+            first: ("test.c".to_owned(), 5),
+            then: ("test.c".to_owned(), 9),
+        }],
+        ..plain()
+    };
+    let check = |text: &str, expected| assert_eq!(verdict(&fix, &run(text)), expected, "{text}");
+    check("main.1 R x @5 f\nmain W x @9 main\n", Verdict::Allowed);
+    check("main W x @9 main\nmain.1 R x @5 f\n", Verdict::Excluded);
+    check("main W x @9 main\n", Verdict::Excluded);
+    check("main.1 R x @5 f\n", Verdict::Allowed);
+}
+
+const SOURCE: &str = "\
+#include <pthread.h>
+#include <assert.h>
+static int words;
+static void *count(void *arg)
+{
+    int seen = words;
+    words = seen + 1;
+    return arg;
+}
+int main(void)
+{
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], 0, count, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], 0);
+    assert(words == 2);
+    return 0;
+}
+";
+
+const LOST: &str = "main fork main.1 @14 main\nmain fork main.2 @14 main\n\
+    main.1 R words =0 @6 count \"int seen = words;\"\n\
+    main.2 R words =0 @6 count \"int seen = words;\"\n\
+    main.2 W words =1 @7 count \"words = seen + 1;\"\n\
+    main.1 W words =1 @7 count \"words = seen + 1;\"\n\
+    main join main.1 @16\nmain join main.2 @16\n\
+    main R words =1 @17 main \"assert(words == 2);\"\n\
+    main fails @17 assertion `words == 2` failed\n";
+
+fn offered(sources: &[(&str, &str)]) -> Offered {
+    let lost = Arc::new(run(LOST));
+    let mut corpora = Corpora::default();
+    corpora.insert(RunSummary::new("failed-1", lost.clone()));
+    let corpus = corpora.iter().next().unwrap();
+    let explanation = explain(corpus, &Budget::unlimited()).findings.remove(0);
+    let sources: BTreeMap<String, String> = sources
+        .iter()
+        .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()))
+        .collect();
+    let runs = [("failed-1".to_owned(), lost)];
+    offer(&explanation, &runs, &sources, &Budget::unlimited())
+}
+
+#[test]
+fn a_lost_update_gets_a_mutex_beside_its_variable() {
+    let offered = offered(&[("test.c", SOURCE)]);
+    let [fix] = offered.fixes.as_slice() else {
+        panic!("{offered:?}")
+    };
+    assert_eq!(fix.kind, FixKind::NewMutex);
+    assert_eq!(
+        fix.title,
+        "guard lines 6 to 7 with a new mutex `words_lock`"
+    );
+    let edited = apply(SOURCE, "test.c", &fix.edits).unwrap();
+    let expected = SOURCE
+        .replace(
+            "static int words;",
+            "static int words;\nstatic pthread_mutex_t words_lock = PTHREAD_MUTEX_INITIALIZER;",
+        )
+        .replace(
+            "    int seen",
+            "    pthread_mutex_lock(&words_lock);\n    int seen",
+        )
+        .replace("+ 1;", "+ 1;\n    pthread_mutex_unlock(&words_lock);");
+    assert_eq!(edited, expected);
+}
+
+#[test]
+fn sources_that_are_not_there_are_a_reason() {
+    let offered = offered(&[]);
+    assert!(offered.fixes.is_empty());
+    assert!(
+        offered
+            .refused
+            .iter()
+            .any(|why| why.contains("is not the one that was recorded")),
+        "{offered:?}"
+    );
+}
