@@ -21,17 +21,17 @@ pub use model::{Edit, Fix, FixKind, Guarded, Ordered, Position};
 
 use crate::{
     budget::Budget,
-    explanation::{BugKind, Explanation},
-    facts::basename,
+    explanation::{BugKind, Explanation, Step},
+    facts::{self, basename},
 };
 use atomic::Changes;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 use text::{
     Refusal,
     change::{self, Change},
     source::Source,
 };
-use unsnarl_trace::Run;
+use unsnarl_trace::{EventId, Run};
 
 /// What was found for one explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -51,10 +51,12 @@ pub fn offer(
     budget: &Budget,
 ) -> Offered {
     let mut offered = Offered::default();
-    let named = runs
+    let mut own: Vec<&(String, Arc<Run>)> = runs
         .iter()
-        .find(|(name, _)| explanation.runs.first() == Some(name));
-    let Some((_, run)) = named else {
+        .filter(|(name, _)| explanation.runs.contains(name))
+        .collect();
+    own.sort_by_key(|(_, run)| Reverse(steps_of(run, explanation)));
+    let Some((_, run)) = own.first() else {
         offered
             .refused
             .push("the failing run is not at hand".to_owned());
@@ -91,6 +93,19 @@ pub fn offer(
         }
     }
     offered
+}
+
+/// How many of the steps this run has at their rows: all when the steps were told of it.
+fn steps_of(run: &Run, explanation: &Explanation) -> usize {
+    let is_there = |step: &&Step| {
+        let event = run.events.get(EventId(step.event));
+        event.is_some_and(|event| {
+            let site = run.meta.site(event.site);
+            facts::thread_name(run, event.thread) == step.thread
+                && (&site.file, site.line) == (&step.place.file, step.place.line)
+        })
+    };
+    explanation.steps.iter().filter(is_there).count()
 }
 
 fn keep(fix: Result<Fix, Refusal>, refused: &mut Vec<Refusal>) -> Option<Fix> {

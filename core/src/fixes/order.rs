@@ -36,24 +36,22 @@ pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
     let Some(frames) = reached(case, early) else {
         return Vec::new();
     };
-    let Some((name, created)) = thread_of(case, late) else {
-        return Vec::new();
-    };
+    let other = thread_of(case, late);
     let mut fixes = Vec::new();
-    if let Some(at) = frames
-        .iter()
-        .find(|at| at.function == created.function && at.file == created.file)
-    {
-        fixes.push(join(case, &name, &created, at, late, early));
-    } else if let Some((_, own)) =
-        thread_of(case, early).filter(|(_, own)| own.function == late.place.function)
-    {
-        fixes.push(set(case, &own, late, early));
-    } else {
-        fixes.push(Err(format!(
+    let joined = other.as_ref().and_then(|(name, created)| {
+        let mut known = frames.iter();
+        let at = known.find(|at| at.function == created.function && at.file == created.file);
+        at.map(|at| join(case, name, created, at, late, early))
+    });
+    let starts = thread_of(case, early).filter(|(_, own)| own.function == late.place.function);
+    match (joined, starts, other) {
+        (Some(fix), ..) => fixes.push(fix),
+        (None, Some((_, own)), _) => fixes.push(set(case, &own, late, early)),
+        (None, None, Some((name, created))) => fixes.push(Err(format!(
             "{} created {name} on line {}, and its handle is not known on line {}",
             created.function, created.line, early.place.line
-        )));
+        ))),
+        (None, None, None) => {}
     }
     fixes
 }
