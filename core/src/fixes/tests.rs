@@ -44,7 +44,8 @@ fn lines_10_to_12() -> Fix {
 
 #[test]
 fn lines_that_were_interrupted_are_excluded() {
-    let whole = "main.1 R x @10 f\nmain.1 W x @12\nmain.2 R x @10 f\nmain.2 W x @12\n";
+    let whole =
+        "main.1 R x @10 f\nmain.1 W x @12\nmain.1 R y @13\nmain.2 R x @10 f\nmain.2 W x @12\n";
     assert_eq!(verdict(&lines_10_to_12(), &run(whole)), Verdict::Allowed);
     let parted = "main.1 R x @10 f\nmain.2 R x @10 f\nmain.1 W x @12\nmain.2 W x @12\n";
     assert_eq!(verdict(&lines_10_to_12(), &run(parted)), Verdict::Excluded);
