@@ -75,7 +75,7 @@ impl Counts {
         let most = Duration::from_millis(most as u64).as_secs_f64();
         format!(
             "Of {bugs} bugs {kinds} have the right class, {lines} the right class and lines, {confirmed} are confirmed \
-             by running both orders, {fixes} have a fix that was tried. Without an explanation are {} of {} programs \
+             by running both orders, of {fixes} the suggested fix holds by `unsnarl verify`. Without an explanation are {} of {} programs \
              without a bug; {} of {} sequential ones are called so. `unsnarl explain` takes {middle:.1} s in the \
              middle, {most:.1} s at most.",
             quiet[0], quiet[1], sequential[0], sequential[1]
@@ -202,7 +202,8 @@ fn fix(workspace: &Workspace, told: Option<&Explanation>) -> Result<String> {
     Ok(match status {
         Some(0) => "holds".to_owned(),
         Some(1) => "does not hold".to_owned(),
-        _ => "none".to_owned(),
+        // No fix is suggested, or this unsnarl tries none.
+        _ => String::new(),
     })
 }
 
