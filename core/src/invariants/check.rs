@@ -1,5 +1,7 @@
 //! Verifies an explanation, by the solver and by the definitions; shares no code with what makes explanations.
 
+mod hazards;
+
 use super::model::{Explanation, Fact, Kind, Statement};
 use crate::{
     Budget,
@@ -7,7 +9,6 @@ use crate::{
     symbolic::{ExprId, Exprs, SymbolId, expr::Values},
 };
 use std::{collections::BTreeSet, fmt};
-use unsnarl_trace::EventKind;
 use z3::{Params, SatResult, Solver};
 
 /// What an explanation gets wrong.
@@ -341,87 +342,6 @@ impl Check<'_> {
             }
         }
     }
-
-    /// Definition 12, for what the level keeps: each thread's nearest conflicting write is in the slice, and what is
-    /// told of orders is so.
-    fn hazards(&mut self) {
-        let of = self.of;
-        for reach in &of.invariants {
-            if let Fact::Order { before, after, .. } = reach.fact {
-                let threads =
-                    [before, after].map(|row| of.statements.get(row).map(|one| one.thread));
-                let [first, then] = threads;
-                if before >= after || after >= reach.from || first == then {
-                    self.broken.push(Broken::Order(before, after));
-                }
-            }
-        }
-        for &read in &of.slice {
-            let is_read = of
-                .statements
-                .get(read)
-                .is_some_and(|one| one.kind == Kind::Read);
-            let missing = if is_read {
-                self.missing(read)
-            } else {
-                Vec::new()
-            };
-            for missing in missing {
-                self.broken.push(Broken::Hazard { read, missing });
-            }
-        }
-    }
-
-    /// What conflicts with a read by the level, and is not in the slice.
-    fn missing(&self, read: usize) -> Vec<usize> {
-        let of = self.of;
-        let variable = |row: usize| {
-            let statement = of.statements.get(row)?;
-            of.vars.get(statement.makes?.index())?.variable
-        };
-        let writes = |row: &usize| {
-            let statement = of.statements.get(*row);
-            statement.is_some_and(|one| one.kind == Kind::Write) && variable(*row) == variable(read)
-        };
-        let thread = |row: usize| of.statements.get(row).map(|one| one.thread);
-        let concurrent = |a: usize, b: usize| thread(a) != thread(b) && !is_forced(of, a, b);
-        let mut wanted = Vec::new();
-        if let Some(source) = (0..read).rev().find(writes).filter(|_| of.level.waw) {
-            for who in 0..of.threads.len() {
-                let mut own = (0..source)
-                    .rev()
-                    .filter(|row| thread(*row).is_some_and(|thread| thread.index() == who));
-                wanted.extend(own.find(|row| writes(row) && concurrent(*row, source)));
-            }
-        }
-        for who in (0..of.threads.len()).filter(|_| of.level.war) {
-            let mut own = (read + 1..of.statements.len())
-                .filter(|row| thread(*row).is_some_and(|thread| thread.index() == who));
-            wanted.extend(own.find(|row| writes(row) && concurrent(read, *row)));
-        }
-        wanted.retain(|row| !of.slice.contains(row));
-        wanted
-    }
-}
-
-/// Whether creating and joining threads order two statements in every execution: what the later one's thread has
-/// waited for, and what had to be before that.
-fn is_forced(of: &Explanation, before: usize, after: usize) -> bool {
-    let rows = of.statements.get(..=after).unwrap_or_default();
-    let mut known = BTreeSet::from_iter(rows.last().map(|one| one.thread));
-    for statement in rows.get(before + 1..).unwrap_or_default().iter().rev() {
-        let Some(other) = statement.other else {
-            continue;
-        };
-        if statement.kind == Kind::Sync(EventKind::Join) && known.contains(&statement.thread) {
-            known.insert(other);
-        }
-        if statement.kind == Kind::Sync(EventKind::Fork) && known.contains(&other) {
-            known.insert(statement.thread);
-        }
-    }
-    rows.get(before)
-        .is_some_and(|one| known.contains(&one.thread))
 }
 
 /// A write that is only in the slice for the order that it came in.

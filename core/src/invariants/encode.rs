@@ -7,6 +7,7 @@
 
 mod bug;
 mod build;
+mod memory;
 
 use super::model::{Kind, Statement, Unexplained, Var, VarKind};
 use crate::symbolic::{

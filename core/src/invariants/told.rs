@@ -8,7 +8,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-use unsnarl_trace::{Run, ThreadId};
+use unsnarl_trace::{EventKind, Run, ThreadId};
 
 /// What a person reads.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -85,7 +85,10 @@ pub struct Held {
     pub until: usize,
 }
 
-/// An explanation in words. Facts that begin and end within one line are left out: nobody can look there.
+/// The two statements of one event lie so near to each other.
+const NEAR: usize = 4;
+
+/// An explanation in words. What a line that takes a lock or gives it back says itself is left out, and facts that begin and end within one line are left out: nobody can look there.
 pub fn told(explanation: &Explanation, run: &Run) -> Told {
     let lines = lines(explanation, run);
     let invariants = held(explanation, run, &lines);
@@ -130,6 +133,7 @@ fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
     let texts = texts(run);
     let mut lines: Vec<Line> = Vec::new();
     let mut last: Option<&Statement> = None;
+    let mut sets: Vec<Vec<String>> = Vec::new();
     for &at in &explanation.slice {
         let Some(statement) = explanation.statements.get(at) else {
             continue;
@@ -141,11 +145,34 @@ fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
                 let mut line = line(run, statement, &texts);
                 extend(&mut line, (explanation, run), at, statement);
                 lines.push(line);
+                sets.push(Vec::new());
             }
+        }
+        if let Some(sets) = sets.last_mut() {
+            sets.extend(set(explanation, statement).filter(|set| !sets.contains(set)));
         }
         last = Some(statement);
     }
+    // What a thread does with its own variables is told where nothing else is.
+    for (line, sets) in lines.iter_mut().zip(sets) {
+        if line.does.is_empty() {
+            line.does = sets.join(", ");
+        }
+    }
     lines
+}
+
+/// What a thread's own variable is set to: `fee = 0`, `returns -1`.
+fn set(explanation: &Explanation, statement: &Statement) -> Option<String> {
+    let made = explanation.vars.get(statement.makes?.index())?;
+    let bits = statement
+        .recorded
+        .filter(|_| statement.kind == Kind::Assign)?;
+    let value = explanation.number(bits, made.width);
+    Some(match statement.name.starts_with("result of ") {
+        true => format!("returns {value}"),
+        false => format!("{} = {value}", statement.name),
+    })
 }
 
 fn same_line(a: &Statement, b: &Statement) -> bool {
@@ -191,12 +218,13 @@ fn extend(
     line.statements.push(at);
     line.events.extend(statement.event.map(|event| event.0));
     line.fails |= statement.kind == Kind::Failure;
-    let does = does(explanation, run, statement);
-    if !does.is_empty() && !line.does.split(", ").any(|said| said == does) {
-        line.does = match line.does.as_str() {
-            "" => does,
-            before => format!("{before}, {does}"),
-        };
+    for does in does((explanation, run), at, statement) {
+        if !line.does.split(", ").any(|said| said == does) {
+            line.does = match line.does.as_str() {
+                "" => does,
+                before => format!("{before}, {does}"),
+            };
+        }
     }
     let is_shared = matches!(statement.kind, Kind::Read | Kind::Write);
     if is_shared && !line.variables.contains(&statement.name) {
@@ -204,27 +232,55 @@ fn extend(
     }
 }
 
-/// What a statement did in the run.
-fn does(explanation: &Explanation, run: &Run, statement: &Statement) -> String {
-    let with = |verb: &str| match value_of(explanation, run, statement) {
+/// What a statement did in the run. Reading and writing in one step is told as a whole.
+fn does((explanation, run): (&Explanation, &Run), at: usize, statement: &Statement) -> Vec<String> {
+    let with = |verb: &str, one: &Statement| match value_of(explanation, run, one) {
         Some(said) => format!("{verb} {said}"),
         None => verb.to_owned(),
     };
-    match statement.kind {
-        Kind::Read => with("reads"),
-        Kind::Write => with("writes"),
+    let does = match statement.kind {
+        Kind::Read | Kind::Write => {
+            let halves = halves(explanation, at, statement);
+            let said = halves.into_iter().map(|half| match half.kind {
+                Kind::Read => with("reads", half),
+                _ => with("writes", half),
+            });
+            return said.collect();
+        }
         Kind::Lock => format!("locks {}", statement.name),
         Kind::Unlock => format!("unlocks {}", statement.name),
         Kind::Free => "frees".to_owned(),
         Kind::Sync(kind) => verb(kind).to_owned(),
         Kind::Failure => "fails".to_owned(),
-        Kind::Assign | Kind::Branch => String::new(),
+        Kind::Assign | Kind::Branch => return Vec::new(),
+    };
+    vec![does]
+}
+
+/// The statements of an access: two where one event reads and writes.
+fn halves<'a>(
+    explanation: &'a Explanation,
+    at: usize,
+    statement: &'a Statement,
+) -> Vec<&'a Statement> {
+    let near = at.saturating_sub(NEAR)..at.saturating_add(NEAR + 1);
+    let near = near.filter_map(|row| explanation.statements.get(row));
+    let is_access = |one: &&Statement| matches!(one.kind, Kind::Read | Kind::Write);
+    let same = near
+        .filter(is_access)
+        .filter(|one| one.event == statement.event);
+    match statement.event {
+        Some(_) => same.collect(),
+        None => vec![statement],
     }
 }
 
 /// The value that a statement read or wrote: as it was recorded, else as the model has it.
 fn value_of(explanation: &Explanation, run: &Run, statement: &Statement) -> Option<String> {
     let event = statement.event.and_then(|event| run.events.get(event));
+    // The event has what was written, not what was read before that.
+    let is_update = event.is_some_and(|event| event.kind == EventKind::Rmw);
+    let event = event.filter(|_| !is_update || statement.recorded.is_none());
     let said = event.and_then(|event| value(event.value, event.size, false));
     let modelled = || {
         let made = statement
@@ -244,7 +300,9 @@ fn held(explanation: &Explanation, run: &Run, lines: &[Line]) -> Vec<Held> {
         let after = lines.iter().rposition(|line| begins(line) < reach.from);
         let until = lines.iter().position(|line| ends(line) >= reach.to);
         let until = until.unwrap_or(lines.len().saturating_sub(1));
-        if after.is_some_and(|after| after >= until) {
+        let line = after.and_then(|after| lines.get(after));
+        let says_itself = line.is_some_and(|line| is_of_lock(explanation, reach, line));
+        if says_itself || after.is_some_and(|after| after >= until) {
             continue;
         }
         let held = Held {
@@ -259,6 +317,24 @@ fn held(explanation: &Explanation, run: &Run, lines: &[Line]) -> Vec<Held> {
         }
     }
     told
+}
+
+/// Is it about the lock that the line takes or gives back?
+fn is_of_lock(explanation: &Explanation, reach: &Reach, line: &Line) -> bool {
+    let Fact::Value(id) = reach.fact else {
+        return false;
+    };
+    let symbols = explanation.exprs.symbols(id);
+    let [symbol] = symbols.as_slice() else {
+        return false;
+    };
+    let var = explanation.vars.get(symbol.index());
+    let made_by = var.and_then(|var| var.made_by);
+    made_by.is_some_and(|row| {
+        let statement = explanation.statements.get(row);
+        let kind = statement.map(|statement| statement.kind);
+        line.statements.contains(&row) && matches!(kind, Some(Kind::Lock | Kind::Unlock))
+    })
 }
 
 fn threads(explanation: &Explanation, run: &Run, reach: &Reach) -> Vec<String> {

@@ -1,17 +1,14 @@
 //! Invariants as sentences: source names, the thread where it matters, one short condition each.
 
 use super::model::{Explanation, Fact, Hazard, Kind, Reach, Statement, Var, VarKind};
-use crate::symbolic::{Binary, Compare, ExprId, Node, SymbolId};
+use crate::symbolic::{Binary, Compare, ExprId, Node, SymbolId, Unary};
 use unsnarl_trace::ThreadId;
 
 impl Explanation {
     /// The conjunct as a person reads it: `main.2: bal <= 300`, `main.1 stored balance at line 74 after ...`. Versions
     /// of variables that something else has taken the name of by the end of `reach` are told apart.
     pub fn say(&self, reach: &Reach) -> String {
-        let said = Said {
-            of: self,
-            until: reach.to,
-        };
+        let said = Said::at(self, reach.to);
         match reach.fact {
             Fact::Value(id) => said.value(id),
             Fact::Order {
@@ -34,19 +31,27 @@ impl Explanation {
         let Fact::Value(id) = reach.fact else {
             return Vec::new();
         };
-        let said = Said {
-            of: self,
-            until: reach.to,
-        };
+        let said = Said::at(self, reach.to);
         if said.special(id).is_some() || self.equation(id).is_some() {
             return Vec::new();
         }
+        if said.truth(id).is_some() {
+            return Vec::new();
+        }
+        let verb = match said.earlier(id) {
+            Some(_) => "was",
+            None => "is",
+        };
+        let said = Said {
+            is_plain: verb == "was",
+            ..said
+        };
         let mut values: Vec<String> = Vec::new();
         for symbol in self.exprs.symbols(id) {
             let var = self.vars.get(symbol.index());
             let recorded = var.and_then(|var| Some((var.recorded?, var.width)));
             if let Some((bits, width)) = recorded {
-                let value = format!("{} is {}", said.name(symbol), self.number(bits, width));
+                let value = format!("{} {verb} {}", said.name(symbol), self.number(bits, width));
                 if !values.contains(&value) {
                     values.push(value);
                 }
@@ -91,10 +96,7 @@ impl Explanation {
         let thread = self.thread(statement.thread);
         let name = &statement.name;
         let value = self.value_of(statement);
-        let then = Said {
-            of: self,
-            until: row,
-        };
+        let then = Said::at(self, row);
         match statement.kind {
             Kind::Read => format!("{thread} read {name}{value}"),
             Kind::Write => format!("{thread} stored {name}{value}"),
@@ -139,8 +141,8 @@ impl Explanation {
             _ => bits as u64 as i64,
         });
         let far = match width {
-            32 => 1 << 28,
-            64 => 1 << 60,
+            32 => 1 << 24,
+            64 => 1 << 48,
             _ => return false,
         };
         signed.is_some_and(|number| number.unsigned_abs() >= far)
@@ -161,9 +163,22 @@ impl Explanation {
 }
 
 /// Sentences about an explanation, at a position of the path.
+#[derive(Clone, Copy)]
 struct Said<'a> {
     of: &'a Explanation,
     until: usize,
+    /// Names stand alone: the sentence says which version it is about.
+    is_plain: bool,
+}
+
+impl<'a> Said<'a> {
+    fn at(of: &'a Explanation, until: usize) -> Said<'a> {
+        Said {
+            of,
+            until,
+            is_plain: false,
+        }
+    }
 }
 
 impl Said<'_> {
@@ -171,10 +186,78 @@ impl Said<'_> {
         if let Some(text) = self.special(id) {
             return text;
         }
-        let text = self.expression(id);
+        if let Some(read) = self.earlier(id) {
+            return self.read(read, id);
+        }
+        let text = self.predicate(id);
         match self.of.thread_of(&Fact::Value(id)) {
             Some(thread) => format!("{}: {text}", self.of.thread(thread)),
             None => text,
+        }
+    }
+
+    /// What one version that its variable does not hold any more was found to be: the statement that read it.
+    fn earlier(&self, id: ExprId) -> Option<&Statement> {
+        let (var, made_by) = self.only_read(id)?;
+        self.is_overwritten(var).then_some(made_by)
+    }
+
+    /// The only version of a condition, if it is what a statement read.
+    fn only_read(&self, id: ExprId) -> Option<(&Var, &Statement)> {
+        let symbols = self.of.exprs.symbols(id);
+        let [symbol] = symbols.as_slice() else {
+            return None;
+        };
+        let var = self.of.vars.get(symbol.index())?;
+        let read = self.of.statements.get(var.made_by?)?;
+        (var.kind == VarKind::Read).then_some((var, read))
+    }
+
+    /// `main.2 read users == 1 at line 29`.
+    fn read(&self, read: &Statement, id: ExprId) -> String {
+        let plain = Said {
+            is_plain: true,
+            ..*self
+        };
+        let (who, line) = (self.of.thread(read.thread), read.place.line);
+        format!("{who} read {} at line {line}", plain.expression(id))
+    }
+
+    /// A condition as a sentence: truth values and results of functions are no arithmetic.
+    fn predicate(&self, id: ExprId) -> String {
+        let truth = self
+            .truth(id)
+            .map(|(symbol, is_so)| (symbol, is_so.to_string()));
+        let number = || {
+            let (symbol, bits) = self.of.equation(id)?;
+            let width = self.of.vars.get(symbol.index())?.width;
+            Some((symbol, self.of.number(bits, width)))
+        };
+        let result = truth.clone().or_else(number).and_then(|(symbol, value)| {
+            let name = self.name(symbol);
+            let function = name.strip_prefix("result of ")?;
+            Some(format!("{function} returned {value}"))
+        });
+        let truth = || truth.map(|(symbol, is_so)| format!("{} is {is_so}", self.name(symbol)));
+        let said = result.or_else(truth);
+        said.unwrap_or_else(|| self.expression(id))
+    }
+
+    /// The truth value that a condition consists of, and which way it is.
+    fn truth(&self, id: ExprId) -> Option<(SymbolId, bool)> {
+        let exprs = &self.of.exprs;
+        let (of, is_so) = match exprs.node(id) {
+            Node::Unary(Unary::Not, of) => (of, false),
+            _ => (id, true),
+        };
+        // A truth value in memory has a byte.
+        let bit = match exprs.node(of) {
+            Node::Unary(Unary::Extract(0), byte) => byte,
+            _ => of,
+        };
+        match exprs.node(bit) {
+            Node::Symbol(symbol) if exprs.width(of) == 1 => Some((symbol, is_so)),
+            _ => None,
         }
     }
 
@@ -232,12 +315,23 @@ impl Said<'_> {
             return Some(format!("{thread} took {} at line {line}", statement.name));
         }
         // What it was then needs no place beside it: the line is named.
-        let then = Said {
-            of: self.of,
-            until: row,
+        let then = Said::at(self.of, row);
+        let condition = statement.condition?;
+        let read = self.only_read(condition).map(|(_, read)| read);
+        let is_here =
+            |read: &&Statement| read.thread == statement.thread && read.place.line == line;
+        if let Some(read) = read
+            .filter(is_here)
+            .filter(|_| then.earlier(condition).is_some())
+        {
+            return Some(then.read(read, condition));
+        }
+        let said = then.predicate(condition);
+        let that = match then.truth(condition).is_some() || said.contains(" returned ") {
+            true => "that ",
+            false => "",
         };
-        let condition = then.expression(statement.condition?);
-        Some(format!("{thread} found {condition} at line {line}"))
+        Some(format!("{thread} found {that}{said} at line {line}"))
     }
 
     fn order(&self, (before, after): (usize, usize), hazard: Hazard) -> String {
@@ -268,7 +362,7 @@ impl Said<'_> {
                 .made_by
                 .and_then(|row| self.taken(row))
                 .unwrap_or_default(),
-            _ if !self.is_overwritten(var) => var.name.clone(),
+            _ if self.is_plain || !self.is_overwritten(var) => var.name.clone(),
             (VarKind::Read, Some(read)) => {
                 let (who, line) = (self.of.thread(read.thread), read.place.line);
                 format!("{} as {who} read it at line {line}", var.name)

@@ -90,6 +90,37 @@ fn a_lost_update_in_words() -> Result<()> {
     Ok(())
 }
 
+/// What an atomic access read and wrote, truth values, a variable that is read and changed on one line, and bounds
+/// that only say that nothing overflows.
+#[test]
+fn sentences_that_people_read() -> Result<()> {
+    let all = ["--level", "ds+cs+hs"];
+    let (workspace, _) = recorded("cache_refcount", Compiler::Clang)?;
+    let said = explain(&workspace, &all)?.exits(1)?;
+    said.says(&[
+        "reads 2, writes 1",
+        "reads 1, writes 0",
+        "reads 0, writes 1",
+    ])?;
+    let (workspace, _) = recorded("driver_stop", Compiler::Clang)?;
+    let said = explain(&workspace, &all)?.exits(1)?;
+    said.says(&[
+        "main.2: is_idle is true",
+        "read users == 1 at line",
+        "enter returned true",
+    ])?;
+    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let said = explain(&workspace, &all)?.exits(1)?;
+    said.says(&[
+        "amount = 50",
+        "main.2: available <= 300",
+        "fee_for returned 0",
+    ])?;
+    ensure!(!said.stdout.contains("0 <= available"), "{said}");
+    ensure!(!said.stdout.contains("took account.lock"), "{said}");
+    Ok(())
+}
+
 #[test]
 fn explanations_carry_invariants() -> Result<()> {
     let (workspace, _) = recorded("bank_account", Compiler::Clang)?;

@@ -7,16 +7,13 @@ use crate::{
         rewrite::Rewrite,
     },
     symbolic::{
-        Action, CellId, Compare, ExprId, Exprs, Origin, PathAction, PathNode, SourcePlace, StepId,
-        SymbolId, SymbolicTrace, expr::Values,
+        Action, CellId, ExprId, Exprs, Origin, PathAction, PathNode, SourcePlace, StepId, SymbolId,
+        SymbolicTrace, expr::Values,
     },
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventKind, LocationId, Run, SiteId, ThreadId};
-
-/// Width of a lock, in bits: it holds the number of a thread.
-const LOCK: u8 = 16;
 
 pub(super) struct Build<'a> {
     pub trace: &'a SymbolicTrace,
@@ -28,27 +25,27 @@ pub(super) struct Build<'a> {
     pub statements: Vec<Statement>,
     rewrite: Rewrite,
     /// What the trace's unknowns are here.
-    symbols: FxHashMap<SymbolId, ExprId>,
+    pub(super) symbols: FxHashMap<SymbolId, ExprId>,
     /// What the cells hold now.
-    held: FxHashMap<CellId, ExprId>,
+    pub(super) held: FxHashMap<CellId, ExprId>,
     /// What the locks hold now.
-    locks: BTreeMap<LocationId, ExprId>,
+    pub(super) locks: BTreeMap<LocationId, ExprId>,
     /// Whether blocks are freed.
     pub freed: FxHashMap<StepId, SymbolId>,
     /// Per thread: how far its path has come, statements of its nodes, locks that it holds with their statements.
-    threads: Vec<Progress>,
+    pub(super) threads: Vec<Progress>,
     /// What everything was in the run.
-    values: Values,
+    pub(super) values: Values,
     pub notes: Vec<String>,
     /// The statement of each step.
     pub by_step: FxHashMap<StepId, usize>,
 }
 
 #[derive(Clone, Default)]
-struct Progress {
+pub(super) struct Progress {
     used: usize,
     nodes: Vec<Option<usize>>,
-    held: Vec<(LocationId, usize)>,
+    pub(super) held: Vec<(LocationId, usize)>,
 }
 
 impl<'a> Build<'a> {
@@ -240,114 +237,6 @@ impl<'a> Build<'a> {
             }
         }
         Some(row)
-    }
-
-    fn read(&mut self, statement: &mut Statement, cell: CellId, symbol: SymbolId) -> Option<()> {
-        let read = self.trace.symbol(symbol)?;
-        let name = self.trace.cell(cell)?.name.clone();
-        let held = self.held(cell, read.recorded);
-        let bits = recorded(&self.exprs, &self.vars, held, &mut self.values).or(read.recorded);
-        let kind = (VarKind::Read, Some(statement.thread));
-        let made = self.make(&name, kind, read.width, read.recorded.or(bits));
-        let term = self.exprs.symbol(made, read.width);
-        self.symbols.insert(symbol, term);
-        statement.kind = Kind::Read;
-        statement.name = name;
-        statement.makes = Some(made);
-        statement.value = Some(held);
-        statement.recorded = read.recorded.or(bits);
-        Some(())
-    }
-
-    /// What a cell holds: its last version, or what it held at first.
-    fn held(&mut self, cell: CellId, read: Option<u128>) -> ExprId {
-        if let Some(&held) = self.held.get(&cell) {
-            return held;
-        }
-        let row = self.trace.cell(cell);
-        let width = row.map_or(8, |row| row.size.saturating_mul(8));
-        let initial = row.and_then(|row| row.initial).or(read);
-        let held = match initial {
-            Some(bits) => self.exprs.number(bits, width),
-            None => {
-                let name = row.map_or(String::new(), |row| row.name.clone());
-                let made = self.make(&name, (VarKind::Shared, None), width, None);
-                self.exprs.symbol(made, width)
-            }
-        };
-        self.held.insert(cell, held);
-        held
-    }
-
-    fn write(&mut self, statement: &mut Statement, cell: CellId, value: ExprId) -> Option<()> {
-        let row = self.trace.cell(cell)?;
-        let width = row.size.saturating_mul(8);
-        let name = row.name.clone();
-        let value = self.import(value);
-        let bits = recorded(&self.exprs, &self.vars, value, &mut self.values);
-        let made = self.make(&name, (VarKind::Shared, None), width, bits);
-        let held = self.exprs.symbol(made, width);
-        self.held.insert(cell, held);
-        statement.kind = Kind::Write;
-        statement.name = name;
-        statement.makes = Some(made);
-        statement.value = Some(value);
-        statement.recorded = bits;
-        Some(())
-    }
-
-    fn sync(&mut self, statement: &mut Statement, kind: EventKind, object: LocationId) {
-        statement.kind = Kind::Sync(kind);
-        statement.name = self.run.location(object).to_owned();
-        let holder = u128::from(statement.thread.0).saturating_add(1);
-        match kind {
-            EventKind::Lock => {
-                let (held, zero) = (self.lock(object), self.exprs.number(0, LOCK));
-                statement.condition = Some(self.exprs.compare(Compare::Eq, held, zero));
-                statement.kind = Kind::Lock;
-                self.set_lock(statement, object, holder);
-            }
-            EventKind::Unlock => {
-                statement.kind = Kind::Unlock;
-                // The section ends here: that it is given back is no part of it.
-                let thread = statement.thread.index();
-                let held = self.threads.get(thread).map_or(&[][..], |t| &t.held);
-                let own: Vec<usize> = held
-                    .iter()
-                    .filter(|(lock, _)| *lock == object)
-                    .map(|(_, row)| *row)
-                    .collect();
-                statement.guards.retain(|guard| !own.contains(guard));
-                self.set_lock(statement, object, 0);
-            }
-            EventKind::Free => {
-                statement.kind = Kind::Free;
-                let made = self.make(&statement.name, (VarKind::Freed, None), 1, Some(1));
-                statement.makes = Some(made);
-                statement.value = Some(self.exprs.number(1, 1));
-                statement.recorded = Some(1);
-                self.freed.extend(statement.step.map(|step| (step, made)));
-            }
-            _ => {}
-        }
-    }
-
-    /// What a lock holds now.
-    pub fn lock(&mut self, object: LocationId) -> ExprId {
-        match self.locks.get(&object) {
-            Some(&held) => held,
-            None => self.exprs.number(0, LOCK),
-        }
-    }
-
-    fn set_lock(&mut self, statement: &mut Statement, object: LocationId, holder: u128) {
-        let name = statement.name.clone();
-        let made = self.make(&name, (VarKind::Lock, None), LOCK, Some(holder));
-        statement.makes = Some(made);
-        statement.value = Some(self.exprs.number(holder, LOCK));
-        statement.recorded = Some(holder);
-        let held = self.exprs.symbol(made, LOCK);
-        self.locks.insert(object, held);
     }
 
     /// Puts the statement down; what does not fit the run's values is taken by them.

@@ -98,7 +98,10 @@ pub(in crate::invariants) fn exact(encoding: &Encoding, symbol: SymbolId) -> Opt
 }
 
 /// Which bounds are tried, weakest first. Truth values and zero are told exactly: nobody writes `done <= 0`.
-fn choices(encoding: &Encoding, symbol: SymbolId) -> Vec<Bound> {
+///
+/// Where several versions are added up none may take all room at its other end: what is left for the others would
+/// have to be told (`0 <= available`), though it only says that nothing overflows.
+fn choices(encoding: &Encoding, symbol: SymbolId, is_alone: bool) -> Vec<Bound> {
     let (Some(var), Some(Bound { low: number, .. })) =
         (encoding.var(symbol), exact(encoding, symbol))
     else {
@@ -110,15 +113,17 @@ fn choices(encoding: &Encoding, symbol: SymbolId) -> Vec<Bound> {
         return Vec::new();
     }
     let all = whole(var.width);
-    let (low, high) = (all.low / 2, all.high / 2);
-    let ranges = [
-        (all.low, number),
-        (number, all.high),
-        (low, number),
-        (number, high),
-        (0, number),
-    ];
-    let fitting = ranges.into_iter().filter(|(low, high)| low < high);
+    let parts = match (is_alone, var.width) {
+        (true, _) => &[0, 1][..],
+        (false, 64) => &[4, 8, 12, 0, 1],
+        (false, _) => &[4, 6, 0, 1],
+    };
+    let ends = parts.iter().flat_map(|by| {
+        let (low, high) = (all.low >> by, all.high >> by);
+        [(low, number), (number, high)]
+    });
+    let ranges = ends.chain([(0, number)]);
+    let fitting = ranges.filter(|(low, high)| low < high);
     fitting.map(|(low, high)| Bound { low, high }).collect()
 }
 
@@ -138,7 +143,7 @@ pub(super) fn weakest(
         return None;
     }
     for (at, &symbol) in symbols.iter().enumerate() {
-        let mut weaker = choices(encoding, symbol);
+        let mut weaker = choices(encoding, symbol, symbols.len() == 1);
         weaker.extend(preimage(encoding, &chosen, symbol, wanted));
         let weaker = weaker.into_iter().map(Some);
         for bound in [None].into_iter().chain(weaker) {

@@ -1,0 +1,105 @@
+//! The paper's Figures 3 and 4 and its Example 3.
+
+use super::{super::Level, path::path, shown};
+
+/// Figure 3: `if (x < 0) x := 1; else x := 2; y := x`, on the way through the first branch.
+#[test]
+fn figure_3_the_branch_matters_with_control() {
+    let text = "
+        shared out = 0
+        main x := 0 - 5 @1
+        main [ x < 0 @2
+        main x := 1 @3
+        main ]
+        main y := x @5
+        main fails y != 2 @6
+    ";
+    expect_test::expect![[r#"
+        ds
+        main set x = 1
+            main: x <= 1
+        main set y = 1
+            main: y <= 1
+        main failed: y != 2"#]]
+    .assert_eq(&shown(path(text), Some(Level::DS)));
+    expect_test::expect![[r#"
+        ds+cs
+        main set x = -5
+            main: x <= -1
+        main went on with x < 0
+            main found x < 0 at line 2
+        main set x = 1
+            main: x <= 1
+        main set y = 1
+            main: y <= 1
+        main failed: y != 2"#]]
+    .assert_eq(&shown(path(text), Some(Level::CS)));
+}
+
+/// Figure 4, Examples 1 and 2: what led into the branch is only in the control-sensitive slice.
+#[test]
+fn figure_4_control_sensitive_slices_say_why_the_branch_was_taken() {
+    let text = "
+        shared out = 0
+        main bal := 10 @1
+        main amount := 25 @2
+        main other := bal + 1 @3
+        main [ bal < amount @4
+        main bal := 0 @5
+        main ]
+        main fails bal < 1 @7
+    ";
+    expect_test::expect![[r#"
+        ds
+        main set bal = 0
+            main: bal <= 0
+        main failed: bal < 1"#]]
+    .assert_eq(&shown(path(text), Some(Level::DS)));
+    expect_test::expect![[r#"
+        ds+cs
+        main set bal = 10
+            main: bal <= 24
+        main set amount = 25
+            main: bal < amount
+        main went on with bal < amount
+            main found bal < amount at line 4
+        main set bal = 0
+            main: bal <= 0
+        main failed: bal < 1"#]]
+    .assert_eq(&shown(path(text), Some(Level::CS)));
+}
+
+/// Figure 5, Example 3: L2 is only in the slice for the order, and the invariant says so.
+#[test]
+fn example_3_the_overwritten_store_is_a_hazard() {
+    let text = "
+        shared balance = 300
+        main fork main.1 @1
+        main fork main.2 @2
+        main.2 bal := balance @100
+        main.1 bal := balance @67
+        main.1 balance = bal + 200 @74
+        main.2 balance = bal - 50 @107
+        main join main.1 @3
+        main join main.2 @4
+        main fails balance != 450 @120
+    ";
+    for level in [Level::DS, Level::CS] {
+        assert!(!shown(path(text), Some(level)).contains("main.1 stored"));
+    }
+    let waw = Level::parse("ds+waw");
+    expect_test::expect![[r#"
+        ds+waw
+        main.2 read balance = 300
+            main.2: balance <= 300
+        main.2 set bal = 300
+            main.2: bal <= 300
+        main.1 stored balance = 500
+        main.2 stored balance = 250
+            balance <= 250
+            main.2 overwrote balance at line 107 after main.1 stored it at line 74
+        main read balance = 250
+            main: balance <= 250
+        main failed: balance != 450"#]]
+    .assert_eq(&shown(path(text), waw));
+}
