@@ -51,7 +51,11 @@ impl Trial<'_> {
             std::iter::once(None).chain(changed.filter(|_| self.is_control && !self.assumes))
         };
         let levers = self.levers(row, &changes);
-        beyond().any(|beyond| levers.iter().any(|lever| self.passes(row, *lever, beyond)))
+        let any = |mends| {
+            let mut levers = levers.iter();
+            levers.any(|lever| beyond().any(|beyond| self.passes(row, *lever, beyond, mends)))
+        };
+        any(false) || any(true)
     }
 
     /// What can be changed when a statement is away, and to what.
@@ -110,8 +114,8 @@ impl Trial<'_> {
     }
 
     /// Executes what depends on the lever. What no branch leads to is changed by `beyond`; if that is not enough, one
-    /// of these versions is set to what the failure lacks.
-    fn passes(&self, without: usize, lever: Lever, beyond: Option<u128>) -> bool {
+    /// of these versions is set to what the failure lacks, where that is asked for.
+    fn passes(&self, without: usize, lever: Lever, beyond: Option<u128>, mends: bool) -> bool {
         let mut held = Held {
             trial: self,
             without,
@@ -127,7 +131,7 @@ impl Trial<'_> {
         if !held.run() {
             return false;
         }
-        held.has_passed() || held.can_be_mended()
+        held.has_passed() || mends && held.can_be_mended()
     }
 }
 
