@@ -77,6 +77,11 @@ pub enum Command {
     ///
     /// Exit status: 0 printed (what the other tool has no words for is told), 2 usage or broken input.
     Export(Export),
+    /// Call a finding harmless: explain leaves it out from then on
+    ///
+    /// It is written into .unsnarl-suppressions.toml, which can be committed, and known again by what its lines say
+    /// (docs/formats.md). Exit status: 0 written, 2 usage, or no such finding.
+    Suppress(Suppress),
     /// Serve an editor (the language server)
     Lsp(Lsp),
     /// Say what is missing on this machine, and how to get it
@@ -170,6 +175,9 @@ pub struct Explain {
     /// Time for the analysis: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", value_parser = duration)]
     pub budget: Option<Duration>,
+    /// Which lock guards which location, and where it is not held, instead of explanations
+    #[arg(long, conflicts_with = "engine")]
+    pub guarded_by: bool,
     /// What these engines find, each as its method reports it, instead of explanations: pairs,
     /// mining, dsp, invariants (docs/engines)
     ///
@@ -468,6 +476,18 @@ pub enum TraceFormat {
     Std,
     /// RAPID's CSV: a column for each thread
     Csv,
+}
+
+/// `unsnarl suppress`
+#[derive(Args, Debug)]
+pub struct Suppress {
+    /// A failing run that it explains, or the explanation's id of the JSON
+    pub finding: String,
+    /// Why it is harmless
+    #[arg(long, value_name = "REASON")]
+    pub because: String,
+    /// Where the runs are, as for explain [default: .]
+    pub place: Option<PathBuf>,
 }
 
 /// `unsnarl export`

@@ -3,11 +3,12 @@
 use crate::{
     arguments::{Asked, Explain, ExplainFormat},
     confirm::{self, Confirming, Share},
-    dsp, engines,
+    dsp, engines, guarded_by,
     load::{self, Loaded},
     message,
     record::stop_flag,
-    sarif,
+    sarif, suppress,
+    suppressions::{FILE, Suppressed, Suppressions},
     verify::offer,
 };
 use anstyle::{AnsiColor, Style};
@@ -20,8 +21,12 @@ use std::{
     process::ExitCode,
 };
 use unsnarl_core::{
-    Budget, Corpora, Corpus, CorpusKey, Explanation, FailurePlace, RunSummary, StopReason, explain,
-    explain::rank_in_words, findings::prediction_agrees, invariants, render, unexplained,
+    Budget, Corpora, Corpus, CorpusKey, Explanation, FailurePlace, RunSummary, StopReason,
+    beside::{Passing, passing as passing_order},
+    explain,
+    explain::rank_in_words,
+    findings::prediction_agrees,
+    invariants, render, unexplained,
 };
 use unsnarl_trace::{Mode, program};
 
@@ -37,6 +42,8 @@ struct Finding<'a> {
     /// What executing has shown to be wrong.
     refuted: Vec<Explanation>,
     unexplained: Vec<String>,
+    /// What somebody called harmless.
+    suppressed: Vec<Suppressed>,
     stopped: StopReason,
     /// All its runs are from another tool: nobody knows how they ended, or how to make more of them.
     imported: bool,
@@ -62,18 +69,35 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     let budget = arguments
         .budget
         .map_or_else(Budget::unlimited, Budget::lasting);
+    if arguments.guarded_by {
+        return guarded_by::run(arguments, &loaded);
+    }
     if !arguments.engine.is_empty() {
         return engines::run(arguments, &corpora, &loaded, &budget);
     }
+    let mut suppressions = Suppressions::read(&suppress::project(arguments.place.as_deref()))?;
     let mut findings: Vec<Finding<'_>> = corpora
         .iter()
         .map(|corpus| look_at(corpus, &loaded, &budget))
         .collect();
+    for finding in &mut findings {
+        finding.suppressed = suppressions.take(&mut finding.explanations);
+    }
+    // Without a failure nothing tells whether a suppression is of use.
+    if corpora
+        .iter()
+        .any(|corpus| corpus.failing().next().is_some())
+    {
+        suppressions
+            .unused()
+            .iter()
+            .for_each(|unused| message::note(unused));
+    }
     run_again(&mut findings, arguments, &loaded)?;
     match arguments.format {
         ExplainFormat::Json => print_json(&findings, &loaded)?,
         ExplainFormat::Markdown => print_markdown(&findings),
-        ExplainFormat::Html => anstream::print!("{}", page(&findings)),
+        ExplainFormat::Html => anstream::print!("{}", page(&findings, &loaded)),
         ExplainFormat::Sarif => print_sarif(&findings, &loaded)?,
         ExplainFormat::Dot => print_dot(&findings),
         ExplainFormat::Text | ExplainFormat::Svg => print_text(&findings, &sources, arguments.why),
@@ -121,6 +145,7 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<
         unexplained: unexplained(corpus, &outcome.findings),
         explanations: outcome.findings,
         refuted: Vec::new(),
+        suppressed: Vec::new(),
         stopped: outcome.stopped,
         imported: runs.all(|(_, run)| run.meta.mode == Mode::Imported),
     }
@@ -147,7 +172,14 @@ fn run_again(findings: &mut [Finding<'_>], arguments: &Explain, loaded: &Loaded)
         finding.refuted =
             confirm::confirm(finding.corpus, &mut finding.explanations, &with, &mut time);
         rank_in_words(&mut finding.explanations);
-        finding.unexplained = unexplained(finding.corpus, &finding.explanations);
+        let suppressed = finding.suppressed.iter().map(|row| row.explanation.clone());
+        let told: Vec<Explanation> = finding
+            .explanations
+            .iter()
+            .cloned()
+            .chain(suppressed)
+            .collect();
+        finding.unexplained = unexplained(finding.corpus, &told);
     }
     Ok(())
 }
@@ -313,32 +345,83 @@ fn print_markdown(findings: &[Finding<'_>]) {
     }
 }
 
-fn page(findings: &[Finding<'_>]) -> String {
+fn page(findings: &[Finding<'_>], loaded: &Loaded) -> String {
     let sections = findings.iter().map(|finding| render::Section {
         title: title(finding.corpus),
         explanations: &finding.explanations,
+        passing: passing(finding, loaded),
         remarks: remarks(finding),
     });
     render::html(&sections.collect::<Vec<_>>())
 }
 
+/// For each explanation the first passing run that took its steps in another order.
+fn passing(finding: &Finding<'_>, loaded: &Loaded) -> BTreeMap<String, Passing> {
+    let mut found = BTreeMap::new();
+    for explanation in &finding.explanations {
+        let mut runs = loaded.runs.iter();
+        let told = runs.find(|(name, _)| explanation.run == *name);
+        let Some((_, told)) = told else { continue };
+        let mut others = finding.corpus.passing().filter_map(|summary| {
+            let mut runs = loaded.runs.iter();
+            let (name, run) = runs.find(|(name, _)| *name == summary.name)?;
+            passing_order(explanation, told, name, run)
+        });
+        if let Some(passing) = others.next() {
+            found.insert(explanation.id.clone(), passing);
+        }
+    }
+    found
+}
+
+/// What is not shown because somebody called it harmless, in a line; none when there is nothing.
+fn left_out(finding: &Finding<'_>) -> Option<String> {
+    let reasons: BTreeSet<&str> = finding
+        .suppressed
+        .iter()
+        .map(|it| it.because.as_str())
+        .collect();
+    let reasons: Vec<&str> = reasons.into_iter().collect();
+    let count = match finding.suppressed.len() {
+        0 => return None,
+        1 => "1 finding is".to_owned(),
+        more => format!("{more} findings are"),
+    };
+    Some(format!(
+        "{count} suppressed by {FILE}: {}.",
+        reasons.join("; ")
+    ))
+}
+
 /// What there is to say besides the explanations.
 fn remarks(finding: &Finding<'_>) -> Vec<String> {
     let mut remarks: Vec<String> = finding.refuted.iter().map(render::refuted).collect();
+    remarks.extend(left_out(finding));
     if let Some(reason) = stopped(finding.stopped) {
         remarks.push(format!("The analysis ended early: {reason}."));
     }
     if !finding.unexplained.is_empty() {
         remarks.push(render::unexplained(finding.corpus, &finding.unexplained));
-    } else if finding.explanations.is_empty() && !finding.imported {
+    } else if finding.explanations.is_empty() && finding.suppressed.is_empty() && !finding.imported
+    {
         remarks.push(render::nothing_failed(finding.corpus));
     }
     remarks
 }
 
 fn print_sarif(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
-    anstream::println!("{}", sarif::sarif(&all(findings), &loaded.broken)?);
+    anstream::println!(
+        "{}",
+        sarif::sarif(&all(findings), &suppressed(findings), &loaded.broken)?
+    );
     Ok(())
+}
+
+fn suppressed<'a>(findings: &'a [Finding<'_>]) -> Vec<&'a Suppressed> {
+    findings
+        .iter()
+        .flat_map(|finding| &finding.suppressed)
+        .collect()
 }
 
 fn print_dot(findings: &[Finding<'_>]) {
@@ -367,9 +450,14 @@ fn print_finding(finding: &Finding<'_>, why: bool) {
     for refuted in &finding.refuted {
         message::note(&render::refuted(refuted));
     }
+    if let Some(line) = left_out(finding) {
+        anstream::println!("{line}");
+    }
     match stopped(finding.stopped) {
         Some(reason) => message::warning(&format!("the analysis ended early: {reason}")),
-        None if !finding.explanations.is_empty() || !finding.unexplained.is_empty() => {}
+        None if !finding.explanations.is_empty()
+            || !finding.suppressed.is_empty()
+            || !finding.unexplained.is_empty() => {}
         None if finding.imported => anstream::println!(
             "Nothing failed, as far as imported traces tell. What another order would show: unsnarl predict"
         ),
@@ -422,8 +510,19 @@ struct Document<'a> {
     version: u32,
     explanations: Vec<Numbered<'a>>,
     refuted: Vec<Numbered<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suppressed: Vec<Left<'a>>,
     corpora: Vec<CorpusRow<'a>>,
     broken: Vec<Broken<'a>>,
+}
+
+/// An explanation that is not shown.
+#[derive(Serialize)]
+struct Left<'a> {
+    corpus: usize,
+    because: &'a str,
+    #[serde(flatten)]
+    explanation: &'a Explanation,
 }
 
 /// An explanation and whose runs it is about.
@@ -469,10 +568,19 @@ pub fn broken(loaded: &Loaded) -> Vec<Broken<'_>> {
 }
 
 fn print_json(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
+    let suppressed = findings.iter().enumerate().flat_map(|(corpus, finding)| {
+        let rows = finding.suppressed.iter();
+        rows.map(move |row| Left {
+            corpus,
+            because: &row.because,
+            explanation: &row.explanation,
+        })
+    });
     let document = Document {
         version: JSON_VERSION,
         explanations: numbered(findings, |finding| &finding.explanations),
         refuted: numbered(findings, |finding| &finding.refuted),
+        suppressed: suppressed.collect(),
         corpora: findings.iter().map(row).collect(),
         broken: broken(loaded),
     };

@@ -40,6 +40,7 @@ pub fn run(arguments: &Export) -> Result<ExitCode> {
             let explained = explained::explained(&path)?;
             sarif::sarif(
                 &explained.explanation.iter().collect::<Vec<_>>(),
+                &[],
                 &explained.broken,
             )? + "\n"
         }

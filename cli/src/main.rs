@@ -14,6 +14,7 @@ mod executable;
 mod explain;
 mod export;
 mod gdb;
+mod guarded_by;
 mod import;
 mod invariants;
 mod load;
@@ -25,6 +26,8 @@ mod propose;
 mod record;
 mod replay;
 mod sarif;
+mod suppress;
+mod suppressions;
 mod verify;
 
 use arguments::{Arguments, Command};
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Command::Record(arguments) => record::run(arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Suppress(arguments) => suppress::run(&arguments),
         Command::Lsp(_) => lsp::run(),
         Command::Predict(arguments) => predict::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),

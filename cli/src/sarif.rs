@@ -3,12 +3,13 @@
 //! Viewers show the first thread flow, often only that: it is the interleaved schedule, every step with the name of its
 //! thread. A flow for each thread follows.
 
+use crate::suppressions::Suppressed;
 use anyhow::Result;
 use serde_json::{Value, json};
 use serde_sarif::sarif::{
     ArtifactLocation, CodeFlow, Location, Message, PhysicalLocation, PropertyBag, Region,
-    ReportingDescriptor, Result as Row, ResultKind, ResultLevel, Run, Sarif, ThreadFlow,
-    ThreadFlowLocation, Tool, ToolComponent,
+    ReportingDescriptor, Result as Row, ResultKind, ResultLevel, Run, Sarif, Suppression,
+    ThreadFlow, ThreadFlowLocation, Tool, ToolComponent,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,14 +23,30 @@ const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// The log as JSON. `broken` are run files that were left out, each with the problem.
-pub fn sarif(explanations: &[&Explanation], broken: &[(String, String)]) -> Result<String> {
+/// Suppressed results stand behind the others, with who suppresses them and why.
+pub fn sarif(
+    explanations: &[&Explanation],
+    suppressed: &[&Suppressed],
+    broken: &[(String, String)],
+) -> Result<String> {
     let mut places = Places::new();
-    let results: Vec<Row> = explanations
+    let mut results: Vec<Row> = explanations
         .iter()
         .map(|explanation| result(explanation, &mut places))
         .collect();
+    for suppressed in suppressed {
+        let mut row = result(&suppressed.explanation, &mut places);
+        let by = Suppression::builder()
+            .kind(json!("external"))
+            .justification(&suppressed.because);
+        row.suppressions = Some(vec![by.build()]);
+        results.push(row);
+    }
+    let left = suppressed.iter().map(|suppressed| &suppressed.explanation);
     let kinds: BTreeSet<&'static str> = explanations
         .iter()
+        .copied()
+        .chain(left)
         .map(|explanation| rule_id(explanation.kind))
         .collect();
     let driver = ToolComponent::builder()

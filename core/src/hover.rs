@@ -3,6 +3,7 @@
 use crate::{
     callers::Callers,
     facts::{self, short},
+    guarded,
     orders::Orders,
 };
 use std::collections::BTreeSet;
@@ -54,6 +55,7 @@ pub fn hover(
     for (_, row) in threads.iter().rev().take(MOST_TOLD).rev() {
         told.extend(about(run, orders, *row));
     }
+    told.extend(guard(run, orders, &rows));
     told.extend(called(run, &rows));
     if rows.len() > threads.len() {
         told.push(format!(
@@ -70,6 +72,15 @@ pub fn hover(
         sentences: told,
         line,
     })
+}
+
+/// What guards the location that is accessed last, if several threads use it.
+fn guard(run: &Run, orders: &Orders, rows: &[EventId]) -> Option<String> {
+    let events = rows.iter().rev().filter_map(|row| run.events.get(*row));
+    let mut accesses = events.filter(|event| event.kind.is_access());
+    let location = accesses.next()?.location;
+    let shared = orders.accesses().is_shared(location);
+    shared.then(|| guarded::in_words(run, location)).flatten()
 }
 
 /// What to keep in mind where order and values are not certain.
@@ -443,6 +454,7 @@ mod tests {
                 Last read before by main.2 at bank.c:49 (300).
                 With main.1 at bank.c:41: same lock m, different critical sections, in either order.
                 Holds m (since bank.c:56).
+                Guarded by m in all 3 accesses of this run that could meet another thread's.
             "#]],
         );
     }

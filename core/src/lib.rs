@@ -6,6 +6,7 @@
 //! [`RunSummary`] is what a [`Corpus`] keeps of a run; [`explain()`](explain::explain) says why its failing runs fail;
 //! [`render`] lays that out as text; [`hover()`](hover::hover) says what happened at a place of one run.
 
+pub mod beside;
 pub mod budget;
 pub mod callers;
 pub mod corpus;
@@ -18,6 +19,7 @@ pub mod findings;
 pub mod fixes;
 #[cfg(test)]
 mod fixture;
+pub mod guarded;
 pub mod hover;
 pub mod invariants;
 pub mod mining;

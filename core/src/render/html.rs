@@ -1,11 +1,13 @@
 //! Explanations as one page that opens anywhere: no network, no script, light and dark.
 
-use super::{certainty, elsewhere, failure, lanes, runs};
+mod board;
+
+use super::{certainty, elsewhere, failure, runs};
 use crate::{
-    callers,
-    explanation::{BugKind, Explanation, Step},
-    facts::short,
+    beside::Passing,
+    explanation::{BugKind, Explanation},
 };
+use std::collections::BTreeMap;
 
 /// What is known about the runs of one program.
 #[derive(Clone, Debug)]
@@ -14,6 +16,8 @@ pub struct Section<'a> {
     pub title: String,
     /// What explains its failing runs, best first.
     pub explanations: &'a [Explanation],
+    /// How a passing run took the steps of an explanation, by the explanation's id.
+    pub passing: BTreeMap<String, Passing>,
     /// What else there is to say, a paragraph for each: runs without an explanation, an analysis that ended early.
     pub remarks: Vec<String>,
 }
@@ -27,7 +31,7 @@ pub fn html(sections: &[Section<'_>]) -> String {
             page.push_str(&contents(section.explanations));
         }
         for explanation in section.explanations {
-            article(explanation, &mut page);
+            article(explanation, section.passing.get(&explanation.id), &mut page);
         }
         for remark in &section.remarks {
             page.push_str(&format!("<p class=\"remark\">{}</p>\n", prose(remark)));
@@ -51,7 +55,7 @@ fn contents(explanations: &[Explanation]) -> String {
     format!("<ol class=\"contents\">\n{}</ol>\n", rows.concat())
 }
 
-fn article(explanation: &Explanation, page: &mut String) {
+fn article(explanation: &Explanation, passing: Option<&Passing>, page: &mut String) {
     let id = escaped(&explanation.id);
     page.push_str(&format!(
         "<article id=\"{id}\">\n<h2>{}</h2>\n",
@@ -68,61 +72,12 @@ fn article(explanation: &Explanation, page: &mut String) {
         detail.collect::<Vec<_>>().join("<br>\n")
     ));
     if !explanation.steps.is_empty() {
-        schedule(explanation, page);
+        page.push_str(&board::boards(explanation, passing));
     }
     for line in facts(explanation) {
         page.push_str(&format!("<p>{}</p>\n", prose(&line)));
     }
     page.push_str("</article>\n");
-}
-
-/// The steps downwards, a column for each thread.
-fn schedule(explanation: &Explanation, page: &mut String) {
-    let lanes = lanes::lanes(explanation);
-    page.push_str("<div class=\"wide\"><table>\n<caption>The order that fails</caption>\n<thead><tr><th></th>");
-    for (_, name) in &lanes {
-        page.push_str(&format!("<th scope=\"col\">{}</th>", escaped(name)));
-    }
-    page.push_str("</tr></thead>\n<tbody>\n");
-    let last = explanation.steps.len().saturating_sub(1);
-    for (at, step) in explanation.steps.iter().enumerate() {
-        let class = match (lanes::intrudes(step), at == last) {
-            (true, _) => " class=\"intrudes\"",
-            (_, true) => " class=\"last\"",
-            _ => "",
-        };
-        page.push_str(&format!("<tr{class}><th scope=\"row\">{}</th>", at + 1));
-        for (thread, _) in &lanes {
-            match *thread == step.thread {
-                true => cell(step, page),
-                false => page.push_str("<td class=\"idle\"></td>"),
-            }
-        }
-        page.push_str("</tr>\n");
-    }
-    page.push_str("</tbody></table></div>\n");
-}
-
-fn cell(step: &Step, page: &mut String) {
-    page.push_str(&format!(
-        "<td><span class=\"place\">{}</span> <code>{}</code><br><span class=\"effect\">{}</span>",
-        escaped(&short(&step.place)),
-        escaped(&step.place.text),
-        prose(&step.effect)
-    ));
-    if !step.note.is_empty() {
-        page.push_str(&format!(
-            " <strong class=\"note\">{}</strong>",
-            prose(&step.note)
-        ));
-    }
-    if !step.via.is_empty() {
-        page.push_str(&format!(
-            "<br><span class=\"via\">{}</span>",
-            prose(&callers::in_words(&step.via))
-        ));
-    }
-    page.push_str("</td>");
 }
 
 fn facts(explanation: &Explanation) -> Vec<String> {
@@ -188,23 +143,37 @@ const HEAD: &str = r#"<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>unsnarl: why the failing runs fail</title>
 <style>
-:root { color-scheme: light dark; --text: #1d1d1f; --mild: #62626a; --page: #fbfbfa; --card: #fff; --line: #dcdce0; --mark: #fff1c4; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6e6ea; --mild: #a0a0aa; --page: #17171a; --card: #202024; --line: #3a3a42; --mark: #4a3d12; --bad: #ff8a80; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+:root { color-scheme: light dark; --text: #1d1d1f; --mild: #62626a; --page: #fbfbfa; --card: #fff; --line: #dcdce0; --mark: #fff1c4; --bad: #b3261e; --good: #1b7f3b; --region: #e9e9f6; }
+@media (prefers-color-scheme: dark) { :root { --text: #e6e6ea; --mild: #a0a0aa; --page: #17171a; --card: #202024; --line: #3a3a42; --mark: #4a3d12; --bad: #ff8a80; --good: #7fd69a; --region: #2b2b3a; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 92rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1rem; font-weight: 600; color: var(--mild); overflow-wrap: anywhere; }
 h2 { font-size: 1.35rem; line-height: 1.3; margin: 0 0 .3rem; }
 article { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1.2rem 1.5rem; margin: 1rem 0; }
-.failure, .remark, .via, .place { color: var(--mild); font-size: .875rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1rem 0; min-width: 100%; }
-caption { text-align: left; color: var(--bad); font-weight: 600; padding-bottom: .4rem; }
-th, td { border-left: 1px solid var(--line); padding: .35rem .7rem; text-align: left; vertical-align: top; }
-thead th { border-bottom: 2px solid var(--line); }
-tr > :first-child { border-left: 0; color: var(--mild); font-weight: 400; width: 1.5rem; }
-tr.intrudes td:not(.idle) { background: var(--mark); outline: 2px solid var(--bad); outline-offset: -2px; }
-tr.last td:not(.idle) { border-bottom: 2px solid var(--bad); }
-.note { color: var(--bad); }
+article > p { max-width: 52rem; margin: .5rem 0; }
 code { font: .875em ui-monospace, monospace; }
+.failure, .remark { color: var(--mild); font-size: .875rem; }
+.boards { display: flex; flex-wrap: wrap; gap: 1rem 2rem; margin: 1.2rem 0; }
+figure { margin: 0; max-width: 100%; overflow-x: auto; }
+figcaption { font-weight: 600; color: var(--good); }
+.fails figcaption { color: var(--bad); }
+.board { position: relative; }
+.board svg { position: absolute; inset: 0; }
+.board > * { position: absolute; box-sizing: border-box; }
+.lane { font-size: .8125rem; font-weight: 600; text-align: center; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.number { color: var(--mild); font-size: .8125rem; text-align: right; }
+.step { background: var(--card); border: 1px solid var(--line); border-radius: .35rem; padding: .2rem .5rem; font-size: .8125rem; line-height: 1.35; overflow: hidden; white-space: nowrap; }
+.step > * { display: block; overflow: hidden; text-overflow: ellipsis; }
+.step code { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .75rem; }
+.step .place { color: var(--mild); font-size: .75rem; }
+.step .note { color: var(--bad); font-weight: 600; }
+.intrudes { background: var(--mark); border-color: var(--bad); border-width: 2px; }
+.last { border-color: var(--bad); border-width: 2px; }
+.rail { stroke: var(--line); stroke-dasharray: 2 4; }
+.region { fill: var(--region); }
+.arrow { fill: none; stroke: var(--mild); stroke-width: 1.5; }
+.head { fill: var(--mild); }
+.bad { stroke: var(--bad); stroke-width: 2; }
+.head.bad { fill: var(--bad); stroke: none; }
 </style>
 </head>
 <body>

@@ -77,6 +77,7 @@ fn as_a_page() {
     let page = html(&[Section {
         title: "./bank <1>".into(),
         explanations: &explanations,
+        passing: Default::default(),
         remarks: vec!["1 run was cut short.".into()],
     }]);
     let (_, body) = page.split_once("<body>").unwrap();
@@ -88,15 +89,40 @@ fn as_a_page() {
         <p class="failure">atomicity violation · assertion <code>n == 2</code> failed at bank.c:13</p>
         <p>add (main.1) read n = 0 and wrote 1 at bank.c:4;<br>
         in between add (main.2) wrote 1 at bank.c:4.</p>
-        <div class="wide"><table>
-        <caption>The order that fails</caption>
-        <thead><tr><th></th><th scope="col">main</th><th scope="col">add (main.1)</th><th scope="col">add (main.2)</th></tr></thead>
-        <tbody>
-        <tr><th scope="row">1</th><td class="idle"></td><td><span class="place">bank.c:4</span> <code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><br><span class="effect">reads 0</span></td><td class="idle"></td></tr>
-        <tr class="intrudes"><th scope="row">2</th><td class="idle"></td><td class="idle"></td><td><span class="place">bank.c:4</span> <code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><br><span class="effect">writes 1</span> <strong class="note">in between</strong></td></tr>
-        <tr><th scope="row">3</th><td class="idle"></td><td><span class="place">bank.c:4</span> <code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><br><span class="effect">writes 1</span> <strong class="note">the update in between is gone</strong></td><td class="idle"></td></tr>
-        <tr class="last"><th scope="row">4</th><td><span class="place">bank.c:13</span> <code>assert(n == 2);</code><br><span class="effect">reads 1, fails</span></td><td class="idle"></td><td class="idle"></td></tr>
-        </tbody></table></div>
+        <div class="boards">
+        <figure class="fails">
+        <figcaption>The order that fails</figcaption>
+        <div class="board" style="width:674px;height:396px">
+        <svg width="674" height="396" aria-hidden="true">
+        <path class="rail" d="M124 28V396"/>
+        <path class="rail" d="M340 28V396"/>
+        <path class="rail" d="M556 28V396"/>
+        <rect class="region" x="236" y="22" width="208" height="270" rx="8"/>
+        <path class="arrow bad" d="M438 77C510 77 386 144 452 144"/>
+        <path class="head bad" d="M458 144L450 139V149Z"/>
+        <path class="arrow bad" d="M458 169C386 169 510 236 444 236"/>
+        <path class="head bad" d="M438 236L446 231V241Z"/>
+        <path class="arrow" d="M242 261C170 261 294 328 228 328"/>
+        <path class="head" d="M222 328L230 323V333Z"/>
+        </svg>
+        <div class="lane" style="left:26px;top:0;width:196px" title="main">main</div>
+        <div class="lane" style="left:242px;top:0;width:196px" title="add (main.1)">add (main.1)</div>
+        <div class="lane" style="left:458px;top:0;width:196px" title="add (main.2)">add (main.2)</div>
+        <div class="number" style="left:0;top:28px;width:18px">1</div>
+        <div class="step" style="left:242px;top:28px;width:196px;height:74px" title="n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);
+        reads 0"><span class="place">bank.c:4</span><code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><span class="effect">reads 0</span></div>
+        <div class="number" style="left:0;top:120px;width:18px">2</div>
+        <div class="step intrudes" style="left:458px;top:120px;width:196px;height:74px" title="n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);
+        writes 1"><span class="place">bank.c:4</span><code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><span class="effect">writes 1 <span class="note">in between</span></span></div>
+        <div class="number" style="left:0;top:212px;width:18px">3</div>
+        <div class="step" style="left:242px;top:212px;width:196px;height:74px" title="n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);
+        writes 1"><span class="place">bank.c:4</span><code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><span class="effect">writes 1 <span class="note">the update in between is gone</span></span></div>
+        <div class="number" style="left:0;top:304px;width:18px">4</div>
+        <div class="step last" style="left:26px;top:304px;width:196px;height:74px" title="assert(n == 2);
+        reads 1, fails"><span class="place">bank.c:13</span><code>assert(n == 2);</code><span class="effect">reads 1, fails</span></div>
+        </div>
+        </figure>
+        </div>
         <p>No lock guards <code>n</code>: this is also a data race.</p>
         <p>Likely: found in the recorded runs, not re-executed.</p>
         <p>Fails so in failed-0.</p>

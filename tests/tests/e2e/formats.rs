@@ -102,7 +102,13 @@ fn sarif_names_broken_runs_and_a_program_that_fails_in_every_order() -> Result<(
 fn the_page_has_a_column_for_each_thread_and_needs_nothing_else() -> Result<()> {
     let page = explain(&recorded("bank_account")?, "html")?.stdout;
     ensure!(page.starts_with("<!DOCTYPE html>"), "{page}");
-    for word in ["cash_machine (main.2)", "payroll (main.1)", "in between"] {
+    for word in [
+        "cash_machine (main.2)",
+        "payroll (main.1)",
+        "in between",
+        "The order that fails",
+        "An order that passes, as in passed-",
+    ] {
         ensure!(page.contains(word), "{word}: {page}");
     }
     ensure!(!page.contains("<script") && !page.contains("://"), "{page}");

@@ -45,6 +45,7 @@ mod real_programs;
 mod regression_tests;
 mod replays;
 mod schedules;
+mod suppression;
 mod surroundings;
 mod symbolic;
 mod timers;

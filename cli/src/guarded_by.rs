@@ -1,0 +1,96 @@
+//! `unsnarl explain --guarded-by`: which lock guards which location.
+
+use crate::{
+    arguments::{Explain, ExplainFormat},
+    load::Loaded,
+};
+use anyhow::{Result, bail};
+use serde::Serialize;
+use std::{collections::BTreeMap, process::ExitCode};
+use unsnarl_core::{
+    CorpusKey,
+    facts::short,
+    guarded::{Guarded, Guards},
+};
+
+/// Version of the JSON.
+const JSON_VERSION: u32 = 1;
+
+/// The document.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    corpora: Vec<Table<'a>>,
+}
+
+/// The table of the runs of one build on one input.
+#[derive(Serialize)]
+struct Table<'a> {
+    command: &'a [String],
+    build_id: &'a str,
+    runs: usize,
+    guarded: Vec<Guarded>,
+}
+
+/// Prints the table of each build, over all its runs.
+pub fn run(arguments: &Explain, loaded: &Loaded) -> Result<ExitCode> {
+    let mut counts: BTreeMap<CorpusKey, (usize, Guards)> = BTreeMap::new();
+    for (_, run) in &loaded.runs {
+        let (runs, guards) = counts.entry(CorpusKey::of(run)).or_default();
+        *runs += 1;
+        guards.add(run);
+    }
+    let tables = counts.iter().map(|(key, (runs, guards))| Table {
+        command: &key.command,
+        build_id: &key.build_id,
+        runs: *runs,
+        guarded: guards.table(),
+    });
+    let tables: Vec<Table<'_>> = tables.collect();
+    match arguments.format {
+        ExplainFormat::Text => tables.iter().for_each(print),
+        ExplainFormat::Json => {
+            let document = Document {
+                version: JSON_VERSION,
+                corpora: tables,
+            };
+            anstream::println!("{}", serde_json::to_string_pretty(&document)?);
+        }
+        _ => bail!("the table of locks comes as text or JSON\n  next: --format text, or json"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(table: &Table<'_>) {
+    let runs = if table.runs == 1 { "run" } else { "runs" };
+    anstream::println!("{} ({} {runs})", table.command.join(" "), table.runs);
+    if table.guarded.is_empty() {
+        anstream::println!(
+            "  No lock is held at most of the accesses of anything that threads share."
+        );
+    }
+    let width = |text: fn(&Guarded) -> &str| {
+        let widths = table.guarded.iter().map(|row| text(row).chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let (location, lock) = (width(|row| &row.location), width(|row| &row.lock));
+    for row in &table.guarded {
+        let held = match row.held == row.of {
+            true => format!("all {} accesses", row.of),
+            false => format!("{} of {} accesses", row.held, row.of),
+        };
+        anstream::println!("  {:location$}  {:lock$}  {held}", row.location, row.lock);
+        for without in &row.without {
+            let times = match without.times {
+                1 => "once".to_owned(),
+                times => format!("{times} times"),
+            };
+            anstream::println!(
+                "    not at {}, {} {times}:  {}",
+                short(&without.place),
+                without.access,
+                without.place.text
+            );
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Which lock guards which location, as far as runs tell, and which accesses do without it.
+//!
+//! An access counts when another thread's access of the location could come before it as well as after it: what is done
+//! before threads are created or after they are joined needs no lock. Atomic accesses need none either.
+
+use crate::{
+    explanation::Place,
+    facts::{self, short},
+    orders::{Accesses, HappensBefore, Locks, Locksets},
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+
+/// What is known of one location.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Guarded {
+    /// What is accessed; elements of one array and blocks of one place are one.
+    pub location: String,
+    /// The lock that most of the accesses hold.
+    pub lock: String,
+    /// Accesses that hold it: for writing, or as a reader who only reads.
+    pub held: u64,
+    /// Accesses that count.
+    pub of: u64,
+    /// Places where it is not held, those with most such accesses first.
+    pub without: Vec<Without>,
+}
+
+/// A place that does without the lock.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct Without {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// `read` or `write`.
+    pub access: &'static str,
+    /// How often.
+    pub times: u64,
+}
+
+/// Accesses of one location, by place and by the locks that they hold.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    of: u64,
+    held: BTreeMap<String, u64>,
+    /// By place and access: how often, and how often with each lock.
+    places: BTreeMap<(Place, &'static str), (u64, BTreeMap<String, u64>)>,
+}
+
+/// Counts over any number of runs.
+#[derive(Clone, Debug, Default)]
+pub struct Guards {
+    tallies: BTreeMap<String, Tally>,
+}
+
+impl Guards {
+    /// Counts the accesses of a run: linear in its events, times the number of threads for the accesses of shared
+    /// locations.
+    pub fn add(&mut self, run: &Run) {
+        let view = View::of(run);
+        let shared: Vec<LocationId> = view.accesses.shared().collect();
+        for location in shared {
+            self.add_location(&view, location);
+        }
+    }
+
+    fn add_location(&mut self, view: &View<'_>, location: LocationId) {
+        for access in view.counted(location) {
+            let tally = self
+                .tallies
+                .entry(facts::family(view.run.location(location)));
+            tally.or_default().add(access);
+        }
+    }
+
+    /// The table: locations that have a lock in more than half of their accesses, by name.
+    pub fn table(&self) -> Vec<Guarded> {
+        let rows = self.tallies.iter();
+        rows.filter_map(|(location, tally)| tally.guarded(location))
+            .collect()
+    }
+}
+
+/// What guards the location in this run, and where it does not, in a sentence; `None` when no lock does.
+pub fn in_words(run: &Run, location: LocationId) -> Option<String> {
+    let mut guards = Guards::default();
+    guards.add_location(&View::of(run), location);
+    let table = guards.table();
+    let Guarded {
+        lock,
+        held,
+        of,
+        without,
+        ..
+    } = table.first()?;
+    let lines: Vec<String> = without
+        .iter()
+        .map(|without| short(&without.place))
+        .collect();
+    Some(match lines.as_slice() {
+        [] => format!(
+            "Guarded by {lock} in all {of} accesses of this run that could meet another thread's."
+        ),
+        lines => format!(
+            "Guarded by {lock} in {held} of {of} accesses of this run that could meet another thread's; not at {}.",
+            lines.join(", ")
+        ),
+    })
+}
+
+/// One access that counts.
+struct Counted {
+    place: Place,
+    access: &'static str,
+    locks: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, access: Counted) {
+        self.of += 1;
+        let place = self
+            .places
+            .entry((access.place, access.access))
+            .or_default();
+        place.0 += 1;
+        for lock in access.locks {
+            *place.1.entry(lock.clone()).or_default() += 1;
+            *self.held.entry(lock).or_default() += 1;
+        }
+    }
+
+    /// The first by name of the locks that are held most often.
+    fn guarded(&self, location: &str) -> Option<Guarded> {
+        let best = self.held.values().max()?;
+        let (lock, &held) = self.held.iter().find(|(_, held)| *held == best)?;
+        let places = self
+            .places
+            .iter()
+            .filter_map(|((place, access), (times, with))| {
+                let times = times - with.get(lock).copied().unwrap_or(0);
+                (times > 0).then(|| Without {
+                    place: place.clone(),
+                    access,
+                    times,
+                })
+            });
+        let mut without: Vec<Without> = places.collect();
+        without.sort_by(|a, b| b.times.cmp(&a.times).then(a.cmp(b)));
+        (held * 2 > self.of).then(|| Guarded {
+            location: location.to_owned(),
+            lock: lock.clone(),
+            held,
+            of: self.of,
+            without,
+        })
+    }
+}
+
+/// What has to be known of a run.
+struct View<'a> {
+    run: &'a Run,
+    accesses: Accesses,
+    /// What no schedule can change.
+    forced: HappensBefore,
+    locksets: Locksets,
+}
+
+impl View<'_> {
+    fn of(run: &Run) -> View<'_> {
+        View {
+            run,
+            accesses: Accesses::new(run),
+            forced: HappensBefore::forced(run),
+            locksets: Locksets::new(&Locks::new(run, &mut Vec::new())),
+        }
+    }
+
+    /// The accesses of a location that count.
+    fn counted(&self, location: LocationId) -> Vec<Counted> {
+        let mut by_thread: BTreeMap<ThreadId, Vec<EventId>> = BTreeMap::new();
+        for &row in self.accesses.of(location) {
+            if let Some(event) = self.run.events.get(row) {
+                by_thread.entry(event.thread).or_default().push(row);
+            }
+        }
+        let meets = |row: EventId, thread: ThreadId| {
+            by_thread.iter().any(|(&other, theirs)| {
+                let before = self.forced.known(row, thread.0, other.0);
+                let after = self.forced.known_from(row, thread.0, other.0);
+                let next = theirs.get(theirs.partition_point(|theirs| theirs.0 < before));
+                other != thread && next.is_some_and(|next| next.0 < after)
+            })
+        };
+        let rows = self.accesses.of(location).iter().copied();
+        let plain = rows.filter_map(|row| Some((row, self.run.events.get(row)?)));
+        plain
+            .filter(|(row, event)| !event.kind.is_atomic() && meets(*row, event.thread))
+            .map(|(row, event)| {
+                let set = self.locksets.at(event.thread, row);
+                let locks = self.locksets.locks(set).iter();
+                let guards = locks.filter(|(_, shared)| !shared || event.kind == EventKind::Read);
+                let mut names: Vec<String> = guards
+                    .map(|(lock, _)| facts::family(self.run.location(LocationId(*lock))))
+                    .collect();
+                names.dedup();
+                Counted {
+                    place: facts::place(self.run, event.site),
+                    access: event.kind.name(),
+                    locks: names,
+                }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixture, orders::Orders};
+    use expect_test::expect;
+    use proptest::prelude::*;
+
+    const BALANCE: &str = r#"
+        file bank.c
+        main W balance =5 @3 main
+        main fork main.1 @5 main
+        main fork main.2 @6 main
+        main.1 lock m @10 add
+        main.1 R balance =5 @11 add
+        main.1 W balance =6 @12 add
+        main.1 unlock m @13 add
+        main.2 lock m @10 add
+        main.2 R balance =6 @11 add
+        main.2 W balance =7 @12 add
+        main.2 unlock m @13 add
+        main.2 W balance =8 @20 reset
+        main join main.1 @30 main
+        main join main.2 @31 main
+        main R balance =8 @32 main
+    "#;
+
+    #[test]
+    fn what_is_done_before_and_after_the_threads_needs_no_lock() {
+        let run = fixture::run(BALANCE);
+        let mut guards = Guards::default();
+        guards.add(&run);
+        guards.add(&run);
+        let table = guards.table();
+        let said = table.iter().map(|row| {
+            let without = row.without.iter();
+            let without = without
+                .map(|it| format!("{} at {} {} times", it.access, short(&it.place), it.times));
+            format!(
+                "{}: {} in {} of {}, not {:?}",
+                row.location,
+                row.lock,
+                row.held,
+                row.of,
+                without.collect::<Vec<_>>()
+            )
+        });
+        expect![[r#"balance: m in 8 of 10, not ["write at bank.c:20 2 times"]"#]]
+            .assert_eq(&said.collect::<Vec<_>>().join("\n"));
+        let row = run
+            .events
+            .iter()
+            .find(|(_, event)| event.kind == EventKind::Write);
+        expect!["Guarded by m in 4 of 5 accesses of this run that could meet another thread's; not at bank.c:20."]
+            .assert_eq(&in_words(&run, row.unwrap().1.location).unwrap());
+    }
+
+    /// The same by looking at all pairs of accesses and all sections.
+    fn naively(run: &Run) -> BTreeMap<String, (u64, BTreeMap<String, u64>)> {
+        let (orders, forced) = (Orders::new(run), HappensBefore::forced(run));
+        let mut counts: BTreeMap<String, (u64, BTreeMap<String, u64>)> = BTreeMap::new();
+        for (a, event) in run.events.iter() {
+            let plain = matches!(event.kind, EventKind::Read | EventKind::Write);
+            let location = event.location;
+            if !plain || location == LocationId(0) || !orders.accesses().is_shared(location) {
+                continue;
+            }
+            let meets = run.events.iter().any(|(b, other)| {
+                let (one, two) = (event.thread.0, other.thread.0);
+                one != two
+                    && other.location == location
+                    && other.kind.is_access()
+                    && !forced.ordered(a, one, b, two)
+                    && !forced.ordered(b, two, a, one)
+            });
+            if meets {
+                let count = counts
+                    .entry(facts::family(run.location(location)))
+                    .or_default();
+                count.0 += 1;
+                let held = orders.locks_held(a);
+                let held = held
+                    .iter()
+                    .filter(|held| !held.shared || event.kind == EventKind::Read);
+                let names = held.map(|held| facts::family(run.location(held.lock)));
+                for lock in names.collect::<std::collections::BTreeSet<_>>() {
+                    *count.1.entry(lock).or_default() += 1;
+                }
+            }
+        }
+        counts
+    }
+
+    proptest! {
+        #[test]
+        fn counts_are_those_of_all_pairs(run in fixture::feasible(120)) {
+            let mut guards = Guards::default();
+            guards.add(&run);
+            let counted = guards.tallies.iter().map(|(location, tally)| {
+                let of_places: u64 = tally.places.values().map(|(times, _)| times).sum();
+                assert_eq!(of_places, tally.of);
+                (location.clone(), (tally.of, tally.held.clone()))
+            });
+            prop_assert_eq!(counted.collect::<BTreeMap<_, _>>(), naively(&run));
+        }
+    }
+}
