@@ -39,13 +39,16 @@ pub struct Without {
     pub times: u64,
 }
 
+/// How many accesses, and how many of them with each lock.
+type Counts = (u64, BTreeMap<String, u64>);
+
 /// Accesses of one location, by place and by the locks that they hold.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     of: u64,
     held: BTreeMap<String, u64>,
     /// By place and access: how often, and how often with each lock.
-    places: BTreeMap<(Place, &'static str), (u64, BTreeMap<String, u64>)>,
+    places: BTreeMap<(Place, &'static str), Counts>,
 }
 
 /// Counts over any number of runs.
@@ -271,9 +274,9 @@ mod tests {
     }
 
     /// The same by looking at all pairs of accesses and all sections.
-    fn naively(run: &Run) -> BTreeMap<String, (u64, BTreeMap<String, u64>)> {
+    fn naively(run: &Run) -> BTreeMap<String, Counts> {
         let (orders, forced) = (Orders::new(run), HappensBefore::forced(run));
-        let mut counts: BTreeMap<String, (u64, BTreeMap<String, u64>)> = BTreeMap::new();
+        let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
         for (a, event) in run.events.iter() {
             let plain = matches!(event.kind, EventKind::Read | EventKind::Write);
             let location = event.location;
