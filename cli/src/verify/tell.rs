@@ -86,8 +86,9 @@ fn bound(explored: &Explored) -> String {
         0 => String::new(),
         random => format!(" and {random} random ones"),
     };
-    format!(
-        "{} schedules with {preemptions} ({whole}){random}",
-        explored.schedules
-    )
+    let schedules = match explored.schedules {
+        1 => "1 schedule".to_owned(),
+        several => format!("{several} schedules"),
+    };
+    format!("{schedules} with {preemptions} ({whole}){random}")
 }

@@ -90,7 +90,7 @@ fn limits_from_outside() -> Result<()> {
     let program = Modes::compile(SOURCE, Compiler::Gcc, &[])?;
     for limit in [
         "ulimit -s unlimited",
-        "ulimit -s 256",
+        "ulimit -s 512",
         "ulimit -n 24",
         "ulimit -c 0",
         "umask 0777",

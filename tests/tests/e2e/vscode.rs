@@ -26,10 +26,7 @@ fn what_a_user_of_the_extension_sees() -> Result<()> {
     let program = Program::open("bank_account")?;
     let command = program.compile(&workspace, Compiler::Gcc)?;
     workspace
-        .record(
-            &["-n", "2000", "--until-failing", "3", "--seed", "7"],
-            &command,
-        )?
+        .record(&["-n", "2000", "--until-failing", "3"], &command)?
         .exits(1)?;
     let (tools, tests) = (
         tools()?,

@@ -6,8 +6,8 @@ use super::{
     change::{Change, line_after, line_before},
     flow::{Flow, Held},
     guard,
-    locks::{Found, Mutex, Operation, Style, guarded, operation},
-    source::{Range, Source, children, lines, range},
+    locks::{Found, Mutex, Operation, Style, guarded, operation, same},
+    source::{Range, Source, children, descendants, lines, range},
     watch::Watch,
 };
 use tree_sitter::Node;
@@ -73,6 +73,7 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
     };
     let end = flow.list(inner.unwrap_or(&[]), begin)?;
     let mut changes = flow.changes;
+    changes.extend(for_writing(source, mutex, &at).filter(|_| opens));
     if let Some(end) = end
         && (!end.is || end.was != closes)
     {
@@ -157,6 +158,29 @@ fn kept(source: &Source, at: &Range<'_>, changes: Vec<Change>, joined: u32) -> K
         last: source.line(last),
         joined,
     }
+}
+
+/// A section that began as a reader's and takes in a writer's has to be a writer's.
+fn for_writing(source: &Source, mutex: &Mutex, at: &Range<'_>) -> Option<Change> {
+    let callee = |node: &Node<'_>, name: &str| {
+        let found = operation(source, *node).filter(|found| same(&found.object, &mutex.object));
+        let callee = found.and_then(|_| node.child_by_field_name("function"));
+        callee
+            .filter(|callee| source.str(*callee) == name)
+            .map(|callee| callee.byte_range())
+    };
+    let (first, rest) = at.statements().split_first()?;
+    let mut rest = rest.iter().flat_map(|node| descendants(*node));
+    rest.find(|node| callee(node, "pthread_rwlock_wrlock").is_some())?;
+    let begins = descendants(*first);
+    let place = begins
+        .iter()
+        .find_map(|node| callee(node, "pthread_rwlock_rdlock"))?;
+    Some(Change {
+        start: place.start,
+        end: place.end,
+        text: "pthread_rwlock_wrlock".to_owned(),
+    })
 }
 
 /// Lock before, unlock after, in braces where the statement stands alone.
@@ -283,10 +307,7 @@ fn held_before(
 
 /// Critical sections that begin in the range.
 fn sections(source: &Source, mutex: &Mutex, at: &Range<'_>) -> u32 {
-    let all = at
-        .statements()
-        .iter()
-        .flat_map(|node| super::source::descendants(*node));
+    let all = at.statements().iter().flat_map(|node| descendants(*node));
     all.filter(|node| mutex.operation(source, *node) == Some(Operation::Lock))
         .count() as u32
 }

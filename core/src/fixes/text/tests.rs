@@ -51,6 +51,61 @@ fn check_cpp(text: &str, expected: Expect) {
 }
 
 #[test]
+fn a_readers_section_that_takes_in_a_writers_is_a_writers() {
+    let style = Style::ReadWrite;
+    check_in(
+        "a.c",
+        style,
+        "m",
+        "void look_up(void)
+{
+    pthread_rwlock_rdlock(&m);
+    int slot = find(); /*>*/
+    pthread_rwlock_unlock(&m);
+    pthread_rwlock_wrlock(&m);
+    add(slot); /*<*/
+    pthread_rwlock_unlock(&m);
+}
+",
+        expect![[r#"
+            void look_up(void)
+            {
+                pthread_rwlock_wrlock(&m);
+                int slot = find(); 
+                add(slot); 
+                pthread_rwlock_unlock(&m);
+            }
+        "#]],
+    );
+    check_in(
+        "a.c",
+        style,
+        "m",
+        "int both(void)
+{
+    pthread_rwlock_rdlock(&m);
+    int a = sum; /*>*/
+    pthread_rwlock_unlock(&m);
+    pthread_rwlock_rdlock(&m);
+    int b = count; /*<*/
+    pthread_rwlock_unlock(&m);
+    return a / b;
+}
+",
+        expect![[r#"
+            int both(void)
+            {
+                pthread_rwlock_rdlock(&m);
+                int a = sum; 
+                int b = count; 
+                pthread_rwlock_unlock(&m);
+                return a / b;
+            }
+        "#]],
+    );
+}
+
+#[test]
 fn two_sections_become_one_and_early_exits_give_back() {
     check(
         "bool withdraw(long amount)
