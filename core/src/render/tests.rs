@@ -37,7 +37,7 @@ fn as_markdown() {
         |---|---|---|---|---|
         | 1 | main.1 | bank.c:4 | `n = n + (1 \| \"<b>\"[0]);` | reads 0 |
         | 2 | main.2 | bank.c:4 | `n = n + (1 \| \"<b>\"[0]);` | writes 1 **in between** |
-        | 3 | main.1 | bank.c:4 | `n = n + (1 \| \"<b>\"[0]);` | writes 1 **the update in between is gone** |
+        | 3 | main.1 | bank.c:4 | `n = n + (1 \| \"<b>\"[0]);` | writes 1 **overwrites it** |
         | 4 | main | bank.c:13 | `assert(n == 2);` | reads 1, fails |
 
         - No lock guards `n`: this is also a data race.
@@ -92,33 +92,33 @@ fn as_a_page() {
         <div class="boards">
         <figure class="fails">
         <figcaption>The order that fails</figcaption>
-        <div class="board" style="width:674px;height:396px">
-        <svg width="674" height="396" aria-hidden="true">
-        <path class="rail" d="M124 28V396"/>
-        <path class="rail" d="M340 28V396"/>
-        <path class="rail" d="M556 28V396"/>
-        <rect class="region" x="236" y="22" width="208" height="270" rx="8"/>
-        <path class="arrow bad" d="M438 77C510 77 386 144 452 144"/>
-        <path class="head bad" d="M458 144L450 139V149Z"/>
-        <path class="arrow bad" d="M458 169C386 169 510 236 444 236"/>
-        <path class="head bad" d="M438 236L446 231V241Z"/>
-        <path class="arrow" d="M242 261C170 261 294 328 228 328"/>
-        <path class="head" d="M222 328L230 323V333Z"/>
+        <div class="board" style="width:638px;height:468px">
+        <svg width="638" height="468" aria-hidden="true">
+        <path class="rail" d="M118 28V468"/>
+        <path class="rail" d="M322 28V468"/>
+        <path class="rail" d="M526 28V468"/>
+        <rect class="region" x="224" y="22" width="196" height="322" rx="8"/>
+        <path class="arrow bad" d="M414 88C427 88 421 168 428 168"/>
+        <path class="head bad" d="M434 168L426 163V173Z"/>
+        <path class="arrow bad" d="M434 198C421 198 427 278 420 278"/>
+        <path class="head bad" d="M414 278L422 273V283Z"/>
+        <path class="arrow" d="M230 308C217 308 223 388 216 388"/>
+        <path class="head" d="M210 388L218 383V393Z"/>
         </svg>
-        <div class="lane" style="left:26px;top:0;width:196px" title="main">main</div>
-        <div class="lane" style="left:242px;top:0;width:196px" title="add (main.1)">add (main.1)</div>
-        <div class="lane" style="left:458px;top:0;width:196px" title="add (main.2)">add (main.2)</div>
+        <div class="lane" style="left:26px;top:0;width:184px" title="main">main</div>
+        <div class="lane" style="left:230px;top:0;width:184px" title="add (main.1)">add (main.1)</div>
+        <div class="lane" style="left:434px;top:0;width:184px" title="add (main.2)">add (main.2)</div>
         <div class="number" style="left:0;top:28px;width:18px">1</div>
-        <div class="step" style="left:242px;top:28px;width:196px;height:74px" title="n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);
+        <div class="step" style="left:230px;top:28px;width:184px;height:90px" title="n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);
         reads 0"><span class="place">bank.c:4</span><code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><span class="effect">reads 0</span></div>
-        <div class="number" style="left:0;top:120px;width:18px">2</div>
-        <div class="step intrudes" style="left:458px;top:120px;width:196px;height:74px" title="n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);
-        writes 1"><span class="place">bank.c:4</span><code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><span class="effect">writes 1 <span class="note">in between</span></span></div>
-        <div class="number" style="left:0;top:212px;width:18px">3</div>
-        <div class="step" style="left:242px;top:212px;width:196px;height:74px" title="n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);
-        writes 1"><span class="place">bank.c:4</span><code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><span class="effect">writes 1 <span class="note">the update in between is gone</span></span></div>
-        <div class="number" style="left:0;top:304px;width:18px">4</div>
-        <div class="step last" style="left:26px;top:304px;width:196px;height:74px" title="assert(n == 2);
+        <div class="number" style="left:0;top:138px;width:18px">2</div>
+        <div class="step intrudes" style="left:434px;top:138px;width:184px;height:90px" title="n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);
+        writes 1"><span class="place">bank.c:4</span><code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><span class="effect">writes 1</span><span class="note">in between</span></div>
+        <div class="number" style="left:0;top:248px;width:18px">3</div>
+        <div class="step" style="left:230px;top:248px;width:184px;height:90px" title="n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);
+        writes 1"><span class="place">bank.c:4</span><code>n = n + (1 | \&quot;&lt;b&gt;\&quot;[0]);</code><span class="effect">writes 1</span><span class="note">overwrites it</span></div>
+        <div class="number" style="left:0;top:358px;width:18px">4</div>
+        <div class="step last" style="left:26px;top:358px;width:184px;height:90px" title="assert(n == 2);
         reads 1, fails"><span class="place">bank.c:13</span><code>assert(n == 2);</code><span class="effect">reads 1, fails</span></div>
         </div>
         </figure>
