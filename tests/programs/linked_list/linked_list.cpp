@@ -8,6 +8,7 @@
 // expect kind: atomicity-violation multi-variable-atomicity-violation order-violation data-race
 // expect cause: node = node->next;
 // expect interference: node->next = nullptr;
+// expect also: first->next = node->next;
 
 #include <cassert>
 #include <cstdio>
