@@ -6,7 +6,7 @@ use std::{
     path::Path,
     sync::{Arc, Weak},
 };
-use unsnarl_core::{Budget, Explanation, InvariantMark, StopReason, invariants};
+use unsnarl_core::{Budget, Explanation, InvariantMark, invariants};
 use unsnarl_trace::{Run, program};
 
 /// What was worked out, by explanation.
@@ -67,7 +67,8 @@ impl Deeper {
         if let Ok(model) = program::load(folder, &run.meta.build_id) {
             invariants::add_to(&mut explanation, &run, &model, budget);
         }
-        if budget.stop() == Some(StopReason::Cancelled) {
+        // Nothing is known of what was given up: the next job looks again.
+        if budget.stop().is_some() {
             return None;
         }
         let known = Known {

@@ -29,6 +29,7 @@ class Abilities implements StaticFeature {
 
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
+  private turn: Promise<void> = Promise.resolve();
   private readonly log = vscode.window.createOutputChannel('unsnarl', { log: true });
   private readonly changes = new vscode.EventEmitter<void>();
   /** Something else is known than before. */
@@ -36,7 +37,13 @@ export class Server implements vscode.Disposable {
   /** Why the server is not running; none while it is. */
   problem: string | undefined;
 
-  async start(): Promise<void> {
+  /** One start after the other: settings may come while the first is on its way. */
+  start(): Promise<void> {
+    this.turn = this.turn.then(() => this.restart());
+    return this.turn;
+  }
+
+  private async restart(): Promise<void> {
     await this.stop();
     this.problem = undefined;
     const client = new LanguageClient('unsnarl', 'unsnarl', serverOptions(), this.clientOptions());
@@ -79,6 +86,7 @@ export class Server implements vscode.Disposable {
   }
 
   async dispose(): Promise<void> {
+    await this.turn;
     await this.stop();
     this.log.dispose();
   }
@@ -86,7 +94,12 @@ export class Server implements vscode.Disposable {
   private async stop(): Promise<void> {
     const client = this.client;
     this.client = undefined;
-    await client?.dispose();
+    try {
+      await client?.dispose();
+    } catch (error) {
+      // A server that ended by itself cannot be stopped, and need not be.
+      this.log.warn(String(error));
+    }
   }
 
   private async ask<T>(method: string, params?: object): Promise<T | undefined> {

@@ -74,8 +74,12 @@ const SETTINGS = {
 async function serve({ tools, vsix, server, workspace, state, theme }) {
   const user = path.join(state, 'data/User');
   fs.mkdirSync(user, { recursive: true });
-  const settings = { ...SETTINGS, 'workbench.colorTheme': theme, 'unsnarl.server.path': server };
+  const settings = { ...SETTINGS, 'workbench.colorTheme': theme };
   fs.writeFileSync(path.join(user, 'settings.json'), JSON.stringify(settings));
+  // Where a program is differs between machines, and so belongs to the one that the extension runs on.
+  const machine = path.join(state, 'data/Machine');
+  fs.mkdirSync(machine, { recursive: true });
+  fs.writeFileSync(path.join(machine, 'settings.json'), JSON.stringify({ 'unsnarl.server.path': server }));
   const port = await freePort();
   const config = path.join(state, 'config.yaml');
   fs.writeFileSync(config, `bind-addr: 127.0.0.1:${port}\nauth: none\ncert: false\n`);

@@ -61,6 +61,7 @@ await main(options, async (page, shot) => {
     const text = await texts(page, '.view-lines');
     return text.includes('(1) main.2 reads 300') && text.includes('(2) main.1 writes 500');
   });
+  await until('and what had to hold', async () => (await texts(page, '.view-lines')).includes('// main.2: available <= 300'));
   await until('lenses offer to explain', async () => (await texts(page, '.codelens-decoration')).includes('unsnarl: explain'));
   await command(page, 'unsnarl: Go to Next Step');
   await until('and to the one in the other thread', async () => (await line(page)) === '38');

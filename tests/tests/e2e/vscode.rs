@@ -24,7 +24,7 @@ fn tools() -> Result<PathBuf> {
 fn what_a_user_of_the_extension_sees() -> Result<()> {
     let workspace = Workspace::new()?;
     let program = Program::open("bank_account")?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let command = program.compile(&workspace, Compiler::Clang)?;
     workspace
         .record(&["-n", "2000", "--until-failing", "3"], &command)?
         .exits(1)?;
