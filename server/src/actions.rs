@@ -1,12 +1,15 @@
 //! What can be done about an explanation, offered at the lines that it marks.
 
 use crate::{
+    edits::{self, FileEdits},
     facts::Explained,
     host::State,
     lens::{Offer, offers},
     marks::Located,
+    paths::Root,
 };
 use std::{ops::Range, path::Path};
+use unsnarl_core::fixes::Fix;
 
 /// Something that a person may choose.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,7 +19,20 @@ pub struct Action {
     /// Id of the explanation that it is about.
     pub explanation: String,
     /// What it does.
-    pub offer: Offer,
+    pub doing: Doing,
+    /// The first that a person should think of.
+    pub preferred: bool,
+}
+
+/// What an action does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Doing {
+    /// Runs a command.
+    Command(Offer),
+    /// Edits the source.
+    Edits(Vec<FileEdits>),
+    /// Nothing now, for this reason.
+    Nothing(&'static str),
 }
 
 /// The actions of some lines (from 0) of a current file: those of each explanation that marks one of them.
@@ -25,11 +41,37 @@ pub fn actions(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Action> 
     for (root, explained) in state.selected_first() {
         let located = Located::new(&state.sources, root, explained);
         if marks(explained, &located, path, lines) {
+            actions.extend(fixes(state, root, explained));
             let offers = offers(state, explained).into_iter();
             actions.extend(offers.map(|offer| action(explained, offer)));
         }
     }
     actions
+}
+
+/// The fixes of an explanation; those that cannot be made in the source as it is now say why.
+fn fixes(state: &State, root: &Root, explained: &Explained) -> Vec<Action> {
+    let fixes = explained.explanation.fixes.iter().enumerate();
+    let mut actions: Vec<Action> = fixes
+        .map(|(at, fix)| {
+            let edits = edits::of_fix(state, root, explained, fix);
+            Action {
+                title: title(fix, &explained.explanation.id),
+                explanation: explained.explanation.id.clone(),
+                preferred: at == 0 && edits.is_ok(),
+                doing: edits.map_or_else(Doing::Nothing, Doing::Edits),
+            }
+        })
+        .collect();
+    actions.retain(|action| {
+        state.edits.disabled_actions || !matches!(action.doing, Doing::Nothing(_))
+    });
+    actions
+}
+
+/// The server runs nothing: whether a fix holds is for the command line to say.
+fn title(fix: &Fix, id: &str) -> String {
+    format!("unsnarl: {} (not tried: unsnarl verify {id})", fix.title)
 }
 
 fn marks(explained: &Explained, located: &Located<'_>, path: &Path, lines: &Range<usize>) -> bool {
@@ -47,6 +89,7 @@ fn action(explained: &Explained, offer: Offer) -> Action {
     Action {
         title: format!("unsnarl: {doing} ({})", explained.explanation.headline),
         explanation: explained.explanation.id.clone(),
-        offer,
+        doing: Doing::Command(offer),
+        preferred: false,
     }
 }

@@ -257,10 +257,12 @@ impl LanguageServer for Backend {
     async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
         let lines = params.range.start.line as usize..params.range.end.line as usize + 1;
         let actions = self.at(&params.text_document.uri, move |state, path| {
-            to_proto::code_actions(
-                actions::actions(state, &path, &lines),
-                &params.context.diagnostics,
-            )
+            let asked = to_proto::Asked {
+                context: &params.context,
+                encoding: state.encoding,
+                versioned: state.edits.versioned,
+            };
+            to_proto::code_actions(actions::actions(state, &path, &lines), &asked)
         });
         actions.await
     }

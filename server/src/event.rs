@@ -50,6 +50,17 @@ pub struct Session {
     pub abilities: Abilities,
     /// Commands that the client says it has.
     pub commands: BTreeSet<String>,
+    /// What edits the client takes.
+    pub edits: EditAbilities,
+}
+
+/// What a client can do with edits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EditAbilities {
+    /// Edits may name the version of the document that they are for.
+    pub versioned: bool,
+    /// Actions may be there and say why they can't be chosen.
+    pub disabled_actions: bool,
 }
 
 /// What happened to an open document.

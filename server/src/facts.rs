@@ -29,6 +29,21 @@ pub struct FolderFacts {
     pub out_of_time: bool,
 }
 
+impl FolderFacts {
+    /// Hints and lenses of both are the same: they say nothing of fixes.
+    pub fn shows_the_same(&self, other: &FolderFacts) -> bool {
+        let shown = |facts: &FolderFacts| -> Vec<Explanation> {
+            let all = facts.explained.iter().map(|one| Explanation {
+                fixes: Vec::new(),
+                not_fixed: Vec::new(),
+                ..one.explanation.clone()
+            });
+            all.collect()
+        };
+        shown(self) == shown(other)
+    }
+}
+
 /// An explanation with the run that shows it.
 #[derive(Debug)]
 pub struct Explained {
@@ -44,8 +59,10 @@ impl Explained {
     /// Collects what is known of the sources that the explanation speaks of.
     pub fn new(explanation: Explanation, evidence: Option<Arc<Run>>) -> Explained {
         let mut recorded = FxHashMap::default();
+        let edited = explanation.fixes.iter().flat_map(|fix| &fix.edits);
         for file in places(&explanation)
             .map(|place| place.file.clone())
+            .chain(edited.map(|edit| edit.file.clone()))
             .filter(|file| !file.is_empty())
         {
             recorded

@@ -1,6 +1,12 @@
 //! The way in: from what the protocol says to what the server knows.
 
-use crate::{config::Config, encoding::Encoding, event::Session, outgoing::Abilities, text::Text};
+use crate::{
+    config::Config,
+    encoding::Encoding,
+    event::{EditAbilities, Session},
+    outgoing::Abilities,
+    text::Text,
+};
 use std::{collections::BTreeSet, path::PathBuf};
 use tower_lsp::{
     UriExt,
@@ -35,6 +41,7 @@ pub fn session(params: &InitializeParams) -> Session {
         encoding: encoding(client),
         abilities: abilities(client),
         commands: commands(client),
+        edits: edit_abilities(client),
     }
 }
 
@@ -80,6 +87,26 @@ fn commands(client: &ClientCapabilities) -> BTreeSet<String> {
     let named = own(client).and_then(|own| own.get("commands")?.as_array());
     let names = named.into_iter().flatten().filter_map(|name| name.as_str());
     names.map(str::to_owned).collect()
+}
+
+/// What edits the client takes.
+fn edit_abilities(client: &ClientCapabilities) -> EditAbilities {
+    let edits = client
+        .workspace
+        .as_ref()
+        .and_then(|workspace| workspace.workspace_edit.as_ref());
+    let actions = client
+        .text_document
+        .as_ref()
+        .and_then(|text| text.code_action.as_ref());
+    EditAbilities {
+        versioned: edits
+            .and_then(|edits| edits.document_changes)
+            .unwrap_or(false),
+        disabled_actions: actions
+            .and_then(|actions| actions.disabled_support)
+            .unwrap_or(false),
+    }
 }
 
 /// What the client can show.

@@ -3,10 +3,10 @@
 use crate::{
     config::Config,
     encoding::Encoding,
-    event::DocumentEvent,
+    event::{DocumentEvent, EditAbilities},
     facts::{Explained, Folder, FolderFacts},
     marks::{self, FileMarks},
-    paths::Root,
+    paths::{Root, candidates},
     sources::{Document, Sources},
     text::Text,
 };
@@ -31,6 +31,8 @@ pub struct State {
     pub encoding: Encoding,
     /// Commands that the client says it has.
     pub commands: BTreeSet<String>,
+    /// What edits the client takes.
+    pub edits: EditAbilities,
     /// Nothing is being analysed or waits for it.
     pub quiescent: bool,
     /// Why the folders cannot be watched, if they cannot.
@@ -43,8 +45,8 @@ pub type Snapshot = Arc<State>;
 /// A change of the state.
 #[derive(Debug)]
 pub enum Change {
-    /// What the client said of itself: what it counts columns in, and the commands that it has.
-    Start(Encoding, BTreeSet<String>),
+    /// What the client said of itself: what it counts columns in, the commands that it has, the edits that it takes.
+    Start(Encoding, BTreeSet<String>, EditAbilities),
     /// Folders that came.
     AddFolder(PathBuf),
     /// Folders that went.
@@ -81,9 +83,10 @@ impl Host {
     pub fn apply(&mut self, change: Change) {
         let state = Arc::make_mut(&mut self.state);
         match change {
-            Change::Start(encoding, commands) => {
+            Change::Start(encoding, commands, edits) => {
                 state.encoding = encoding;
                 state.commands = commands;
+                state.edits = edits;
             }
             Change::AddFolder(path) => state.add_folder(path),
             Change::RemoveFolder(path) => state.remove_folder(&path),
@@ -111,6 +114,37 @@ impl State {
                 .iter()
                 .map(move |explained| (root, explained))
         })
+    }
+
+    /// What is known of a folder.
+    pub fn facts_of(&self, path: &Path) -> Option<Arc<FolderFacts>> {
+        let mut folders = self.folders.iter();
+        folders
+            .find(|folder| folder.root.path == path)?
+            .facts
+            .clone()
+    }
+
+    /// Folders with an explanation about this file that has no fix: perhaps the file was not the recorded one.
+    pub fn wait_for_source(&self, path: &Path) -> Vec<PathBuf> {
+        let waits = |root: &Root, explained: &Explained| {
+            let explanation = &explained.explanation;
+            let files = || {
+                explained
+                    .files()
+                    .flat_map(|(_, file)| candidates(root, &file.origin))
+            };
+            explanation.fixes.is_empty()
+                && !explanation.not_fixed.is_empty()
+                && files().any(|file| file == path)
+        };
+        let mut folders: Vec<PathBuf> = self
+            .explained()
+            .filter(|(root, explained)| waits(root, explained))
+            .map(|(root, _)| root.path.clone())
+            .collect();
+        folders.dedup();
+        folders
     }
 
     /// The explanation that the user looks at: the chosen one, else the best.

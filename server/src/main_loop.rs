@@ -101,7 +101,7 @@ impl MainLoop {
 
     fn start(&mut self, session: Session) {
         self.tell(Outgoing::Abilities(session.abilities));
-        let start = Change::Start(session.encoding, session.commands);
+        let start = Change::Start(session.encoding, session.commands, session.edits);
         self.host.apply(start);
         self.host.apply(Change::Config(session.config));
         self.complain(session.complaints);
@@ -144,6 +144,9 @@ impl MainLoop {
                 self.queue.request(folder);
             }
             DiskEvent::Source(path) => {
+                for folder in self.host.snapshot().wait_for_source(&path) {
+                    self.queue.request(folder);
+                }
                 self.host.apply(Change::SourceOnDisk(path));
                 self.publish();
             }
@@ -188,9 +191,13 @@ impl MainLoop {
             return;
         }
         self.name_broken(folder, &facts);
+        let before = self.host.snapshot().facts_of(folder);
+        let is_shown = before.is_none_or(|before| !before.shows_the_same(&facts));
         self.host.apply(Change::Facts(folder.to_owned(), facts));
         let stale = self.publish();
-        self.tell(Outgoing::Refresh);
+        if is_shown {
+            self.tell(Outgoing::Refresh);
+        }
         self.tell(Outgoing::StatusChanged);
         if stale > 0 && stale != self.stale {
             self.tell(Outgoing::Info(format!(

@@ -3,6 +3,8 @@
 use crate::{
     deeper::Deeper,
     facts::{Explained, FolderFacts},
+    fixing::Fixing,
+    paths::Root,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,8 +12,9 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_core::{Budget, Corpora, RunSummary, StopReason, explain};
+use unsnarl_core::{Budget, Corpora, Corpus, CorpusKey, RunSummary, StopReason, explain};
 use unsnarl_trace::{
+    Run,
     folder::{RunFile, RunFolder, run_file},
     read::read_run,
 };
@@ -27,8 +30,16 @@ pub struct RunStore {
     files: BTreeSet<RunFile>,
     broken: BTreeMap<PathBuf, String>,
     corpora: Corpora,
+    fixing: Fixing,
     deeper: Deeper,
 }
+
+/// Events of the runs that are read once more to work out fixes: what all of them together may take of memory, about
+/// 50 bytes each.
+const MOST_EVENTS: usize = 1_000_000;
+
+/// Runs with their names.
+type Runs = Arc<[(String, Arc<Run>)]>;
 
 /// A file that a recorder finished: `*.arrow`, not one that it is still writing (`.*`).
 pub fn is_run_file_name(path: &Path) -> bool {
@@ -73,30 +84,106 @@ impl RunStore {
         })
     }
 
-    /// The same facts with what takes longer to work out; none when there is nothing to add.
+    /// Works out what takes longer and tells of the facts again each time that something was added: fixes first, they
+    /// are there soon.
     pub fn deepen(
         &mut self,
+        root: &Root,
         folder: &Path,
-        facts: &FolderFacts,
+        mut facts: FolderFacts,
         budget: &Budget,
-    ) -> Result<Option<FolderFacts>, Superseded> {
-        let known: BTreeSet<String> = facts
-            .explained
-            .iter()
-            .map(|one| one.explanation.id.clone())
-            .collect();
-        self.deeper.keep_only(&known);
-        let (mut explained, mut is_new) = (Vec::new(), false);
-        for one in &facts.explained {
+        mut told: impl FnMut(FolderFacts),
+    ) -> Result<(), Superseded> {
+        let ids = facts.explained.iter().map(|one| &one.explanation.id);
+        let ids: BTreeSet<String> = ids.cloned().collect();
+        self.fixing.keep_only(&ids);
+        self.deeper.keep_only(&ids);
+        if self.add_fixes(root, &mut facts, budget)? {
+            told(facts.clone());
+        }
+        if self.add_invariants(folder, &mut facts, budget)? {
+            told(facts);
+        }
+        Ok(())
+    }
+
+    fn add_fixes(
+        &mut self,
+        root: &Root,
+        facts: &mut FolderFacts,
+        budget: &Budget,
+    ) -> Result<bool, Superseded> {
+        let (mut fixing, mut read) = (std::mem::take(&mut self.fixing), BTreeMap::new());
+        let mut is_new = false;
+        for one in &mut facts.explained {
+            if let Some(corpus) = one.evidence.as_ref().and_then(|run| self.corpus_of(run)) {
+                let load = || {
+                    let runs = read.entry(corpus.key().clone());
+                    runs.or_insert_with(|| self.read_again(corpus, budget))
+                        .clone()
+                };
+                let found = fixing.look(root, one, corpus.len(), load, budget);
+                is_new |= found.is_some();
+                *one = found.map_or_else(|| one.clone(), Arc::new);
+            }
+            if budget.stop().is_some() {
+                break;
+            }
+        }
+        self.fixing = fixing;
+        give_way(budget)?;
+        Ok(is_new)
+    }
+
+    fn add_invariants(
+        &mut self,
+        folder: &Path,
+        facts: &mut FolderFacts,
+        budget: &Budget,
+    ) -> Result<bool, Superseded> {
+        let mut is_new = false;
+        for one in &mut facts.explained {
             let deepened = self.deeper.look(folder, one, budget);
             give_way(budget)?;
             is_new |= deepened.is_some();
-            explained.push(deepened.map_or_else(|| one.clone(), Arc::new));
+            *one = deepened.map_or_else(|| one.clone(), Arc::new);
         }
-        Ok(is_new.then(|| FolderFacts {
-            explained,
-            ..facts.clone()
-        }))
+        Ok(is_new)
+    }
+
+    fn corpus_of(&self, run: &Run) -> Option<&Corpus> {
+        let key = CorpusKey::of(run);
+        self.corpora.iter().find(|corpus| *corpus.key() == key)
+    }
+
+    /// The runs of a corpus with all that was recorded: failing ones are at hand; of passing ones with one and the same
+    /// order a single one is read, and no more than [`MOST_EVENTS`] allow: a fix says how many runs it rests on.
+    fn read_again(&self, corpus: &Corpus, budget: &Budget) -> Runs {
+        let failing = corpus
+            .failing()
+            .filter_map(|run| Some((run.name.clone(), run.run.clone()?)));
+        let mut runs: Vec<(String, Arc<Run>)> = failing.collect();
+        let files: BTreeMap<&str, &RunFile> = self
+            .files
+            .iter()
+            .map(|file| (file.name.as_str(), file))
+            .collect();
+        let (mut orders, mut events) = (BTreeSet::new(), 0);
+        for summary in corpus.passing().filter(|run| orders.insert(run.order)) {
+            events += summary.events;
+            if events > MOST_EVENTS || budget.stop().is_some() {
+                break;
+            }
+            // A file that is gone by now has an event on its way that says so.
+            let run = files
+                .get(summary.name.as_str())
+                .map(|file| read_run(&file.path));
+            runs.extend(
+                run.and_then(Result::ok)
+                    .map(|run| (summary.name.clone(), Arc::new(run))),
+            );
+        }
+        runs.into()
     }
 
     fn forget(&mut self, file: &RunFile) {
@@ -127,7 +214,8 @@ impl RunStore {
                     .iter()
                     .filter_map(|name| corpus.get(name)?.run.clone());
                 let evidence = shown_by.next();
-                let known = self.deeper.add_known(explanation, evidence.as_ref());
+                let known = self.fixing.add_known(explanation, evidence.as_ref());
+                let known = self.deeper.add_known(known, evidence.as_ref());
                 explained.push(Arc::new(Explained::new(known, evidence)));
             }
             give_way(budget)?;

@@ -123,6 +123,11 @@ impl Sources {
         })
     }
 
+    /// The text that a run was recorded of, if it was seen.
+    pub fn recorded(&self, recorded: &Recorded) -> Option<&Text> {
+        self.baselines.get(recorded.sha256.as_ref()?)
+    }
+
     /// The files on disk that were looked for, found or not.
     pub fn on_disk(&self) -> impl Iterator<Item = &PathBuf> {
         self.disk.keys()

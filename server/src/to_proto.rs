@@ -2,7 +2,8 @@
 //! [`from_proto`](crate::from_proto) and the handlers where LSP types are named.
 
 use crate::{
-    actions::Action,
+    actions::{Action, Doing},
+    edits::{self, FileEdits},
     encoding::Encoding,
     highlights::Access,
     hints::Hint,
@@ -10,17 +11,20 @@ use crate::{
     marks::{Level, Mark, Spot},
     outgoing::Work,
     symbols::Symbol,
+    text::Text,
 };
 use std::{path::Path, str::FromStr};
 use tower_lsp::{
     UriExt,
     lsp_types::{
-        CodeAction, CodeActionKind, CodeActionOrCommand, CodeLens, Command, Diagnostic,
-        DiagnosticRelatedInformation, DiagnosticSeverity, DocumentHighlight, DocumentHighlightKind,
-        Hover, HoverContents, InlayHint, InlayHintLabel, InlayHintTooltip, Location, MarkupContent,
-        MarkupKind, MessageType, NumberOrString, OneOf, Position, PositionEncodingKind, Range,
-        SymbolKind, Uri, WorkDoneProgress, WorkDoneProgressBegin, WorkDoneProgressEnd,
-        WorkDoneProgressReport, WorkspaceSymbol,
+        CodeAction, CodeActionContext, CodeActionDisabled, CodeActionKind, CodeActionOrCommand,
+        CodeLens, Command, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity,
+        DocumentChanges, DocumentHighlight, DocumentHighlightKind, Hover, HoverContents, InlayHint,
+        InlayHintLabel, InlayHintTooltip, Location, MarkupContent, MarkupKind, MessageType,
+        NumberOrString, OneOf, OptionalVersionedTextDocumentIdentifier, Position,
+        PositionEncodingKind, Range, SymbolKind, TextDocumentEdit, TextEdit, Uri, WorkDoneProgress,
+        WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport, WorkspaceEdit,
+        WorkspaceSymbol,
     },
 };
 use unsnarl_core::BugKind;
@@ -153,23 +157,87 @@ fn command(offer: Offer) -> Command {
     }
 }
 
+/// What the client asks actions for, and what it can do with them.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// The diagnostics that it asks about and the kinds that it wants.
+    pub context: &'a CodeActionContext,
+    /// What columns are counted in.
+    pub encoding: Encoding,
+    /// Edits may name the version of the document that they are for.
+    pub versioned: bool,
+}
+
 /// Actions, each with the diagnostics of its explanation among those that the client asks about.
-pub fn code_actions(actions: Vec<Action>, asked: &[Diagnostic]) -> Vec<CodeActionOrCommand> {
-    let one = |action: Action| {
-        let own = |diagnostic: &&Diagnostic| {
-            let data = diagnostic.data.as_ref();
-            data.and_then(|data| data.get("explanation")?.as_str()) == Some(&action.explanation)
-        };
-        let diagnostics: Vec<Diagnostic> = asked.iter().filter(own).cloned().collect();
-        CodeActionOrCommand::CodeAction(CodeAction {
-            title: action.title,
-            kind: Some(CodeActionKind::QUICKFIX),
-            diagnostics: (!diagnostics.is_empty()).then_some(diagnostics),
-            command: Some(command(action.offer)),
-            ..CodeAction::default()
-        })
+pub fn code_actions(actions: Vec<Action>, asked: &Asked<'_>) -> Vec<CodeActionOrCommand> {
+    let kinds = asked.context.only.as_ref();
+    let is_wanted = kinds.is_none_or(|kinds| {
+        kinds.contains(&CodeActionKind::QUICKFIX) || kinds.contains(&CodeActionKind::EMPTY)
+    });
+    let actions = actions.into_iter().filter(|_| is_wanted);
+    let actions = actions.map(|action| CodeActionOrCommand::CodeAction(code_action(action, asked)));
+    actions.collect()
+}
+
+fn code_action(action: Action, asked: &Asked<'_>) -> CodeAction {
+    let own = |diagnostic: &&Diagnostic| {
+        let data = diagnostic.data.as_ref();
+        data.and_then(|data| data.get("explanation")?.as_str()) == Some(&action.explanation)
     };
-    actions.into_iter().map(one).collect()
+    let diagnostics: Vec<Diagnostic> = asked
+        .context
+        .diagnostics
+        .iter()
+        .filter(own)
+        .cloned()
+        .collect();
+    let mut proto = CodeAction {
+        title: action.title,
+        kind: Some(CodeActionKind::QUICKFIX),
+        diagnostics: (!diagnostics.is_empty()).then_some(diagnostics),
+        is_preferred: action.preferred.then_some(true),
+        ..CodeAction::default()
+    };
+    match action.doing {
+        Doing::Command(offer) => proto.command = Some(command(offer)),
+        Doing::Edits(files) => proto.edit = Some(workspace_edit(files, asked)),
+        Doing::Nothing(reason) => {
+            let reason = reason.to_owned();
+            proto.disabled = Some(CodeActionDisabled { reason });
+        }
+    }
+    proto
+}
+
+/// Edits of several files: with versions for clients that check them.
+fn workspace_edit(files: Vec<FileEdits>, asked: &Asked<'_>) -> WorkspaceEdit {
+    let files = files.into_iter().filter_map(|file| {
+        let edits = file
+            .edits
+            .iter()
+            .map(|edit| text_edit(edit, &file.text, asked.encoding));
+        Some((uri(&file.path)?, file.version, edits.collect::<Vec<_>>()))
+    });
+    if !asked.versioned {
+        let files = files.map(|(uri, _, edits)| (uri, edits));
+        return WorkspaceEdit::new(files.collect());
+    }
+    let documents = files.map(|(uri, version, edits)| TextDocumentEdit {
+        text_document: OptionalVersionedTextDocumentIdentifier { uri, version },
+        edits: edits.into_iter().map(OneOf::Left).collect(),
+    });
+    WorkspaceEdit {
+        document_changes: Some(DocumentChanges::Edits(documents.collect())),
+        ..WorkspaceEdit::default()
+    }
+}
+
+fn text_edit(edit: &edits::TextEdit, text: &Text, encoding: Encoding) -> TextEdit {
+    let at = |(line, byte): (usize, usize)| {
+        let units = encoding.units(text.line(line).unwrap_or(""), byte);
+        Position::new(line as u32, units)
+    };
+    TextEdit::new(Range::new(at(edit.from), at(edit.to)), edit.new.clone())
 }
 
 /// Lines that access the same, each with what it does.

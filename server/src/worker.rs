@@ -2,6 +2,7 @@
 
 use crate::{
     event::{Event, JobEvent},
+    paths::Root,
     runs::{RunStore, Superseded},
 };
 use std::{
@@ -76,8 +77,7 @@ fn work(jobs: &Receiver<Job>, events: &Sender<Event>) {
             let result = catch_unwind(AssertUnwindSafe(|| {
                 let facts = store.refresh(&runs, &job.budget, progress)?;
                 told(facts.clone());
-                store.deepen(&runs, &facts, &job.budget)?.map(told);
-                Ok(())
+                store.deepen(&Root::new(root.clone()), &runs, facts, &job.budget, told)
             }));
             match result {
                 Ok(Ok(())) => {}

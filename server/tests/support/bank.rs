@@ -13,23 +13,23 @@ use unsnarl_trace::{Run, SourceRow, script::parse, write::write_run};
 
 /// The source as it was recorded.
 pub const SOURCE: &str = "\
-#include <assert.h>
-int balance = 300;
+#include \"bank.h\"
+int balance = 300; static pthread_mutex_t balance_lock = PTHREAD_MUTEX_INITIALIZER;
 void *deposit(void *arg) {
-    lock();
+    pthread_mutex_lock(&balance_lock);
     int bal = balance;
     balance = bal + 200;
-    unlock();
+    pthread_mutex_unlock(&balance_lock);
     return 0;
 }
 void *withdraw(void *arg) {
-    lock();
+    pthread_mutex_lock(&balance_lock);
     int bal = balance;
-    unlock();
+    pthread_mutex_unlock(&balance_lock);
     bal = bal - 50;
-    lock();
+    pthread_mutex_lock(&balance_lock);
     balance = bal;
-    unlock();
+    pthread_mutex_unlock(&balance_lock);
     return 0;
 }
 int main(void) {

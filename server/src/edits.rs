@@ -1,0 +1,132 @@
+//! Fixes as edits of the source as it is now.
+//!
+//! A fix was worked out for the recorded text. It is taken over only when every line that it edits, and every line
+//! that it makes one step, is certainly still there and says the same.
+
+use crate::{
+    facts::Explained,
+    follow::{LineMap, Recorded},
+    host::State,
+    paths::Root,
+    text::Text,
+};
+use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf};
+use unsnarl_core::fixes::{Edit, Fix, Position};
+
+/// Said of a fix whose lines are other ones now.
+const CHANGED: &str =
+    "the lines changed since the run was recorded: build, record and explain again";
+/// Said of a fix of which the recorded text was never seen.
+const UNSEEN: &str = "the source is not the one that was recorded: build, record and explain again";
+
+/// The edits of one file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FileEdits {
+    /// The file.
+    pub path: PathBuf,
+    /// The client's number of the text that they are for, if the file is open.
+    pub version: Option<i32>,
+    /// That text.
+    pub text: Text,
+    /// In the order of places.
+    pub edits: Vec<TextEdit>,
+}
+
+/// A part of a text and what comes in its place. Lines count from 0, columns are bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextEdit {
+    /// Where it begins: line and column.
+    pub from: (usize, usize),
+    /// Where it ends.
+    pub to: (usize, usize),
+    /// What comes.
+    pub new: String,
+}
+
+/// The edits of a fix in the source as it is now, or why it cannot be made there.
+pub fn of_fix(
+    state: &State,
+    root: &Root,
+    explained: &Explained,
+    fix: &Fix,
+) -> Result<Vec<FileEdits>, &'static str> {
+    let mut files = BTreeMap::<&str, Vec<&Edit>>::new();
+    for edit in &fix.edits {
+        files.entry(&edit.file).or_default().push(edit);
+    }
+    files
+        .into_iter()
+        .map(|(file, edits)| {
+            let (_, recorded) = explained
+                .files()
+                .find(|(name, _)| *name == file)
+                .ok_or(UNSEEN)?;
+            in_file(state, root, recorded, fix, &edits)
+        })
+        .collect()
+}
+
+fn in_file(
+    state: &State,
+    root: &Root,
+    recorded: &Recorded,
+    fix: &Fix,
+    edits: &[&Edit],
+) -> Result<FileEdits, &'static str> {
+    let sources = &state.sources;
+    let before = sources.recorded(recorded).ok_or(UNSEEN)?;
+    let found = sources.find(root, recorded).ok_or(UNSEEN)?;
+    let now = sources.current(&found.path).ok_or(UNSEEN)?;
+    let document = sources.open.get(&found.path);
+    let follower = Follower {
+        before,
+        now,
+        lines: &found.lines,
+    };
+    let file = edits.first().map_or("", |edit| edit.file.as_str());
+    let steps = fix.exclusive.iter().filter(|lines| lines.file == file);
+    for lines in steps {
+        follower.lines(lines.first..=lines.last).ok_or(CHANGED)?;
+    }
+    let edits: Option<Vec<TextEdit>> = edits.iter().map(|edit| follower.edit(edit)).collect();
+    Ok(FileEdits {
+        path: found.path.clone(),
+        version: document.map(|document| document.version),
+        text: now.clone(),
+        edits: edits.ok_or(CHANGED)?,
+    })
+}
+
+/// A file as it was recorded and as it is now.
+struct Follower<'a> {
+    before: &'a Text,
+    now: &'a Text,
+    lines: &'a LineMap,
+}
+
+impl Follower<'_> {
+    fn edit(&self, edit: &Edit) -> Option<TextEdit> {
+        let first = self.lines(edit.from.line..=edit.to.line)?;
+        let at = |position: Position| {
+            let line = first + (position.line - edit.from.line) as usize;
+            (line, (position.column as usize).saturating_sub(1))
+        };
+        Some(TextEdit {
+            from: at(edit.from),
+            to: at(edit.to),
+            new: edit.text.clone(),
+        })
+    }
+
+    /// Where the first of these recorded lines (from 1) is now (from 0), if all of them follow it, unchanged.
+    fn lines(&self, mut lines: RangeInclusive<u32>) -> Option<usize> {
+        let start = *lines.start();
+        let first = self.lines.now(start)?;
+        let is_there = |line: u32| {
+            let now = first + (line - start) as usize;
+            let was = self.before.line((line as usize).checked_sub(1)?)?;
+            (self.lines.now(line)? == now && self.now.line(now)? == was).then_some(())
+        };
+        lines.all(|line| is_there(line).is_some()).then_some(first)
+    }
+}

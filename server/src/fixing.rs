@@ -1,0 +1,117 @@
+//! Fixes of each explanation, worked out once in the background from the runs and the recorded sources.
+
+use crate::{
+    facts::Explained,
+    follow::sha256,
+    paths::{Root, candidates},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::{Arc, Weak},
+};
+use unsnarl_core::{
+    Budget, Explanation,
+    fixes::{self, Fix, Offered},
+};
+use unsnarl_trace::Run;
+
+/// What was worked out, by explanation.
+#[derive(Debug, Default)]
+pub struct Fixing {
+    known: BTreeMap<String, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// The run that the explanation is told of. While this is held nothing else gets its address.
+    run: Weak<Run>,
+    /// How many runs were looked at.
+    runs: usize,
+    /// Sources of which the recorded text could not be had.
+    missing: BTreeSet<String>,
+    fixes: Vec<Fix>,
+    not_fixed: Vec<String>,
+}
+
+impl Known {
+    fn is_of(&self, run: &Arc<Run>) -> bool {
+        Weak::as_ptr(&self.run) == Arc::as_ptr(run)
+    }
+
+    /// Nothing that matters has changed. Twice as many runs may show accesses that were not seen before.
+    fn holds(&self, run: &Arc<Run>, runs: usize, missing: &BTreeSet<String>) -> bool {
+        self.is_of(run) && runs < self.runs.saturating_mul(2) && self.missing == *missing
+    }
+}
+
+impl Fixing {
+    /// Forgets all but these explanations.
+    pub fn keep_only(&mut self, ids: &BTreeSet<String>) {
+        self.known.retain(|id, _| ids.contains(id));
+    }
+
+    /// The explanation with the fixes that are known for it, if this run shows it as before.
+    pub fn add_known(&self, mut explanation: Explanation, run: Option<&Arc<Run>>) -> Explanation {
+        let known = self.known.get(&explanation.id);
+        if let Some(known) = known.filter(|known| run.is_some_and(|run| known.is_of(run))) {
+            explanation.fixes.clone_from(&known.fixes);
+            explanation.not_fixed.clone_from(&known.not_fixed);
+        }
+        explanation
+    }
+
+    /// Works out what is not known yet. `count` is the number of runs of the corpus and `load` reads them. None when
+    /// that adds nothing, or when the budget ended it.
+    pub fn look(
+        &mut self,
+        root: &Root,
+        explained: &Explained,
+        count: usize,
+        load: impl FnOnce() -> Arc<[(String, Arc<Run>)]>,
+        budget: &Budget,
+    ) -> Option<Explained> {
+        let run = explained.evidence.clone()?;
+        let (texts, missing) = texts(root, &run);
+        let known = self.known.get(&explained.explanation.id);
+        if known.is_some_and(|known| known.holds(&run, count, &missing)) {
+            return None;
+        }
+        let runs = load();
+        let offered = fixes::offer(&explained.explanation, &runs, &texts, budget);
+        // Nothing is known of what was given up: the next job looks again.
+        if budget.stop().is_some() {
+            return None;
+        }
+        let Offered { fixes, refused } = offered;
+        let known = Known {
+            run: Arc::downgrade(&run),
+            runs: count.max(1),
+            missing,
+            fixes,
+            not_fixed: refused,
+        };
+        let id = explained.explanation.id.clone();
+        self.known.insert(id, known);
+        let explanation = self.add_known(explained.explanation.clone(), Some(&run));
+        let is_new = explanation != explained.explanation;
+        is_new.then(|| Explained::new(explanation, Some(run)))
+    }
+}
+
+/// The texts of a run's sources that are on disk as they were recorded, and the names of the others.
+fn texts(root: &Root, run: &Run) -> (BTreeMap<String, String>, BTreeSet<String>) {
+    let (mut texts, mut missing) = (BTreeMap::new(), BTreeSet::new());
+    for source in &run.meta.sources {
+        let origin = Path::new(&run.meta.directory).join(&source.file);
+        let mut there = candidates(root, &origin).into_iter().filter_map(|path| {
+            let text = std::fs::read_to_string(path).ok()?;
+            (sha256(text.as_bytes()) == source.sha256).then_some(text)
+        });
+        match there.next() {
+            Some(text) => drop(texts.insert(source.file.clone(), text)),
+            None => drop(missing.insert(source.file.clone())),
+        }
+    }
+    (texts, missing)
+}

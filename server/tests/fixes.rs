@@ -1,0 +1,199 @@
+//! Fixes as code actions, over a pipe: offered, applied, followed through edits, or refused with the reason.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+#[allow(dead_code, reason = "shared with tests that use the rest")]
+mod support;
+
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+use support::{
+    Client,
+    bank::{READ, SOURCE, WRITE, Workspace},
+    capabilities, uri,
+};
+
+const CHANGED: &str = "the lines changed since the run was recorded";
+
+/// A client that takes everything about edits.
+fn able() -> Value {
+    let mut able = capabilities();
+    able["workspace"] = json!({ "workspaceEdit": { "documentChanges": true } });
+    able["textDocument"]["codeAction"] = json!({ "disabledSupport": true });
+    able
+}
+
+/// A client that has shown the marks of one failing and one passing run, and whose server has nothing left to do.
+async fn settled(workspace: &Workspace, able: Value) -> Client {
+    workspace.land_failing("failed-random-1");
+    workspace.land_passing("passed-random-2");
+    let params = json!({ "capabilities": able, "rootUri": uri(&workspace.path()) });
+    let mut client = Client::start_with(params).await;
+    client.hush("textDocument/publishDiagnostics");
+    quiet(&mut client).await;
+    client
+}
+
+async fn quiet(client: &mut Client) {
+    client
+        .status(|status| status["quiescent"] == true && status["explanations"] == 1)
+        .await;
+}
+
+/// The fixes at a line (from 1).
+async fn fixes(client: &mut Client, file: &Path, line: u32, only: Value) -> Vec<Value> {
+    let at = json!({ "line": line - 1, "character": 0 });
+    let params = json!({
+        "textDocument": { "uri": uri(file) },
+        "range": { "start": at, "end": at },
+        "context": { "diagnostics": [], "only": only },
+    });
+    let actions = client.request("textDocument/codeAction", params).await;
+    let is_fix = |action: &&Value| action.get("command").is_none();
+    let actions = actions.as_array().unwrap();
+    actions.iter().filter(is_fix).cloned().collect()
+}
+
+/// A text with the edits of one file made, columns in bytes.
+fn edited(text: &str, edits: &[Value]) -> String {
+    let starts: Vec<usize> = std::iter::once(0)
+        .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+        .collect();
+    let at = |position: &Value| {
+        let number = |key: &str| position[key].as_u64().unwrap() as usize;
+        starts[number("line")] + number("character")
+    };
+    let (mut new, mut done) = (String::new(), 0);
+    for edit in edits {
+        new.push_str(&text[done..at(&edit["range"]["start"])]);
+        new.push_str(edit["newText"].as_str().unwrap());
+        done = at(&edit["range"]["end"]);
+    }
+    new + &text[done..]
+}
+
+/// `withdraw` as one critical section.
+fn is_one_section(text: &str) -> bool {
+    let withdraw = text.split("*withdraw").nth(1).unwrap();
+    let withdraw = withdraw.split("int main").next().unwrap();
+    let count = |what: &str| withdraw.matches(what).count();
+    count("mutex_lock(&balance_lock)") == 1 && count("mutex_unlock(&balance_lock)") == 1
+}
+
+#[tokio::test]
+async fn a_fix_is_offered_at_the_lines_of_its_explanation() {
+    let workspace = Workspace::new();
+    let source = workspace.source();
+    let mut client = settled(&workspace, able()).await;
+    let offered = fixes(&mut client, &source, READ, Value::Null).await;
+    let first = &offered[0];
+    assert_eq!(
+        (&first["kind"], &first["isPreferred"]),
+        (&json!("quickfix"), &json!(true))
+    );
+    let all = client.request("unsnarl/explanations", Value::Null).await;
+    let explanation = &all["explanations"][0];
+    let (title, id) = (&explanation["fixes"][0]["title"], &explanation["id"]);
+    let told = format!(
+        "unsnarl: {} (not tried: unsnarl verify {})",
+        title.as_str().unwrap(),
+        id.as_str().unwrap()
+    );
+    assert_eq!(first["title"], told);
+    let [file] = first["edit"]["documentChanges"]
+        .as_array()
+        .unwrap()
+        .as_slice()
+    else {
+        panic!("{first}")
+    };
+    assert_eq!(
+        file["textDocument"],
+        json!({ "uri": uri(&source), "version": null })
+    );
+    let text = edited(SOURCE, file["edits"].as_array().unwrap());
+    assert!(is_one_section(&text) && !is_one_section(SOURCE), "{text}");
+
+    let elsewhere = fixes(&mut client, &source, 8, Value::Null).await;
+    assert_eq!(elsewhere, [] as [Value; 0]);
+    let refactorings = fixes(&mut client, &source, READ, json!(["refactor"])).await;
+    assert_eq!(refactorings, [] as [Value; 0]);
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_fix_follows_edits_elsewhere() {
+    let workspace = Workspace::new();
+    let source = workspace.source();
+    let mut client = settled(&workspace, able()).await;
+    client.open(&source, SOURCE).await;
+    client.edit(&source, 7, 0..0, "// one\n// two\n").await;
+    let offered = fixes(&mut client, &source, READ + 2, Value::Null).await;
+    let file = &offered[0]["edit"]["documentChanges"][0];
+    assert_eq!(file["textDocument"]["version"], 7);
+    let now = format!("// one\n// two\n{SOURCE}");
+    let text = edited(&now, file["edits"].as_array().unwrap());
+    assert!(is_one_section(&text), "{text}");
+
+    // Something new between the lines that become one step: it may leave them.
+    client
+        .edit(
+            &source,
+            8,
+            READ + 2..READ + 2,
+            "    if (bal < 50) return 0;\n",
+        )
+        .await;
+    let offered = fixes(&mut client, &source, READ + 2, Value::Null).await;
+    assert_eq!(offered[0].get("edit"), None);
+    assert_eq!(offered[0].get("isPreferred"), None);
+    let reason = offered[0]["disabled"]["reason"].as_str().unwrap();
+    assert!(reason.starts_with(CHANGED), "{reason}");
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn clients_that_can_do_little_get_plain_edits_and_no_disabled_actions() {
+    let workspace = Workspace::new();
+    let source = workspace.source();
+    let mut client = settled(&workspace, capabilities()).await;
+    let offered = fixes(&mut client, &source, WRITE, Value::Null).await;
+    let edits = offered[0]["edit"]["changes"][uri(&source)]
+        .as_array()
+        .unwrap();
+    assert!(is_one_section(&edited(SOURCE, edits)));
+    client.open(&source, SOURCE).await;
+    let changed = "    balance = bal; // new\n";
+    client.edit(&source, 2, WRITE - 1..WRITE, changed).await;
+    let offered = fixes(&mut client, &source, READ, Value::Null).await;
+    assert_eq!(offered, [] as [Value; 0]);
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_recorded_source_comes_back() {
+    let workspace = Workspace::new();
+    let source = workspace.source();
+    fs::write(&source, SOURCE.replace("- 50", "- 60")).unwrap();
+    let mut client = settled(&workspace, able()).await;
+    let offered = fixes(&mut client, &source, READ, Value::Null).await;
+    assert_eq!(offered, [] as [Value; 0]);
+    fs::write(workspace.path().join("new"), SOURCE).unwrap();
+    fs::rename(workspace.path().join("new"), &source).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while fixes(&mut client, &source, READ, Value::Null)
+        .await
+        .is_empty()
+    {
+        assert!(std::time::Instant::now() < deadline, "no fix came");
+        tokio::task::yield_now().await;
+    }
+    client.hush("window/logMessage");
+    client.shutdown().await;
+}
