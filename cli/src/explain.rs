@@ -8,7 +8,7 @@ use crate::{
     message,
     record::stop_flag,
     sarif, suppress,
-    suppressions::{FILE, Suppressed, Suppressions},
+    suppressions::SuppressionFile,
     verify::offer,
 };
 use anstyle::{AnsiColor, Style};
@@ -26,7 +26,9 @@ use unsnarl_core::{
     explain,
     explain::rank_in_words,
     findings::prediction_agrees,
-    invariants, render, unexplained,
+    invariants, render,
+    suppressions::{FILE, Suppressed},
+    unexplained,
 };
 use unsnarl_trace::{Mode, program};
 
@@ -75,7 +77,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     if !arguments.engine.is_empty() {
         return engines::run(arguments, &corpora, &loaded, &budget);
     }
-    let mut suppressions = Suppressions::read(&suppress::project(arguments.place.as_deref()))?;
+    let suppressions = SuppressionFile::read(&suppress::project(arguments.place.as_deref()))?;
     let mut findings: Vec<Finding<'_>> = corpora
         .iter()
         .map(|corpus| look_at(corpus, &loaded, &budget))
@@ -88,8 +90,10 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
         .iter()
         .any(|corpus| corpus.failing().next().is_some())
     {
+        let suppressed: Vec<Suppressed> =
+            self::suppressed(&findings).into_iter().cloned().collect();
         suppressions
-            .unused()
+            .unused(&suppressed)
             .iter()
             .for_each(|unused| message::note(unused));
     }

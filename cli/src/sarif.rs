@@ -3,7 +3,6 @@
 //! Viewers show the first thread flow, often only that: it is the interleaved schedule, every step with the name of its
 //! thread. A flow for each thread follows.
 
-use crate::suppressions::Suppressed;
 use anyhow::Result;
 use serde_json::{Value, json};
 use serde_sarif::sarif::{
@@ -16,7 +15,9 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
 };
-use unsnarl_core::{BugKind, Explanation, Place, Role, SiteMark, Step, render};
+use unsnarl_core::{
+    BugKind, Explanation, Place, Role, SiteMark, Step, render, suppressions::Suppressed,
+};
 
 /// What the schema calls this version.
 const SCHEMA: &str =

@@ -3,7 +3,7 @@
 use crate::{
     arguments::Suppress,
     load::{self, Loaded},
-    suppressions::Suppressions,
+    suppressions::SuppressionFile,
 };
 use anyhow::{Result, bail};
 use std::{
@@ -16,7 +16,7 @@ use unsnarl_core::{Budget, Corpora, Explanation, RunSummary, explain};
 pub fn run(arguments: &Suppress) -> Result<ExitCode> {
     let loaded = load::load(arguments.place.as_deref())?;
     let explanation = find(&loaded, &arguments.finding)?;
-    let mut suppressions = Suppressions::read(&project(arguments.place.as_deref()))?;
+    let suppressions = SuppressionFile::read(&project(arguments.place.as_deref()))?;
     if let Some(because) = suppressions.reason(&explanation) {
         anstream::println!("suppressed already: {because}");
         return Ok(ExitCode::SUCCESS);

@@ -25,6 +25,22 @@ pub enum BugKind {
     Sequential,
 }
 
+impl BugKind {
+    /// The word for it, as in JSON; the pages under `docs/bugs` have these names.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::AtomicityViolation => "atomicity-violation",
+            Self::MultiVariableAtomicityViolation => "multi-variable-atomicity-violation",
+            Self::OrderViolation => "order-violation",
+            Self::DataRace => "data-race",
+            Self::Deadlock => "deadlock",
+            Self::LostWakeup => "lost-wakeup",
+            Self::UseAfterFree => "use-after-free",
+            Self::Sequential => "sequential",
+        }
+    }
+}
+
 /// How sure an explanation is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

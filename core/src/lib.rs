@@ -28,6 +28,7 @@ pub mod pairs;
 pub mod predict;
 pub mod render;
 pub mod schedules;
+pub mod suppressions;
 pub mod symbolic;
 
 pub use budget::{Budget, Outcome, StopReason};

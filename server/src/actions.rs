@@ -4,7 +4,7 @@ use crate::{
     edits::{self, FileEdits},
     facts::Explained,
     host::State,
-    lens::{Offer, offers},
+    lens::{Offer, offers, suppress},
     marks::Located,
     paths::Root,
 };
@@ -43,6 +43,7 @@ pub fn actions(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Action> 
         if marks(explained, &located, path, lines) {
             actions.extend(fixes(state, root, explained));
             let offers = offers(state, explained).into_iter();
+            let offers = offers.chain([suppress(state, explained)]);
             actions.extend(offers.map(|offer| action(explained, offer)));
         }
     }

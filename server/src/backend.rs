@@ -21,9 +21,12 @@ use std::{
 use tokio::sync::oneshot;
 use tower_lsp::{
     LanguageServer,
-    jsonrpc::{Error, Result},
+    jsonrpc::{Error, ErrorCode, Result},
     lsp_types::*,
 };
+
+/// The protocol's number for a request that was right and could not be done.
+const REQUEST_FAILED: i64 = -32803;
 
 /// Stands between the protocol and the main loop.
 #[derive(Debug)]
@@ -76,6 +79,22 @@ impl Backend {
         let selected = snapshot.selected();
         Ok(SelectResult {
             selected: selected.map(|(_, explained)| explained.explanation.id.clone()),
+        })
+    }
+
+    async fn suppress(&self, id: Option<&str>, because: Option<&str>) -> Result<()> {
+        let id = id.ok_or_else(|| Error::invalid_params("the id of an explanation is missing"))?;
+        let (answer, done) = oneshot::channel();
+        self.send(Event::Suppress {
+            id: id.to_owned(),
+            because: because.map(str::to_owned),
+            answer,
+        });
+        let done = done.await.map_err(|_| Error::request_cancelled())?;
+        done.map_err(|problem| Error {
+            code: ErrorCode::ServerError(REQUEST_FAILED),
+            message: problem.into(),
+            data: None,
         })
     }
 
@@ -134,7 +153,7 @@ fn capabilities(session: &Session) -> ServerCapabilities {
         document_highlight_provider: Some(OneOf::Left(true)),
         workspace_symbol_provider: Some(OneOf::Left(true)),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: vec![lens::SELECT.to_owned()],
+            commands: vec![lens::SELECT.to_owned(), lens::SUPPRESS.to_owned()],
             ..ExecuteCommandOptions::default()
         }),
         workspace: Some(WorkspaceServerCapabilities {
@@ -290,15 +309,19 @@ impl LanguageServer for Backend {
     }
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
-        if params.command != lens::SELECT {
-            return Err(Error::invalid_params(format!(
-                "there is no command {}, but {}",
-                params.command,
-                lens::SELECT
-            )));
+        let mut words = params.arguments.iter().map(LSPAny::as_str);
+        let (id, more) = (words.next().flatten(), words.next().flatten());
+        match params.command.as_str() {
+            lens::SELECT => drop(self.choose(id.map(str::to_owned)).await?),
+            lens::SUPPRESS => self.suppress(id, more).await?,
+            other => {
+                return Err(Error::invalid_params(format!(
+                    "there is no command {other}, but {} and {}",
+                    lens::SELECT,
+                    lens::SUPPRESS
+                )));
+            }
         }
-        let id = params.arguments.first().and_then(LSPAny::as_str);
-        self.choose(id.map(str::to_owned)).await?;
         Ok(None)
     }
 }

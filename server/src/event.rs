@@ -25,6 +25,15 @@ pub enum Event {
     Configured(Config, Vec<String>),
     /// The user looks at this explanation, by its id; none is the best one.
     Choose(Option<String>),
+    /// The user calls a finding harmless. The answer is for a person when that cannot be written.
+    Suppress {
+        /// Id of the explanation.
+        id: String,
+        /// Why it is harmless, if that was said.
+        because: Option<String>,
+        /// Hears what came of it.
+        answer: oneshot::Sender<Result<(), String>>,
+    },
     /// Something on disk changed.
     Disk(DiskEvent),
     /// The worker has something to say.
@@ -52,6 +61,8 @@ pub struct Session {
     pub commands: BTreeSet<String>,
     /// What edits the client takes.
     pub edits: EditAbilities,
+    /// It shows related places of a diagnostic.
+    pub related: bool,
 }
 
 /// What a client can do with edits.
@@ -99,6 +110,8 @@ pub enum DiskEvent {
     Rewatch(PathBuf),
     /// A source file changed.
     Source(PathBuf),
+    /// The file that says what is harmless changed, in some workspace folder.
+    Suppressions,
     /// Watching failed, or events were lost: look at everything again.
     Lost(Option<String>),
 }

@@ -2,12 +2,12 @@
 
 use crate::{
     encoding::Encoding,
-    facts::Explained,
+    facts::{Explained, Folder},
     host::State,
     jumps::{Jump, Way},
     marks::Located,
     paths::Root,
-    to_proto,
+    suppressed, to_proto,
 };
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, sync::Arc};
@@ -21,6 +21,19 @@ pub struct ExplanationsResult {
     pub explanations: Vec<ExplanationAndPlaces>,
     /// Id of the one whose steps are shown.
     pub selected: Option<String>,
+    /// Those that the project calls harmless.
+    pub suppressed: Vec<Harmless>,
+}
+
+/// An explanation that is not shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct Harmless {
+    /// Its id.
+    pub id: String,
+    /// Its first line.
+    pub headline: String,
+    /// Why it is harmless.
+    pub because: String,
 }
 
 /// An explanation as in `unsnarl explain --format json`, with the places of today beside those of the run.
@@ -51,8 +64,17 @@ impl ExplanationsResult {
             selected: state
                 .selected()
                 .map(|(_, explained)| explained.explanation.id.clone()),
+            suppressed: state.folders.iter().flat_map(harmless).collect(),
         }
     }
+}
+
+fn harmless(folder: &Folder) -> impl Iterator<Item = Harmless> {
+    folder.suppressed().map(|(explained, because)| Harmless {
+        id: explained.explanation.id.clone(),
+        headline: explained.explanation.headline.clone(),
+        because: because.to_owned(),
+    })
 }
 
 impl ExplanationAndPlaces {
@@ -166,6 +188,8 @@ pub struct StatusResult {
     pub failing: usize,
     /// Number of explanations.
     pub explanations: usize,
+    /// Number of explanations that are suppressed.
+    pub suppressed: usize,
     /// Failing runs that none of them is about.
     pub unexplained: usize,
     /// The analysis ended before it had looked at everything.
@@ -210,6 +234,11 @@ impl StatusResult {
             runs: facts().map(|facts| facts.runs).sum(),
             failing: facts().map(|facts| facts.failing).sum(),
             explanations: state.explained().count(),
+            suppressed: state
+                .folders
+                .iter()
+                .map(|folder| folder.suppressed().count())
+                .sum(),
             unexplained: facts().map(|facts| facts.unexplained).sum(),
             out_of_time: facts().any(|facts| facts.out_of_time),
             stale,
@@ -228,6 +257,10 @@ impl StatusResult {
 fn broken(state: &State) -> Vec<Broken> {
     let mut broken = Vec::new();
     for folder in &state.folders {
+        broken.extend(folder.suppressions.as_ref().err().map(|reason| Broken {
+            file: suppressed::file(&folder.root.path),
+            reason: reason.clone(),
+        }));
         let Some(facts) = &folder.facts else { continue };
         let unreadable = facts
             .unreadable
@@ -263,6 +296,9 @@ fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
             status.failing,
             count(status.explanations, "explanation")
         )),
+    }
+    if status.suppressed > 0 {
+        parts.push(format!("{} suppressed", status.suppressed));
     }
     if status.unexplained > 0 {
         let runs = count(status.unexplained, "failing run");

@@ -1,13 +1,13 @@
 //! What analysis found out about one workspace folder.
 
-use crate::{follow::Recorded, paths::Root};
+use crate::{follow::Recorded, paths::Root, suppressed};
 use rustc_hash::FxHashMap;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
-use unsnarl_core::{Explanation, Orders, Place};
+use unsnarl_core::{Explanation, Orders, Place, suppressions::Suppressions};
 use unsnarl_trace::{Run, SiteRow};
 
 /// The result of one analysis of one folder.
@@ -131,4 +131,50 @@ pub struct Folder {
     pub root: Root,
     /// The last analysis; none before the first has ended.
     pub facts: Option<Arc<FolderFacts>>,
+    /// What the project calls harmless, or why that cannot be read.
+    pub suppressions: Result<Suppressions, String>,
+    /// The explanations that are not suppressed, best first.
+    pub shown: Vec<Arc<Explained>>,
+}
+
+impl Folder {
+    /// A folder of which nothing is known yet.
+    pub fn new(path: PathBuf) -> Folder {
+        let suppressions = suppressed::read(&path);
+        Folder {
+            root: Root::new(path),
+            facts: None,
+            suppressions,
+            shown: Vec::new(),
+        }
+    }
+
+    /// Reads anew what is harmless.
+    pub fn read_suppressions(&mut self) {
+        self.suppressions = suppressed::read(&self.root.path);
+        self.choose_shown();
+    }
+
+    /// Takes in what analysis found.
+    pub fn learn(&mut self, facts: Arc<FolderFacts>) {
+        self.facts = Some(facts);
+        self.choose_shown();
+    }
+
+    fn choose_shown(&mut self) {
+        let all = self.facts.iter().flat_map(|facts| &facts.explained);
+        let shown = all.filter(|one| self.harmless_because(one).is_none());
+        self.shown = shown.cloned().collect();
+    }
+
+    /// Explanations that are suppressed, each with the reason.
+    pub fn suppressed(&self) -> impl Iterator<Item = (&Arc<Explained>, &str)> {
+        let all = self.facts.iter().flat_map(|facts| &facts.explained);
+        all.filter_map(|one| Some((one, self.harmless_because(one)?)))
+    }
+
+    fn harmless_because(&self, explained: &Explained) -> Option<&str> {
+        let suppressions = self.suppressions.as_ref().ok()?;
+        suppressions.reason(&explained.explanation)
+    }
 }

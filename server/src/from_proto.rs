@@ -42,6 +42,7 @@ pub fn session(params: &InitializeParams) -> Session {
         abilities: abilities(client),
         commands: commands(client),
         edits: edit_abilities(client),
+        related: related(client),
     }
 }
 
@@ -89,6 +90,17 @@ fn commands(client: &ClientCapabilities) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
+/// Whether the client shows related places of a diagnostic.
+fn related(client: &ClientCapabilities) -> bool {
+    let published = client
+        .text_document
+        .as_ref()
+        .and_then(|text| text.publish_diagnostics.as_ref());
+    published
+        .and_then(|published| published.related_information)
+        .unwrap_or(false)
+}
+
 /// What edits the client takes.
 fn edit_abilities(client: &ClientCapabilities) -> EditAbilities {
     let edits = client
@@ -111,15 +123,8 @@ fn edit_abilities(client: &ClientCapabilities) -> EditAbilities {
 
 /// What the client can show.
 fn abilities(client: &ClientCapabilities) -> Abilities {
-    let published = client
-        .text_document
-        .as_ref()
-        .and_then(|text| text.publish_diagnostics.as_ref());
     let workspace = client.workspace.as_ref();
     Abilities {
-        related: published
-            .and_then(|published| published.related_information)
-            .unwrap_or(false),
         progress: client
             .window
             .as_ref()

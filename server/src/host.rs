@@ -6,6 +6,7 @@ use crate::{
     event::{DocumentEvent, EditAbilities},
     facts::{Explained, Folder, FolderFacts},
     marks::{self, FileMarks},
+    outgoing::Terms,
     paths::{Root, candidates},
     sources::{Document, Sources},
     text::Text,
@@ -33,6 +34,10 @@ pub struct State {
     pub commands: BTreeSet<String>,
     /// What edits the client takes.
     pub edits: EditAbilities,
+    /// The client shows related places of a diagnostic.
+    pub related: bool,
+    /// Where the pages about classes of bugs are, if they could be written.
+    pub manual: Option<PathBuf>,
     /// Nothing is being analysed or waits for it.
     pub quiescent: bool,
     /// Why the folders cannot be watched, if they cannot.
@@ -42,11 +47,24 @@ pub struct State {
 /// The state at one moment.
 pub type Snapshot = Arc<State>;
 
+/// What the client said of itself.
+#[derive(Debug)]
+pub struct ClientTerms {
+    /// What it counts columns in.
+    pub encoding: Encoding,
+    /// Commands that it says it has.
+    pub commands: BTreeSet<String>,
+    /// What edits it takes.
+    pub edits: EditAbilities,
+    /// It shows related places of a diagnostic.
+    pub related: bool,
+}
+
 /// A change of the state.
 #[derive(Debug)]
 pub enum Change {
-    /// What the client said of itself: what it counts columns in, the commands that it has, the edits that it takes.
-    Start(Encoding, BTreeSet<String>, EditAbilities),
+    /// What the client said of itself.
+    Start(ClientTerms),
     /// Folders that came.
     AddFolder(PathBuf),
     /// Folders that went.
@@ -61,6 +79,10 @@ pub enum Change {
     SourceOnDisk(PathBuf),
     /// A folder was analysed.
     Facts(PathBuf, Arc<FolderFacts>),
+    /// The file that says what is harmless changed, in one of the folders.
+    Suppressions,
+    /// Where the pages about classes of bugs are.
+    Manual(PathBuf),
     /// Work began or ended.
     Quiescent(bool),
     /// Watching works or does not.
@@ -83,10 +105,11 @@ impl Host {
     pub fn apply(&mut self, change: Change) {
         let state = Arc::make_mut(&mut self.state);
         match change {
-            Change::Start(encoding, commands, edits) => {
-                state.encoding = encoding;
-                state.commands = commands;
-                state.edits = edits;
+            Change::Start(client) => {
+                state.encoding = client.encoding;
+                state.commands = client.commands;
+                state.edits = client.edits;
+                state.related = client.related;
             }
             Change::AddFolder(path) => state.add_folder(path),
             Change::RemoveFolder(path) => state.remove_folder(&path),
@@ -95,6 +118,8 @@ impl Host {
             Change::Document(event) => state.change_document(event),
             Change::SourceOnDisk(path) => state.source_changed(&path),
             Change::Facts(path, facts) => state.learn(&path, facts),
+            Change::Suppressions => state.read_suppressions(),
+            Change::Manual(folder) => state.manual = Some(folder),
             Change::Quiescent(quiescent) => state.quiescent = quiescent,
             Change::Watching(problem) => state.watch_problem = problem,
         }
@@ -102,18 +127,10 @@ impl Host {
 }
 
 impl State {
-    /// All explanations with the folder that they belong to, best first within each folder.
+    /// All explanations that are not suppressed with the folder that they belong to, best first within each folder.
     pub fn explained(&self) -> impl Iterator<Item = (&Root, &Arc<Explained>)> {
-        let known = self
-            .folders
-            .iter()
-            .filter_map(|folder| Some((&folder.root, folder.facts.as_ref()?)));
-        known.flat_map(|(root, facts)| {
-            facts
-                .explained
-                .iter()
-                .map(move |explained| (root, explained))
-        })
+        let folders = self.folders.iter();
+        folders.flat_map(|folder| folder.shown.iter().map(|one| (&folder.root, one)))
     }
 
     /// What is known of a folder.
@@ -168,6 +185,15 @@ impl State {
             .chain(self.explained().filter(is_other))
     }
 
+    /// How marks are put for the client.
+    pub fn terms(&self) -> Terms {
+        Terms {
+            encoding: self.encoding,
+            related: self.related,
+            manual: self.manual.clone(),
+        }
+    }
+
     /// Marks of all files, and how many could not be followed to where they are now.
     pub fn marks(&self) -> (BTreeMap<PathBuf, FileMarks>, usize) {
         marks::of_all(self)
@@ -175,10 +201,7 @@ impl State {
 
     fn add_folder(&mut self, path: PathBuf) {
         if self.folders.iter().all(|folder| folder.root.path != path) {
-            self.folders.push(Folder {
-                root: Root::new(path),
-                facts: None,
-            });
+            self.folders.push(Folder::new(path));
         }
     }
 
@@ -222,6 +245,10 @@ impl State {
 
     fn source_changed(&mut self, path: &Path) {
         self.sources.forget(path);
+        self.load_sources();
+    }
+
+    fn load_sources(&mut self) {
         let explained: Vec<_> = self
             .explained()
             .map(|(root, explained)| (root.clone(), explained.clone()))
@@ -229,6 +256,15 @@ impl State {
         for (root, explained) in explained {
             self.sources.load(&root, &explained);
         }
+    }
+
+    /// Reads what is harmless in each folder.
+    fn read_suppressions(&mut self) {
+        for folder in &mut self.folders {
+            folder.read_suppressions();
+        }
+        self.load_sources();
+        self.forget_unneeded_sources();
     }
 
     fn learn(&mut self, path: &Path, facts: Arc<FolderFacts>) {
@@ -239,11 +275,8 @@ impl State {
         else {
             return;
         };
-        folder.facts = Some(facts.clone());
-        let root = folder.root.clone();
-        for explained in &facts.explained {
-            self.sources.load(&root, explained);
-        }
+        folder.learn(facts);
+        self.load_sources();
         self.forget_unneeded_sources();
     }
 

@@ -18,6 +18,11 @@ pub const NEXT_STEP: &str = "unsnarl.nextStep";
 /// A command of clients that have it: runs a recorded schedule again. Its argument is the run's name.
 pub const REPLAY: &str = "unsnarl.replay";
 
+/// A command of the server: calls a finding harmless. Its arguments are the id of an explanation and the reason.
+pub const SUPPRESS: &str = "unsnarl.suppress";
+/// A command of clients that have it: asks for the reason, then calls [`SUPPRESS`]. Its argument is the id.
+pub const ASK_SUPPRESS: &str = "unsnarl.askSuppress";
+
 /// Something to click.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {
@@ -67,6 +72,14 @@ pub fn offers(state: &State, explained: &Arc<Explained>) -> Vec<Offer> {
     }
     offers.retain(|offer| offer.command == SELECT || state.commands.contains(offer.command));
     offers
+}
+
+/// Calling a finding harmless; clients that can ask for the reason do.
+pub fn suppress(state: &State, explained: &Explained) -> Offer {
+    let asks = state.commands.contains(ASK_SUPPRESS);
+    let command = if asks { ASK_SUPPRESS } else { SUPPRESS };
+    let id = vec![json!(explained.explanation.id)];
+    offer("this is harmless (suppress)", command, id)
 }
 
 fn offer(title: &str, command: &'static str, arguments: Vec<Value>) -> Offer {

@@ -3,7 +3,8 @@
 //!
 //! One thread owns the state ([`host`]) and handles one [`event`] at a time; another analyses
 //! ([`worker`]); the protocol's handlers are async, translate ([`from_proto`], [`to_proto`]) and hand
-//! over. The server never runs the user's program and never writes into the workspace.
+//! over. The server never runs the user's program. Into the workspace it writes what it keeps below `.unsnarl` and, when
+//! the user says that a finding is harmless, the file of suppressions.
 
 mod actions;
 mod align;
@@ -25,12 +26,14 @@ mod hover;
 mod jumps;
 mod lens;
 mod main_loop;
+mod manual;
 mod marks;
 mod op_queue;
 mod outgoing;
 mod paths;
 mod runs;
 mod sources;
+mod suppressed;
 mod symbols;
 mod text;
 mod to_proto;

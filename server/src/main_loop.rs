@@ -4,10 +4,12 @@ use crate::{
     event::{DiskEvent, Event, JobEvent, Session},
     extensions::count,
     facts::FolderFacts,
-    host::{Change, Host},
+    host::{Change, ClientTerms, Host, State},
+    manual,
     marks::FileMarks,
     op_queue::OpQueue,
     outgoing::{Outgoing, Work},
+    suppressed,
     watch::Watcher,
     worker::{Job, Worker},
 };
@@ -91,6 +93,14 @@ impl MainLoop {
                 self.tell(Outgoing::Refresh);
                 self.tell(Outgoing::StatusChanged);
             }
+            Event::Suppress {
+                id,
+                because,
+                answer,
+            } => {
+                // The request was cancelled if nobody waits for the answer.
+                let _ = answer.send(self.suppress(&id, because.as_deref()));
+            }
             Event::Disk(event) => self.disk(event),
             Event::Job(event) => self.job(event),
             // The request was cancelled if nobody waits for the answer.
@@ -101,10 +111,21 @@ impl MainLoop {
 
     fn start(&mut self, session: Session) {
         self.tell(Outgoing::Abilities(session.abilities));
-        let start = Change::Start(session.encoding, session.commands, session.edits);
+        let start = Change::Start(ClientTerms {
+            encoding: session.encoding,
+            commands: session.commands,
+            edits: session.edits,
+            related: session.related,
+        });
         self.host.apply(start);
         self.host.apply(Change::Config(session.config));
         self.complain(session.complaints);
+        match manual::unpack() {
+            Ok(folder) => self.host.apply(Change::Manual(folder)),
+            Err(error) => self.tell(Outgoing::Info(format!(
+                "marks have no links to pages about their class of bug: {error}; make the cache folder writable"
+            ))),
+        }
         self.change_folders(session.folders, Vec::new());
     }
 
@@ -117,6 +138,14 @@ impl MainLoop {
         }
         for folder in added {
             self.host.apply(Change::AddFolder(folder.clone()));
+            let state = self.host.snapshot();
+            let mut folders = state.folders.iter().filter(|one| one.root.path == folder);
+            self.complain(
+                folders
+                    .find_map(|one| one.suppressions.clone().err())
+                    .into_iter()
+                    .collect(),
+            );
             self.watcher.watch_runs(&folder, &self.runs_of(&folder));
             self.queue.request(folder);
         }
@@ -150,16 +179,47 @@ impl MainLoop {
                 self.host.apply(Change::SourceOnDisk(path));
                 self.publish();
             }
+            DiskEvent::Suppressions => self.look_at_suppressions(),
             DiskEvent::Lost(problem) => {
                 if let Some(problem) = &problem {
                     self.tell(Outgoing::Warn(problem.clone()));
                     self.host.apply(Change::Watching(Some(problem.clone())));
                 }
+                self.look_at_suppressions();
                 self.folders()
                     .into_iter()
                     .for_each(|folder| self.queue.request(folder));
             }
         }
+    }
+
+    fn suppress(&mut self, id: &str, because: Option<&str>) -> Result<(), String> {
+        let state = self.host.snapshot();
+        let found = state
+            .explained()
+            .find(|(_, explained)| explained.explanation.id == id);
+        let (root, explained) =
+            found.ok_or_else(|| format!("nothing that is explained now is called {id}"))?;
+        suppressed::add(&root.path, &explained.explanation, because)?;
+        self.look_at_suppressions();
+        Ok(())
+    }
+
+    fn look_at_suppressions(&mut self) {
+        let problems = |state: &State| -> Vec<String> {
+            let folders = state.folders.iter();
+            folders
+                .filter_map(|folder| folder.suppressions.clone().err())
+                .collect()
+        };
+        let before = problems(&self.host.snapshot());
+        self.host.apply(Change::Suppressions);
+        let mut new = problems(&self.host.snapshot());
+        new.retain(|problem| !before.contains(problem));
+        self.complain(new);
+        self.publish();
+        self.tell(Outgoing::Refresh);
+        self.tell(Outgoing::StatusChanged);
     }
 
     fn job(&mut self, event: JobEvent) {
@@ -241,11 +301,7 @@ impl MainLoop {
             .collect();
         for path in gone {
             self.published.remove(&path);
-            self.tell(Outgoing::Publish(
-                path,
-                FileMarks::default(),
-                state.encoding,
-            ));
+            self.tell(Outgoing::Publish(path, FileMarks::default(), state.terms()));
         }
         for (path, file) in &marks {
             if self
@@ -253,11 +309,7 @@ impl MainLoop {
                 .get(path)
                 .is_none_or(|before| before.marks != file.marks)
             {
-                self.tell(Outgoing::Publish(
-                    path.clone(),
-                    file.clone(),
-                    state.encoding,
-                ));
+                self.tell(Outgoing::Publish(path.clone(), file.clone(), state.terms()));
             }
         }
         self.published = marks;
@@ -306,7 +358,7 @@ impl MainLoop {
 }
 
 /// Files that carry marks and that no editor speaks for.
-fn sources_to_watch(state: &crate::host::State) -> BTreeSet<PathBuf> {
+fn sources_to_watch(state: &State) -> BTreeSet<PathBuf> {
     let closed = |path: &&PathBuf| !state.sources.open.contains_key(*path);
     state.sources.on_disk().filter(closed).cloned().collect()
 }

@@ -18,7 +18,7 @@ pub enum Outgoing {
     /// What the client can show: comes first.
     Abilities(Abilities),
     /// All marks of a file; none clears it.
-    Publish(PathBuf, FileMarks, Encoding),
+    Publish(PathBuf, FileMarks, Terms),
     /// Something that the user should find in the log.
     Warn(String),
     /// Something that may be looked up in the log.
@@ -29,6 +29,17 @@ pub enum Outgoing {
     StatusChanged,
     /// Analysis goes on.
     Working(Work),
+}
+
+/// How marks are put for the client.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// What columns are counted in.
+    pub encoding: Encoding,
+    /// It shows related places of a diagnostic.
+    pub related: bool,
+    /// Where the pages about classes of bugs are.
+    pub manual: Option<PathBuf>,
 }
 
 /// Tells clients that want it to ask for the status again.
@@ -53,8 +64,6 @@ pub enum Work {
 /// What the client can do with what it is told.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Abilities {
-    /// Shows related places of a diagnostic.
-    pub related: bool,
     /// Shows progress.
     pub progress: bool,
     /// Asks for inlay hints again when it is told to.
@@ -75,11 +84,11 @@ pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>)
                 able = abilities;
                 progress = abilities.progress.then(|| start_progress(&client));
             }
-            Outgoing::Publish(path, file, encoding) => {
+            Outgoing::Publish(path, file, terms) => {
                 let Some(uri) = to_proto::uri(&path) else {
                     continue;
                 };
-                let diagnostics = to_proto::diagnostics(&file.marks, encoding, able.related);
+                let diagnostics = to_proto::diagnostics(&file.marks, &terms);
                 client
                     .publish_diagnostics(uri, diagnostics, file.version)
                     .await;

@@ -8,8 +8,9 @@ use crate::{
     highlights::Access,
     hints::Hint,
     lens::Offer,
+    manual,
     marks::{Level, Mark, Spot},
-    outgoing::Work,
+    outgoing::{Terms, Work},
     symbols::Symbol,
     text::Text,
 };
@@ -18,13 +19,13 @@ use tower_lsp::{
     UriExt,
     lsp_types::{
         CodeAction, CodeActionContext, CodeActionDisabled, CodeActionKind, CodeActionOrCommand,
-        CodeLens, Command, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity,
-        DocumentChanges, DocumentHighlight, DocumentHighlightKind, Hover, HoverContents, InlayHint,
-        InlayHintLabel, InlayHintTooltip, Location, MarkupContent, MarkupKind, MessageType,
-        NumberOrString, OneOf, OptionalVersionedTextDocumentIdentifier, Position,
-        PositionEncodingKind, Range, SymbolKind, TextDocumentEdit, TextEdit, Uri, WorkDoneProgress,
-        WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport, WorkspaceEdit,
-        WorkspaceSymbol,
+        CodeDescription, CodeLens, Command, Diagnostic, DiagnosticRelatedInformation,
+        DiagnosticSeverity, DocumentChanges, DocumentHighlight, DocumentHighlightKind, Hover,
+        HoverContents, InlayHint, InlayHintLabel, InlayHintTooltip, Location, MarkupContent,
+        MarkupKind, MessageType, NumberOrString, OneOf, OptionalVersionedTextDocumentIdentifier,
+        Position, PositionEncodingKind, Range, SymbolKind, TextDocumentEdit, TextEdit, Uri,
+        WorkDoneProgress, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport,
+        WorkspaceEdit, WorkspaceSymbol,
     },
 };
 use unsnarl_core::BugKind;
@@ -59,7 +60,8 @@ pub fn location(spot: &Spot, encoding: Encoding) -> Option<Location> {
 }
 
 /// Marks as diagnostics. Clients that show no related places get the steps in the message.
-pub fn diagnostics(marks: &[Mark], encoding: Encoding, related: bool) -> Vec<Diagnostic> {
+pub fn diagnostics(marks: &[Mark], terms: &Terms) -> Vec<Diagnostic> {
+    let (encoding, related) = (terms.encoding, terms.related);
     let one = |mark: &Mark| {
         let places = mark.related.iter().filter_map(|(spot, message)| {
             Some(DiagnosticRelatedInformation {
@@ -70,7 +72,8 @@ pub fn diagnostics(marks: &[Mark], encoding: Encoding, related: bool) -> Vec<Dia
         Diagnostic {
             range: range(&mark.spot, encoding),
             severity: Some(severity(mark.level)),
-            code: Some(NumberOrString::String(kind(mark.kind))),
+            code: Some(NumberOrString::String(mark.kind.word().to_owned())),
+            code_description: page(terms, mark.kind).map(|href| CodeDescription { href }),
             source: Some("unsnarl".to_owned()),
             message: if related {
                 mark.message.clone()
@@ -103,13 +106,9 @@ fn severity(level: Level) -> DiagnosticSeverity {
     }
 }
 
-/// The word for a kind of bug, as in the JSON of explanations.
-fn kind(kind: BugKind) -> String {
-    let word = serde_json::to_value(kind).ok();
-    word.as_ref()
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or("bug")
-        .to_owned()
+/// The page about a class of bugs.
+fn page(terms: &Terms, kind: BugKind) -> Option<Uri> {
+    uri(&manual::page(terms.manual.as_ref()?, kind)?)
 }
 
 /// Markdown under the cursor.

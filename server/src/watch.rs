@@ -223,6 +223,8 @@ impl Targets {
         for (root, runs) in &self.runs {
             if path.parent() == Some(runs) && crate::runs::is_run_file_name(path) {
                 touched.push(DiskEvent::Runs(root.clone()));
+            } else if path == crate::suppressed::file(root) {
+                touched.push(DiskEvent::Suppressions);
             } else if path != root && runs.starts_with(path) && path.starts_with(root) {
                 touched.push(DiskEvent::Rewatch(root.clone()));
             }

@@ -1,0 +1,58 @@
+//! The file of the project that says which findings are harmless: read when it changes, written when the user says so.
+
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
+use unsnarl_core::{
+    Explanation,
+    suppressions::{FILE, Suppressions},
+};
+
+/// Said when somebody gives no reason.
+const NO_REASON: &str = "called harmless in the editor";
+
+/// The suppressions of a workspace folder; none when it has no such file. The error is for a person.
+pub fn read(root: &Path) -> Result<Suppressions, String> {
+    let path = file(root);
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        read => read.map_err(|error| format!("cannot read {}: {error}", path.display()))?,
+    };
+    Suppressions::parse(&text).map_err(|error| {
+        format!(
+            "{}: {error}\nnothing is suppressed until that is corrected (docs/formats.md)",
+            path.display()
+        )
+    })
+}
+
+/// Writes one more into the file, which is read anew before: somebody may have edited it. It is written beside and
+/// renamed, so that nobody reads half of it.
+pub fn add(root: &Path, explanation: &Explanation, because: Option<&str>) -> Result<(), String> {
+    let suppressions = read(root)?;
+    if suppressions.reason(explanation).is_some() {
+        return Ok(());
+    }
+    let because = because.filter(|because| !because.trim().is_empty());
+    let text = suppressions.with(explanation, because.unwrap_or(NO_REASON));
+    let path = file(root);
+    replace(&path, &text).map_err(|error| {
+        format!(
+            "cannot write {}: {error}; make the folder writable",
+            path.display()
+        )
+    })
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let beside = path.with_extension("toml.new");
+    fs::write(&beside, text)?;
+    fs::rename(&beside, path)
+}
+
+/// Where it is.
+pub fn file(root: &Path) -> PathBuf {
+    root.join(FILE)
+}
