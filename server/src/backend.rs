@@ -8,7 +8,7 @@ use crate::{
     from_proto::{self, Edits},
     highlights, hints,
     host::{Snapshot, State},
-    hover, jumps, lens, symbols, to_proto,
+    hover, jumps, lens, pull, symbols, to_proto,
 };
 use std::{
     path::PathBuf,
@@ -150,6 +150,7 @@ fn capabilities(session: &Session) -> ServerCapabilities {
             resolve_provider: Some(false),
         }),
         code_action_provider: Some(CodeActionProviderCapability::Simple(true)),
+        diagnostic_provider: session.pulls.then(diagnostic_options),
         document_highlight_provider: Some(OneOf::Left(true)),
         workspace_symbol_provider: Some(OneOf::Left(true)),
         execute_command_provider: Some(ExecuteCommandOptions {
@@ -162,6 +163,15 @@ fn capabilities(session: &Session) -> ServerCapabilities {
         }),
         ..ServerCapabilities::default()
     }
+}
+
+fn diagnostic_options() -> DiagnosticServerCapabilities {
+    DiagnosticServerCapabilities::Options(DiagnosticOptions {
+        identifier: Some("unsnarl".to_owned()),
+        inter_file_dependencies: true,
+        workspace_diagnostics: true,
+        ..DiagnosticOptions::default()
+    })
 }
 
 impl LanguageServer for Backend {
@@ -243,6 +253,31 @@ impl LanguageServer for Backend {
             let (config, complaints) = Config::from_json(own);
             self.send(Event::Configured(config, complaints));
         }
+    }
+
+    async fn diagnostic(
+        &self,
+        params: DocumentDiagnosticParams,
+    ) -> Result<DocumentDiagnosticReportResult> {
+        let before = params.previous_result_id;
+        let report = self.at(&params.text_document.uri, move |state, path| {
+            pull::document(state, &path, before.as_deref())
+        });
+        // What is no file has no marks.
+        let none = || DocumentDiagnosticReport::Full(Default::default()).into();
+        Ok(report.await?.unwrap_or_else(none))
+    }
+
+    async fn workspace_diagnostic(
+        &self,
+        params: WorkspaceDiagnosticParams,
+    ) -> Result<WorkspaceDiagnosticReportResult> {
+        let known = params.previous_result_ids.into_iter();
+        let known: Vec<_> = known
+            .filter_map(|before| Some((from_proto::path(&before.uri)?, before)))
+            .collect();
+        let snapshot = self.ask().await?;
+        Ok(pull::workspace(&snapshot, &known))
     }
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {

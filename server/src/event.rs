@@ -63,6 +63,8 @@ pub struct Session {
     pub edits: EditAbilities,
     /// It shows related places of a diagnostic.
     pub related: bool,
+    /// It asks for diagnostics: none are sent unasked.
+    pub pulls: bool,
 }
 
 /// What a client can do with edits.

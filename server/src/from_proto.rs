@@ -43,6 +43,7 @@ pub fn session(params: &InitializeParams) -> Session {
         commands: commands(client),
         edits: edit_abilities(client),
         related: related(client),
+        pulls: pulls(client),
     }
 }
 
@@ -88,6 +89,17 @@ fn commands(client: &ClientCapabilities) -> BTreeSet<String> {
     let named = own(client).and_then(|own| own.get("commands")?.as_array());
     let names = named.into_iter().flatten().filter_map(|name| name.as_str());
     names.map(str::to_owned).collect()
+}
+
+/// Whether the client asks for diagnostics. It has to say so twice, `{ "unsnarl": { "diagnostics": "pull" } }` among the
+/// experimental capabilities: others would ask about open documents only, and marks stand in closed ones, too.
+fn pulls(client: &ClientCapabilities) -> bool {
+    let wants = own(client).and_then(|own| own.get("diagnostics")?.as_str());
+    let can = client
+        .text_document
+        .as_ref()
+        .is_some_and(|text| text.diagnostic.is_some());
+    can && wants == Some("pull")
 }
 
 /// Whether the client shows related places of a diagnostic.

@@ -36,6 +36,8 @@ pub struct State {
     pub edits: EditAbilities,
     /// The client shows related places of a diagnostic.
     pub related: bool,
+    /// The client asks for diagnostics.
+    pub pulls: bool,
     /// Where the pages about classes of bugs are, if they could be written.
     pub manual: Option<PathBuf>,
     /// Nothing is being analysed or waits for it.
@@ -58,6 +60,8 @@ pub struct ClientTerms {
     pub edits: EditAbilities,
     /// It shows related places of a diagnostic.
     pub related: bool,
+    /// It asks for diagnostics: none are sent unasked.
+    pub pulls: bool,
 }
 
 /// A change of the state.
@@ -110,6 +114,7 @@ impl Host {
                 state.commands = client.commands;
                 state.edits = client.edits;
                 state.related = client.related;
+                state.pulls = client.pulls;
             }
             Change::AddFolder(path) => state.add_folder(path),
             Change::RemoveFolder(path) => state.remove_folder(&path),

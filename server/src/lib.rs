@@ -31,6 +31,7 @@ mod marks;
 mod op_queue;
 mod outgoing;
 mod paths;
+mod pull;
 mod runs;
 mod sources;
 mod suppressed;

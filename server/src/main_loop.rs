@@ -116,6 +116,7 @@ impl MainLoop {
             commands: session.commands,
             edits: session.edits,
             related: session.related,
+            pulls: session.pulls,
         });
         self.host.apply(start);
         self.host.apply(Change::Config(session.config));
@@ -289,28 +290,26 @@ impl MainLoop {
         }
     }
 
-    /// Sends what differs from what the client shows. Returns how many marks could not be followed.
+    /// Sends what differs from what the client shows, or says that something does. Returns how many marks could not be followed.
     fn publish(&mut self) -> usize {
         let state = self.host.snapshot();
         let (marks, stale) = state.marks();
-        let gone: Vec<PathBuf> = self
-            .published
-            .keys()
+        let before = |path: &PathBuf| self.published.get(path);
+        let changed = marks
+            .iter()
+            .filter(|(path, file)| before(path).is_none_or(|before| before.marks != file.marks))
+            .map(|(path, file)| (path.clone(), file.clone()));
+        let gone = self.published.keys();
+        let gone = gone
             .filter(|path| !marks.contains_key(*path))
-            .cloned()
-            .collect();
-        for path in gone {
-            self.published.remove(&path);
-            self.tell(Outgoing::Publish(path, FileMarks::default(), state.terms()));
-        }
-        for (path, file) in &marks {
-            if self
-                .published
-                .get(path)
-                .is_none_or(|before| before.marks != file.marks)
-            {
-                self.tell(Outgoing::Publish(path.clone(), file.clone(), state.terms()));
-            }
+            .map(|path| (path.clone(), FileMarks::default()));
+        let changed: Vec<(PathBuf, FileMarks)> = gone.chain(changed).collect();
+        match state.pulls {
+            true if changed.is_empty() => {}
+            true => self.tell(Outgoing::DiagnosticsChanged),
+            false => changed.into_iter().for_each(|(path, file)| {
+                self.tell(Outgoing::Publish(path, file, state.terms()));
+            }),
         }
         self.published = marks;
         self.watcher.watch_sources(sources_to_watch(&state));

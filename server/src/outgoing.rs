@@ -19,6 +19,8 @@ pub enum Outgoing {
     Abilities(Abilities),
     /// All marks of a file; none clears it.
     Publish(PathBuf, FileMarks, Terms),
+    /// A client that asks for diagnostics should do so again.
+    DiagnosticsChanged,
     /// Something that the user should find in the log.
     Warn(String),
     /// Something that may be looked up in the log.
@@ -93,6 +95,7 @@ pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>)
                     .publish_diagnostics(uri, diagnostics, file.version)
                     .await;
             }
+            Outgoing::DiagnosticsChanged => ask_again(&client),
             Outgoing::Warn(text) => client.log_message(to_proto::WARNING, text).await,
             Outgoing::Info(text) => client.log_message(to_proto::INFO, text).await,
             Outgoing::Refresh => refresh(&client, able),
@@ -110,6 +113,15 @@ pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>)
             }
         }
     }
+}
+
+/// As [`refresh`], for diagnostics.
+fn ask_again(client: &Client) {
+    let client = client.clone();
+    tokio::spawn(async move {
+        // A client that cannot refresh shows what it has until it asks by itself.
+        let _ = client.workspace_diagnostic_refresh().await;
+    });
 }
 
 /// The client answers when it likes, and nothing waits for that.

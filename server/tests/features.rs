@@ -24,8 +24,7 @@ const HEADLINE: &str = "another thread's update of `balance` was lost";
 /// A client with one failing run, which has shown its marks.
 async fn explained(workspace: &Workspace, capabilities: Value) -> Client {
     workspace.land_failing("failed-random-1");
-    let params = json!({ "capabilities": capabilities, "rootUri": uri(&workspace.path()) });
-    let mut client = Client::start_with(params).await;
+    let mut client = Client::start_able(&workspace.path(), capabilities).await;
     client.diagnostics(&workspace.source()).await;
     client
 }
@@ -188,8 +187,7 @@ async fn actions_belong_to_the_diagnostics_of_their_explanation() {
     let mut able = capabilities();
     able["experimental"] = json!({ "unsnarl": { "commands": ["unsnarl.showExplanation"] } });
     workspace.land_failing("failed-random-1");
-    let params = json!({ "capabilities": able, "rootUri": uri(&workspace.path()) });
-    let mut client = Client::start_with(params).await;
+    let mut client = Client::start_able(&workspace.path(), able).await;
     let diagnostics = client.diagnostics(&workspace.source()).await;
     let cause = &diagnostics[1];
     let of = |range: &Value, diagnostics: &[&Value]| {

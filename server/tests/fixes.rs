@@ -33,8 +33,7 @@ fn able() -> Value {
 async fn settled(workspace: &Workspace, able: Value) -> Client {
     workspace.land_failing("failed-random-1");
     workspace.land_passing("passed-random-2");
-    let params = json!({ "capabilities": able, "rootUri": uri(&workspace.path()) });
-    let mut client = Client::start_with(params).await;
+    let mut client = Client::start_able(&workspace.path(), able).await;
     client.hush("textDocument/publishDiagnostics");
     quiet(&mut client).await;
     client

@@ -331,8 +331,7 @@ async fn settings() {
 #[tokio::test]
 async fn a_client_that_can_do_little() {
     let workspace = Workspace::new();
-    let params = json!({ "capabilities": {}, "rootUri": uri(&workspace.path()) });
-    let mut client = Client::start_with(params).await;
+    let mut client = Client::start_able(&workspace.path(), json!({})).await;
     workspace.land_failing("a");
     let diagnostics = client.diagnostics(&workspace.source()).await;
     assert_eq!(diagnostics[1].get("relatedInformation"), None);
@@ -350,8 +349,7 @@ async fn progress_for_those_who_show_it() {
     workspace.land_failing("a");
     let mut able = capabilities();
     able["window"] = json!({ "workDoneProgress": true });
-    let params = json!({ "capabilities": able, "rootUri": uri(&workspace.path()) });
-    let mut client = Client::start_with(params).await;
+    let mut client = Client::start_able(&workspace.path(), able).await;
     // Diagnostics don't wait for the client to accept progress.
     client.diagnostics(&workspace.source()).await;
     let create = client.expect("window/workDoneProgress/create").await;
@@ -462,8 +460,7 @@ async fn columns_in_the_units_of_the_client() {
     let workspace = Workspace::new();
     let mut able = capabilities();
     able["general"]["positionEncodings"] = json!(["utf-16"]);
-    let params = json!({ "capabilities": able, "rootUri": uri(&workspace.path()) });
-    let mut client = Client::start_with(params).await;
+    let mut client = Client::start_able(&workspace.path(), able).await;
     let source = workspace.source();
     client
         .open(&source, &format!("// {}\n{SOURCE}", "\u{1f600}"))

@@ -140,8 +140,7 @@ async fn clients_that_can_ask_for_the_reason_are_asked() {
     workspace.land_failing("failed-random-1");
     let mut able = capabilities();
     able["experimental"] = json!({ "unsnarl": { "commands": ["unsnarl.askSuppress"] } });
-    let params = json!({ "capabilities": able, "rootUri": uri(&workspace.path()) });
-    let mut client = Client::start_with(params).await;
+    let mut client = Client::start_able(&workspace.path(), able).await;
     let diagnostics = client.diagnostics(&workspace.source()).await;
     let command = harmless(&mut client, &workspace).await;
     assert_eq!(command["command"], "unsnarl.askSuppress");

@@ -52,6 +52,12 @@ impl Client {
         Client::start_with(params).await
     }
 
+    /// Starts a server on a workspace folder for a client that can do this.
+    pub async fn start_able(folder: &Path, capabilities: Value) -> Client {
+        let params = json!({ "capabilities": capabilities, "rootUri": uri(folder) });
+        Client::start_with(params).await
+    }
+
     /// Starts a server with these parameters of `initialize`.
     pub async fn start_with(params: Value) -> Client {
         let (ours, theirs) = duplex(1 << 20);

@@ -1,0 +1,116 @@
+//! Diagnostics for clients that ask for them: whole, or word that they are as before.
+
+use crate::{host::State, marks::FileMarks, to_proto};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+use tower_lsp::lsp_types::{
+    Diagnostic, DocumentDiagnosticReport, DocumentDiagnosticReportResult,
+    FullDocumentDiagnosticReport, PreviousResultId, RelatedFullDocumentDiagnosticReport,
+    RelatedUnchangedDocumentDiagnosticReport, UnchangedDocumentDiagnosticReport,
+    WorkspaceDiagnosticReport, WorkspaceDiagnosticReportResult, WorkspaceDocumentDiagnosticReport,
+    WorkspaceFullDocumentDiagnosticReport, WorkspaceUnchangedDocumentDiagnosticReport,
+};
+
+/// What a file shows, and the name of that.
+struct Shown {
+    version: Option<i32>,
+    diagnostics: Vec<Diagnostic>,
+    id: String,
+}
+
+impl Shown {
+    fn of(state: &State, file: &FileMarks) -> Shown {
+        let diagnostics = to_proto::diagnostics(&file.marks, &state.terms());
+        // Equal diagnostics have equal names, whatever happened in between.
+        let digest = Sha256::digest(format!("{diagnostics:?}"));
+        Shown {
+            version: file.version,
+            id: digest
+                .iter()
+                .take(8)
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+            diagnostics,
+        }
+    }
+
+    fn full(self) -> FullDocumentDiagnosticReport {
+        FullDocumentDiagnosticReport {
+            result_id: Some(self.id),
+            items: self.diagnostics,
+        }
+    }
+}
+
+/// What one file shows. `before` names what the client has.
+pub fn document(
+    state: &State,
+    path: &Path,
+    before: Option<&str>,
+) -> DocumentDiagnosticReportResult {
+    let file = state.marks().0.remove(path).unwrap_or_default();
+    let shown = Shown::of(state, &file);
+    let report = match before == Some(shown.id.as_str()) {
+        true => DocumentDiagnosticReport::Unchanged(RelatedUnchangedDocumentDiagnosticReport {
+            related_documents: None,
+            unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport {
+                result_id: shown.id,
+            },
+        }),
+        false => DocumentDiagnosticReport::Full(RelatedFullDocumentDiagnosticReport {
+            related_documents: None,
+            full_document_diagnostic_report: shown.full(),
+        }),
+    };
+    report.into()
+}
+
+/// What all files show that show something, and those of which the client thinks so. `before` names what it has.
+pub fn workspace(
+    state: &State,
+    before: &[(PathBuf, PreviousResultId)],
+) -> WorkspaceDiagnosticReportResult {
+    let mut marks = state.marks().0;
+    let had: BTreeMap<&Path, &str> = before
+        .iter()
+        .map(|(path, id)| (path.as_path(), id.value.as_str()))
+        .collect();
+    let files: BTreeSet<PathBuf> = marks
+        .keys()
+        .cloned()
+        .chain(before.iter().map(|(path, _)| path.clone()))
+        .collect();
+    let one = |path: PathBuf| {
+        let shown = Shown::of(state, &marks.remove(&path).unwrap_or_default());
+        report(&path, shown, had.get(path.as_path()).copied())
+    };
+    let items = files.into_iter().filter_map(one).collect();
+    WorkspaceDiagnosticReport { items }.into()
+}
+
+fn report(
+    path: &Path,
+    shown: Shown,
+    before: Option<&str>,
+) -> Option<WorkspaceDocumentDiagnosticReport> {
+    let (uri, version) = (to_proto::uri(path)?, shown.version.map(i64::from));
+    Some(match before == Some(shown.id.as_str()) {
+        true => WorkspaceUnchangedDocumentDiagnosticReport {
+            uri,
+            version,
+            unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport {
+                result_id: shown.id,
+            },
+        }
+        .into(),
+        false => WorkspaceFullDocumentDiagnosticReport {
+            uri,
+            version,
+            full_document_diagnostic_report: shown.full(),
+        }
+        .into(),
+    })
+}
