@@ -1,11 +1,11 @@
 //! The steps of an explanation as another run took them.
 
 use crate::{
-    explanation::{Explanation, Step},
+    explanation::{Absent, Explanation, Step},
     facts,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, Run};
+use unsnarl_trace::{Event, EventId, Run};
 
 /// How a run went that passed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,45 +14,157 @@ pub struct Passing {
     pub run: String,
     /// The same steps in its order, with its values.
     pub steps: Vec<Step>,
+    /// Which step of the explanation each of them is, from 0; none for what the failing run misses.
+    pub of: Vec<Option<usize>>,
+    /// Steps of the explanation that this run did not take, from 0, in order.
+    pub missing: Vec<usize>,
+}
+
+impl Passing {
+    /// Pairs of steps of the explanation (from 0) that come the other way round here, by the order that failed.
+    /// Quadratic in the steps, which are few.
+    pub fn turned(&self) -> Vec<(usize, usize)> {
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        let told: Vec<usize> = self.of.iter().flatten().copied().collect();
+        for (at, later) in told.iter().enumerate() {
+            let behind = told.iter().skip(at + 1);
+            pairs.extend(
+                behind
+                    .filter(|step| *step < later)
+                    .map(|step| (*step, *later)),
+            );
+        }
+        pairs.sort_unstable();
+        pairs
+    }
 }
 
 /// The steps of an explanation, which are those of the run `told`, in the order and with the values of another run.
-/// A step is found by its thread, place, access and location; where the thread does that several times, it is the same
-/// occurrence. `None` when a step is missing or the order is the same. Linear in the events of both runs.
+/// `None` when a step is missing or the order is the same. What the failing run misses is left out. Linear in the
+/// events of both runs.
 pub fn passing(explanation: &Explanation, told: &Run, name: &str, other: &Run) -> Option<Passing> {
-    // Nobody fails in a run that passes.
-    let steps = explanation
+    let mut passing = taken(explanation, told, name, other);
+    let mut of = passing.of.iter();
+    passing
         .steps
-        .iter()
-        .filter(|step| step.access != "failure");
-    let steps: Vec<&Step> = steps.collect();
-    let keys: BTreeSet<Key> = steps.iter().map(|step| Key::of_step(step)).collect();
+        .retain(|_| of.next().is_some_and(Option::is_some));
+    passing.of.retain(Option::is_some);
+    (passing.missing.is_empty() && !passing.of.is_sorted()).then_some(passing)
+}
+
+/// The steps of an explanation as another run took them, as far as it did. A step is found by its thread, place, access
+/// and location; where the thread does that several times, it is the same occurrence. Linear in the events of both runs.
+pub fn taken(explanation: &Explanation, told: &Run, name: &str, other: &Run) -> Passing {
+    // Nobody fails in a run that passes.
+    let steps = explanation.steps.iter().enumerate();
+    let steps: Vec<(usize, &Step)> = steps.filter(|(_, step)| step.access != "failure").collect();
+    let keys = steps.iter().map(|(_, step)| Key::of_step(step));
+    let keys: BTreeSet<Key> = keys.flat_map(|key| [key.got(), key]).collect();
     let (then, now) = (rows(told, &keys), rows(other, &keys));
-    let mut found: Vec<(EventId, usize)> = Vec::new();
-    for (at, step) in steps.iter().enumerate() {
-        let key = Key::of_step(step);
-        let nth = then.get(&key)?.iter().position(|row| row.0 == step.event)?;
-        found.push((*now.get(&key)?.get(nth)?, at));
+    let same = |step: &Step| same_row(step, &then, &now);
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    for (at, step) in steps {
+        match same(step) {
+            Some(row) => found.push((row, at, step)),
+            None => missing.push(at),
+        }
     }
-    found.sort_unstable();
-    if found.is_empty() || found.iter().map(|(_, at)| *at).is_sorted() {
-        return None;
+    let mut all: Vec<(EventId, Option<usize>, Step)> = found
+        .iter()
+        .map(|(row, at, step)| (*row, Some(*at), as_taken(step, other, *row)))
+        .collect();
+    for absent in &explanation.absent {
+        let mut steps = found.iter();
+        let before = steps.find(|(_, step, _)| *step == absent.before as usize);
+        let missed = done(absent, other, before.map(|(row, ..)| *row));
+        all.extend(missed.map(|(row, step)| (row, None, step)));
     }
-    let taken = found.into_iter().filter_map(|(row, at)| {
-        let event = other.events.get(row)?;
-        let value = facts::value(event.value, event.size, false);
-        let verb = facts::verb(event.kind);
-        Some(Step {
-            effect: value.map_or_else(|| verb.to_owned(), |value| format!("{verb} {value}")),
-            note: String::new(),
-            event: row.0,
-            ..(*steps.get(at)?).clone()
-        })
-    });
-    Some(Passing {
+    all.sort_by_key(|(row, at, _)| (*row, *at));
+    Passing {
         run: name.to_owned(),
-        steps: taken.collect(),
-    })
+        of: all.iter().map(|(_, at, _)| *at).collect(),
+        steps: all.into_iter().map(|(.., step)| step).collect(),
+        missing,
+    }
+}
+
+/// What the failing run misses, as a run did it: the last write there, or whatever else happened there, before a row.
+fn done(absent: &Absent, run: &Run, before: Option<EventId>) -> Option<(EventId, Step)> {
+    let there = |(row, event): &(EventId, Event)| {
+        let is_before = before.is_none_or(|before| row.0 < before.0);
+        let own =
+            absent.thread.is_empty() || facts::thread_name(run, event.thread) == absent.thread;
+        let site = run.meta.site(event.site);
+        is_before && site.line == absent.place.line && site.file == absent.place.file && own
+    };
+    let rows = run.events.iter().filter(there);
+    let (row, event) =
+        rows.max_by_key(|(row, event)| (facts::verb(event.kind) == "writes", row.0))?;
+    let verb = facts::verb(event.kind);
+    let value = facts::value(
+        event.value,
+        event.size,
+        facts::mentions_null(&absent.place.text),
+    );
+    let step = Step {
+        thread: facts::thread_name(run, event.thread),
+        place: absent.place.clone(),
+        access: event.kind.name().to_owned(),
+        location: run.location(event.location).to_owned(),
+        effect: value.map_or_else(|| verb.to_owned(), |value| format!("{verb} {value}")),
+        note: String::new(),
+        event: row.0,
+        via: Vec::new(),
+    };
+    Some((row, step))
+}
+
+/// The row that is a step in another run. Who waits for a lock in vain would get it there instead.
+fn same_row(step: &Step, then: &Rows, now: &Rows) -> Option<EventId> {
+    let key = Key::of_step(step);
+    let got = key.got();
+    if got != key {
+        let before = then.get(&got).map_or(&[][..], Vec::as_slice);
+        let nth = before.partition_point(|row| row.0 < step.event);
+        return now.get(&got)?.get(nth).copied();
+    }
+    let nth = then.get(&key)?.iter().position(|row| row.0 == step.event)?;
+    now.get(&key)?.get(nth).copied()
+}
+
+/// A step with what it did in another run.
+fn as_taken(step: &Step, run: &Run, row: EventId) -> Step {
+    let mut taken = Step {
+        note: String::new(),
+        event: row.0,
+        ..step.clone()
+    };
+    let Some(event) = run.events.get(row) else {
+        return taken;
+    };
+    let verb = facts::verb(event.kind);
+    let pointer = step.effect.ends_with("NULL") || step.effect.ends_with("a pointer");
+    match facts::value(event.value, event.size, pointer) {
+        Some(value) if is_access(verb) => taken.effect = format!("{verb} {value}"),
+        _ => taken.effect = renamed(&step.effect, verb),
+    }
+    taken.access = event.kind.name().to_owned();
+    taken
+}
+
+/// What was done on what: `waits for a` becomes `locks a`. A value is not kept, as it is another run's.
+fn renamed(effect: &str, verb: &str) -> String {
+    let waited = effect.strip_prefix("waits for ");
+    match waited.filter(|_| verb == "locks") {
+        Some(lock) => format!("locks {lock}"),
+        None if effect.starts_with(verb) && !is_access(verb) => effect.to_owned(),
+        None => verb.to_owned(),
+    }
+}
+
+/// Values are those of accesses.
+fn is_access(verb: &str) -> bool {
+    ["reads", "writes", "updates"].contains(&verb)
 }
 
 /// By what a step is found again.
@@ -79,12 +191,27 @@ impl Key {
             location: step.location.clone(),
         }
     }
+
+    /// The same when it is had that was waited for.
+    fn got(&self) -> Key {
+        let access = match self.access.as_str() {
+            "lock-wait" => "lock".to_owned(),
+            _ => self.access.clone(),
+        };
+        Key {
+            access,
+            ..self.clone()
+        }
+    }
 }
 
+/// Where steps are in a run.
+type Rows = BTreeMap<Key, Vec<EventId>>;
+
 /// The rows of these steps.
-fn rows(run: &Run, keys: &BTreeSet<Key>) -> BTreeMap<Key, Vec<EventId>> {
-    let lines: Vec<u32> = keys.iter().map(|key| key.place.1).collect();
-    let mut rows: BTreeMap<Key, Vec<EventId>> = BTreeMap::new();
+fn rows(run: &Run, keys: &BTreeSet<Key>) -> Rows {
+    let lines: BTreeSet<u32> = keys.iter().map(|key| key.place.1).collect();
+    let mut rows = Rows::new();
     for (row, event) in run.events.iter() {
         let site = run.meta.site(event.site);
         if !lines.contains(&site.line) {
@@ -157,6 +284,8 @@ mod tests {
             main.1 5 writes 2
             main 13 reads 2"#]]
         .assert_eq(&said.join("\n"));
+        assert_eq!(passing.of, [1, 0, 2, 3].map(Some));
+        assert_eq!(passing.turned(), [(0, 1)]);
         assert_eq!(
             super::passing(&explanation, &told, "failed-0", &told),
             None,
@@ -168,5 +297,81 @@ mod tests {
             None,
             "steps are missing"
         );
+        let some = taken(&explanation, &told, "short", &short);
+        assert_eq!((some.steps.len(), some.missing.len()), (1, 3));
+    }
+
+    /// Number (from 0), thread, line and effect of each step of the first explanation, as the other run took it.
+    fn beside(failing: &str, other: &str) -> String {
+        let explanation = explain(&fixture::corpus(&[other], &[failing]), &Budget::unlimited())
+            .findings
+            .remove(0);
+        let passing = taken(
+            &explanation,
+            &fixture::run(failing),
+            "other",
+            &fixture::run(other),
+        );
+        let steps = passing.of.iter().zip(&passing.steps);
+        let lines = steps.map(|(at, step)| {
+            let at = at.map_or("-".to_owned(), |at| at.to_string());
+            format!("{at} {} {} {}", step.thread, step.place.line, step.effect)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn who_waits_in_vain_gets_the_lock_in_another_run() {
+        let failing = r#"
+            main fork main.1 @48 main
+            main fork main.2 @48 main
+            main.1 lock alice.lock @28 transfer "lock(&from->lock);"
+            main.2 lock bob.lock @28 transfer "lock(&from->lock);"
+            main.1 lock-wait bob.lock @29 transfer "lock(&to->lock);"
+            main.2 lock-wait alice.lock @29 transfer "lock(&to->lock);"
+            main.1 blocked lock bob.lock @29 transfer "lock(&to->lock);"
+            main.2 blocked lock alice.lock @29 transfer "lock(&to->lock);"
+            deadlocks
+        "#;
+        let other = r#"
+            main fork main.1 @48 main
+            main fork main.2 @48 main
+            main.1 lock alice.lock @28 transfer "lock(&from->lock);"
+            main.1 lock bob.lock @29 transfer "lock(&to->lock);"
+            main.1 unlock bob.lock @30
+            main.1 unlock alice.lock @31
+            main.2 lock bob.lock @28 transfer "lock(&from->lock);"
+            main.2 lock alice.lock @29 transfer "lock(&to->lock);"
+            main.2 unlock alice.lock @30
+            main.2 unlock bob.lock @31
+        "#;
+        expect![[r#"
+            0 main.1 28 locks alice.lock
+            2 main.1 29 locks bob.lock
+            1 main.2 28 locks bob.lock
+            3 main.2 29 locks alice.lock"#]]
+        .assert_eq(&beside(failing, other));
+    }
+
+    #[test]
+    fn what_the_failing_run_misses_is_among_the_steps_of_the_other() {
+        let failing = r#"
+            main W s.fd =0 @54 new
+            main fork main.1 @55 new "pthread_create(&s->t, NULL, loop, s);"
+            main.1 R s.fd =0 @33 loop "assert(s->fd != 0);"
+            main.1 fails @33 assertion `s->fd != 0` failed
+        "#;
+        let other = r#"
+            main W s.fd =0 @54 new
+            main fork main.1 @55 new "pthread_create(&s->t, NULL, loop, s);"
+            main W s.fd =7 @56 new "s->fd = 7;"
+            main.1 R s.fd =7 @33 loop "assert(s->fd != 0);"
+            main join main.1 @60
+        "#;
+        expect![[r#"
+            0 main 55 creates main.1
+            - main 56 writes 7
+            1 main.1 33 reads 7"#]]
+        .assert_eq(&beside(failing, other));
     }
 }

@@ -8,7 +8,9 @@ use crate::{
     from_proto::{self, Edits},
     highlights, hints,
     host::{Snapshot, State},
-    hover, jumps, lens, pull, symbols, to_proto,
+    hover, jumps, lens, pull,
+    schedule::{self, ScheduleParams, ScheduleResult},
+    symbols, to_proto,
 };
 use std::{
     path::PathBuf,
@@ -71,6 +73,15 @@ impl Backend {
     /// `unsnarl/select`.
     pub async fn select(&self, params: SelectParams) -> Result<SelectResult> {
         self.choose(params.explanation).await
+    }
+
+    /// `unsnarl/schedule`.
+    pub async fn schedule(&self, params: ScheduleParams) -> Result<Option<ScheduleResult>> {
+        let snapshot = self.ask().await?;
+        let answer = tokio::task::spawn_blocking(move || {
+            schedule::schedule(&snapshot, params.explanation.as_deref())
+        });
+        answer.await.map_err(|_| Error::internal_error())
     }
 
     async fn choose(&self, id: Option<String>) -> Result<SelectResult> {

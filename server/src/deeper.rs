@@ -78,6 +78,6 @@ impl Deeper {
         };
         self.known.insert(id.clone(), known);
         let is_new = explanation != explained.explanation;
-        is_new.then(|| Explained::new(explanation, Some(run)))
+        is_new.then(|| Explained::new(explanation, Some(run)).beside(explained.passing.clone()))
     }
 }

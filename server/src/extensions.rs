@@ -42,6 +42,10 @@ pub struct ExplanationAndPlaces {
     /// The explanation.
     #[serde(flatten)]
     pub explanation: Explanation,
+    /// Program and arguments of the failing run; empty when its file cannot be read.
+    pub command: Vec<String>,
+    /// The folder that it ran in; empty likewise.
+    pub directory: String,
     /// The whole of it as text for a person.
     pub text: String,
     /// Where its steps are now, in their order; null for what cannot be followed.
@@ -81,6 +85,7 @@ impl ExplanationAndPlaces {
     fn of(state: &State, root: &Root, explained: &Arc<Explained>) -> ExplanationAndPlaces {
         let located = Located::new(&state.sources, root, explained);
         let now = |place: &Place| to_proto::location(&located.spot(place)?, state.encoding);
+        let meta = explained.evidence.as_deref().map(|run| &run.meta);
         let explanation = explained.explanation.clone();
         ExplanationAndPlaces {
             steps: explanation
@@ -94,6 +99,8 @@ impl ExplanationAndPlaces {
                 .map(|site| now(&site.place))
                 .collect(),
             failure: explanation.failure.site.as_ref().and_then(now),
+            command: meta.map_or_else(Vec::new, |meta| meta.command.clone()),
+            directory: meta.map_or_else(String::new, |meta| meta.directory.clone()),
             text: unsnarl_core::render::text(&explanation),
             explanation,
         }

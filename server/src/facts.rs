@@ -51,6 +51,8 @@ pub struct Explained {
     pub explanation: Explanation,
     /// The failing run, as long as its file could be read.
     pub evidence: Option<Arc<Run>>,
+    /// Names of the passing runs of the same program on the same input.
+    pub passing: Arc<[String]>,
     recorded: FxHashMap<String, Recorded>,
     orders: OnceLock<Orders>,
 }
@@ -72,9 +74,15 @@ impl Explained {
         Explained {
             explanation,
             evidence,
+            passing: Arc::default(),
             recorded,
             orders: OnceLock::new(),
         }
+    }
+
+    /// The same with the passing runs beside it.
+    pub fn beside(self, passing: Arc<[String]>) -> Explained {
+        Explained { passing, ..self }
     }
 
     /// The failing run and its orders, worked out when they are first asked for.
@@ -94,6 +102,7 @@ pub fn places(explanation: &Explanation) -> impl Iterator<Item = &Place> {
     let sites = explanation.sites.iter().map(|mark| &mark.place);
     sites
         .chain(explanation.steps.iter().map(|step| &step.place))
+        .chain(explanation.absent.iter().map(|absent| &absent.place))
         .chain(&explanation.failure.site)
 }
 

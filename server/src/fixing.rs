@@ -95,7 +95,7 @@ impl Fixing {
         self.known.insert(id, known);
         let explanation = self.add_known(explained.explanation.clone(), Some(&run));
         let is_new = explanation != explained.explanation;
-        is_new.then(|| Explained::new(explanation, Some(run)))
+        is_new.then(|| Explained::new(explanation, Some(run)).beside(explained.passing.clone()))
     }
 }
 

@@ -17,6 +17,8 @@ pub const SHOW: &str = "unsnarl.showExplanation";
 pub const NEXT_STEP: &str = "unsnarl.nextStep";
 /// A command of clients that have it: runs a recorded schedule again. Its argument is the run's name.
 pub const REPLAY: &str = "unsnarl.replay";
+/// A command of clients that have it: tries the fix of an explanation. Its argument is the id.
+pub const VERIFY: &str = "unsnarl.verify";
 
 /// A command of the server: calls a finding harmless. Its arguments are the id of an explanation and the reason.
 pub const SUPPRESS: &str = "unsnarl.suppress";
@@ -69,6 +71,9 @@ pub fn offers(state: &State, explained: &Arc<Explained>) -> Vec<Offer> {
     }
     if let Some(run) = explanation.runs.first() {
         offers.push(offer("replay", REPLAY, vec![json!(run)]));
+    }
+    if !explanation.fixes.is_empty() {
+        offers.push(offer("verify the fix", VERIFY, id()));
     }
     offers.retain(|offer| offer.command == SELECT || state.commands.contains(offer.command));
     offers

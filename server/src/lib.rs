@@ -9,6 +9,7 @@
 mod actions;
 mod align;
 mod backend;
+mod beside;
 pub mod config;
 mod deeper;
 mod edits;
@@ -33,6 +34,7 @@ mod outgoing;
 mod paths;
 mod pull;
 mod runs;
+mod schedule;
 mod sources;
 mod suppressed;
 mod symbols;
@@ -92,6 +94,7 @@ where
         .custom_method("unsnarl/status", Backend::status)
         .custom_method("unsnarl/jumps", Backend::jumps)
         .custom_method("unsnarl/select", Backend::select)
+        .custom_method("unsnarl/schedule", Backend::schedule)
         .finish();
     let sender = client.map(|client| tokio::spawn(outgoing::send_all(client, messages)));
     Server::new(input, output, socket).serve(service).await;

@@ -207,6 +207,7 @@ impl RunStore {
         let (mut explained, mut unexplained) = (Vec::new(), 0);
         for corpus in self.corpora.iter() {
             let findings = explain(corpus, budget).findings;
+            let passing: Arc<[String]> = corpus.passing().map(|run| run.name.clone()).collect();
             unexplained += unsnarl_core::unexplained(corpus, &findings).len();
             for explanation in findings {
                 let mut shown_by = explanation
@@ -216,7 +217,9 @@ impl RunStore {
                 let evidence = shown_by.next();
                 let known = self.fixing.add_known(explanation, evidence.as_ref());
                 let known = self.deeper.add_known(known, evidence.as_ref());
-                explained.push(Arc::new(Explained::new(known, evidence)));
+                explained.push(Arc::new(
+                    Explained::new(known, evidence).beside(passing.clone()),
+                ));
             }
             give_way(budget)?;
         }

@@ -65,7 +65,7 @@ pub fn same_line(a: &Place, b: &Place) -> bool {
 
 /// What a step accesses, as the source says it: the run knows more than the name of the location. The step
 /// may have been taken from another run of the corpus, so the row has to be what the step says it is.
-fn name(explained: &Explained, step: &Step) -> String {
+pub fn name(explained: &Explained, step: &Step) -> String {
     let said = explained.evidence.as_deref().and_then(|run| {
         let event = run.events.get(EventId(step.event))?;
         let site = run.meta.site(event.site);

@@ -78,6 +78,8 @@ async fn steps_stand_at_the_ends_of_their_lines_and_follow_edits() {
     let workspace = Workspace::new();
     let source = workspace.source();
     let mut client = explained(&workspace, capabilities()).await;
+    // That a mark is not shown any more is told, too.
+    client.hush("window/logMessage");
     let hints = ask(&mut client, "textDocument/inlayHint", &source).await;
     assert_eq!(labels(&hints), steps(0));
     let read = SOURCE.lines().nth(READ as usize - 1).unwrap();

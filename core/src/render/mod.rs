@@ -12,6 +12,7 @@ mod text;
 pub use dot::dot;
 pub(crate) use dot::quoted;
 pub use html::{Section, html};
+pub use lanes::lanes;
 pub use markdown::markdown;
 pub use text::{nothing_failed, summary, text, unexplained, why};
 

@@ -39,7 +39,7 @@ pub(super) fn boards(explanation: &Explanation, passing: Option<&Passing>) -> St
         "<div class=\"boards\">\n{}",
         board("fails", fails, &explanation.steps, true)
     );
-    if let Some(Passing { run, steps }) = passing {
+    if let Some(Passing { run, steps, .. }) = passing {
         let caption = format!("An order that passes, as in {run}");
         text.push_str(&board("passes", caption, steps, false));
     }

@@ -1,0 +1,63 @@
+//! The run that passes beside the one that fails: looked for among the recorded runs when somebody wants to see both.
+
+use crate::{facts::Explained, host::State, paths::Root};
+use std::{cmp::Reverse, path::PathBuf};
+use unsnarl_core::beside::{Passing, taken};
+use unsnarl_trace::{folder::RunFolder, read::read_run};
+
+/// So many passing runs are looked at. The recorder keeps no more of one kind that are alike.
+const LOOKED_AT: usize = 50;
+/// So many that take all steps are enough to choose from.
+const ENOUGH: usize = 5;
+
+/// How the nearest passing run took the steps of an explanation: it leaves out the fewest, and turns the fewest pairs
+/// round. The reason, for a person, when there is none. Reads run files.
+pub fn passing(state: &State, root: &Root, explained: &Explained) -> Result<Passing, String> {
+    let explanation = &explained.explanation;
+    let Some(told) = explained.evidence.as_deref() else {
+        return Err("the failing run cannot be read any more; record again".to_owned());
+    };
+    let executed = explanation.executed.as_ref();
+    let executed = executed.filter(|executed| executed.is_recorded);
+    let executed = executed.map(|executed| &executed.other);
+    let names: Vec<&String> = executed
+        .into_iter()
+        .chain(explained.passing.iter())
+        .collect();
+    let folder = RunFolder::new(root.path.join(&state.config.runs_folder));
+    let (mut found, mut whole): (Vec<Passing>, usize) = (Vec::new(), 0);
+    for name in names.iter().take(LOOKED_AT) {
+        // A run that went since the analysis is no reason to show nothing.
+        let Ok(run) = read_run(&file(&folder, name)) else {
+            continue;
+        };
+        let other = taken(explanation, told, name, &run);
+        let adds = other.of.contains(&None);
+        if other.of.is_empty() || (other.missing.is_empty() && other.of.is_sorted() && !adds) {
+            continue;
+        }
+        whole += usize::from(other.missing.is_empty());
+        found.push(other);
+        if whole == ENOUGH {
+            break;
+        }
+    }
+    let nearest = found.into_iter().min_by_key(|other| {
+        (
+            other.missing.len(),
+            Reverse(other.of.len()),
+            other.turned().len(),
+        )
+    });
+    nearest.ok_or_else(|| match names.len() {
+        0 => "no passing run was recorded: record more runs".to_owned(),
+        all => format!(
+            "none of {} passing runs takes these steps in another order",
+            all.min(LOOKED_AT)
+        ),
+    })
+}
+
+fn file(folder: &RunFolder, name: &str) -> PathBuf {
+    folder.path().join(format!("{name}.arrow"))
+}

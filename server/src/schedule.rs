@@ -1,0 +1,383 @@
+//! Two orders side by side: the one that fails, and how a passing run took the same steps.
+
+use crate::{beside, facts::Explained, host::State, marks::Located, paths::Root, to_proto, words};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, sync::Arc};
+use tower_lsp::lsp_types::Location;
+use unsnarl_core::{Explanation, Place, Step, beside::Passing, facts::short, render};
+
+/// Parameters of `unsnarl/schedule`.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct ScheduleParams {
+    /// Id of an explanation; none for the selected one.
+    #[serde(default)]
+    pub explanation: Option<String>,
+}
+
+/// Answer of `unsnarl/schedule`. Steps are named by their number in the explanation, from 1, in both orders.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ScheduleResult {
+    /// Id of the explanation.
+    pub explanation: String,
+    /// What went wrong.
+    pub headline: String,
+    /// The threads, in the order of the fork tree.
+    pub lanes: Vec<Lane>,
+    /// The order that fails.
+    pub failing: Order,
+    /// How a passing run took the steps.
+    pub passing: Option<Order>,
+    /// Why there is no passing order; none when there is one.
+    pub reason: Option<String>,
+    /// Steps that the passing run did not take.
+    pub missing: Vec<usize>,
+    /// Pairs of steps that come the other way round in the passing order and meet on the same data or lock; all
+    /// neighbours that do where none meet.
+    pub turned: Vec<Turned>,
+    /// Steps that only the passing order has, behind the numbers of the others: the failing run misses them.
+    pub added: Vec<Added>,
+    /// What the steps read and wrote, by variable, in the order of its first step.
+    pub values: Vec<Values>,
+}
+
+/// A thread.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Lane {
+    /// Its name: `main.1`.
+    pub thread: String,
+    /// The same for a person: `deposit (main.1)`.
+    pub name: String,
+}
+
+/// Steps in the order in which a run took them.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Order {
+    /// Name of the run.
+    pub run: String,
+    /// How it ended, for a person.
+    pub end: String,
+    /// The steps.
+    pub steps: Vec<Taken>,
+    /// From each step to the next one of another thread that meets it: numbers of steps.
+    pub arrows: Vec<(usize, usize)>,
+}
+
+/// A step as a run took it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Taken {
+    /// Its number.
+    pub number: usize,
+    /// Index into the lanes.
+    pub lane: usize,
+    /// Where it was when it was recorded.
+    pub place: Place,
+    /// Where it is now; none when the line has changed.
+    pub now: Option<Location>,
+    /// `read`, `write`, ...
+    pub access: String,
+    /// On what, as the source says it; empty when that is not known.
+    pub variable: String,
+    /// What it did: `reads 300`.
+    pub effect: String,
+    /// Remark, e.g. `in between`; empty when there is none.
+    pub note: String,
+}
+
+/// Two steps that come the other way round.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Turned {
+    /// The step that comes first where it fails.
+    pub from: usize,
+    /// The step that comes first where it passes.
+    pub to: usize,
+    /// `data`, `lock` or `order` (they do not meet).
+    pub kind: &'static str,
+    /// For a person.
+    pub text: String,
+}
+
+/// A step that the failing run misses.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Added {
+    /// Its number.
+    pub step: usize,
+    /// For a person.
+    pub text: String,
+}
+
+/// What became of a variable.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Values {
+    /// Its name.
+    pub variable: String,
+    /// In the order that fails.
+    pub failing: Vec<Seen>,
+    /// In the order that passes.
+    pub passing: Vec<Seen>,
+}
+
+/// A value at a step.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Seen {
+    /// The step.
+    pub step: usize,
+    /// What was read or written.
+    pub value: String,
+    /// It was written.
+    pub writes: bool,
+}
+
+/// Both orders of an explanation; none when it is not known. Reads run files.
+pub fn schedule(state: &State, id: Option<&str>) -> Option<ScheduleResult> {
+    let (root, explained) = match id {
+        Some(id) => state
+            .explained()
+            .find(|(_, one)| one.explanation.id == id)?,
+        None => state.selected()?,
+    };
+    let passing = beside::passing(state, root, explained);
+    let sides = Sides::new(state, root, explained, passing.as_ref().ok());
+    let explanation = &explained.explanation;
+    let steps: Vec<&Step> = explanation.steps.iter().collect();
+    let all: Vec<usize> = (0..steps.len()).collect();
+    let failing = sides.order(&explanation.run, &explanation.failure.message, &steps, &all);
+    let taken = passing.as_ref().ok().map(|passing| {
+        let steps: Vec<&Step> = passing.steps.iter().collect();
+        sides.order(&passing.run, "passes", &steps, &sides.indices(passing))
+    });
+    Some(ScheduleResult {
+        explanation: explanation.id.clone(),
+        headline: explanation.headline.clone(),
+        turned: passing.as_ref().map_or(Vec::new(), |it| sides.turned(it)),
+        added: passing.as_ref().map_or(Vec::new(), |it| sides.added(it)),
+        missing: passing
+            .as_ref()
+            .map_or(Vec::new(), |it| numbers(&it.missing)),
+        values: values(&failing, taken.as_ref()),
+        lanes: sides.lanes,
+        failing,
+        passing: taken,
+        reason: passing.err(),
+    })
+}
+
+fn numbers(indices: &[usize]) -> Vec<usize> {
+    indices.iter().map(|at| at + 1).collect()
+}
+
+/// What both orders share.
+struct Sides<'a> {
+    state: &'a State,
+    explained: &'a Explained,
+    located: Located<'a>,
+    lanes: Vec<Lane>,
+}
+
+impl<'a> Sides<'a> {
+    fn new(
+        state: &'a State,
+        root: &Root,
+        explained: &'a Arc<Explained>,
+        passing: Option<&Passing>,
+    ) -> Sides<'a> {
+        let lanes = render::lanes(&explained.explanation).into_iter();
+        let mut lanes: Vec<Lane> = lanes.map(|(thread, name)| Lane { thread, name }).collect();
+        for step in passing.iter().flat_map(|passing| &passing.steps) {
+            if lanes.iter().all(|lane| lane.thread != step.thread) {
+                let (thread, name) = (step.thread.clone(), step.thread.clone());
+                lanes.push(Lane { thread, name });
+            }
+        }
+        Sides {
+            state,
+            explained,
+            located: Located::new(&state.sources, root, explained),
+            lanes,
+        }
+    }
+
+    /// Which step each of a passing order is, from 0; what the failing run misses comes behind the others.
+    fn indices(&self, passing: &Passing) -> Vec<usize> {
+        let mut behind = self.explanation().steps.len()..;
+        let of = passing.of.iter();
+        of.filter_map(|of| of.or_else(|| behind.next())).collect()
+    }
+
+    fn added(&self, passing: &Passing) -> Vec<Added> {
+        let steps = passing.steps.iter().zip(self.indices(passing));
+        let added = steps.zip(&passing.of).filter(|(_, of)| of.is_none());
+        added
+            .map(|((step, at), _)| Added {
+                step: at + 1,
+                text: format!(
+                    "Where it passes, {} {} at {}; where it fails, that has not happened yet.",
+                    step.thread,
+                    self.did(step, at),
+                    short(&step.place)
+                ),
+            })
+            .collect()
+    }
+
+    fn explanation(&self) -> &Explanation {
+        &self.explained.explanation
+    }
+
+    /// `of` says for each step which one of the explanation it is, from 0.
+    fn order(&self, run: &str, end: &str, steps: &[&Step], of: &[usize]) -> Order {
+        let numbered = || steps.iter().copied().zip(of);
+        let later = |row: usize| numbered().skip(row + 1);
+        let arrow = |(row, (step, from)): (usize, (&Step, &usize))| {
+            let (_, to) = later(row).find(|(other, _)| meet(step, other).is_some())?;
+            Some((from + 1, to + 1))
+        };
+        Order {
+            run: run.to_owned(),
+            end: end.to_owned(),
+            arrows: numbered().enumerate().filter_map(arrow).collect(),
+            steps: numbered().map(|(step, at)| self.taken(step, *at)).collect(),
+        }
+    }
+
+    fn taken(&self, step: &Step, at: usize) -> Taken {
+        let mut lanes = self.lanes.iter();
+        let spot = self.located.spot(&step.place);
+        Taken {
+            number: at + 1,
+            lane: lanes
+                .position(|lane| lane.thread == step.thread)
+                .unwrap_or(0),
+            now: spot.and_then(|spot| to_proto::location(&spot, self.state.encoding)),
+            place: step.place.clone(),
+            access: step.access.clone(),
+            variable: self.name(step, at),
+            effect: step.effect.clone(),
+            note: step.note.clone(),
+        }
+    }
+
+    /// What a step accesses, as the failing run says it, as far as that takes the step.
+    fn name(&self, step: &Step, at: usize) -> String {
+        let told = self.explanation().steps.get(at).unwrap_or(step);
+        words::name(self.explained, told)
+    }
+
+    fn turned(&self, passing: &Passing) -> Vec<Turned> {
+        let of_two_threads = |(a, b): &(usize, usize)| {
+            let steps = &self.explanation().steps;
+            matches!((steps.get(*a), steps.get(*b)), (Some(a), Some(b)) if a.thread != b.thread)
+        };
+        let pairs: Vec<(usize, usize)> = passing
+            .turned()
+            .into_iter()
+            .filter(of_two_threads)
+            .collect();
+        let meeting: Vec<Turned> = pairs
+            .iter()
+            .filter_map(|pair| self.pair(*pair, None))
+            .collect();
+        if !meeting.is_empty() {
+            return meeting;
+        }
+        let neighbours = pairs.iter().filter(|(a, b)| a + 1 == *b);
+        neighbours
+            .filter_map(|pair| self.pair(*pair, Some("order")))
+            .collect()
+    }
+
+    /// Two steps of the explanation; none when they do not meet and no kind is given for that.
+    fn pair(&self, (from, to): (usize, usize), otherwise: Option<&'static str>) -> Option<Turned> {
+        let steps = &self.explanation().steps;
+        let (a, b) = (steps.get(from)?, steps.get(to)?);
+        let did = |step: &Step, at| {
+            format!(
+                "{} {} at {}",
+                step.thread,
+                self.did(step, at),
+                short(&step.place)
+            )
+        };
+        Some(Turned {
+            from: from + 1,
+            to: to + 1,
+            kind: meet(a, b).or(otherwise)?,
+            text: format!(
+                "Where it fails, {}, and then {}; where it passes, the other way round.",
+                did(a, from),
+                did(b, to)
+            ),
+        })
+    }
+
+    /// What a step does, without the value: that differs from run to run.
+    fn did(&self, step: &Step, at: usize) -> String {
+        match value(step) {
+            Some((verb, _)) => format!("{verb} `{}`", self.name(step, at)),
+            None => step.effect.clone(),
+        }
+    }
+}
+
+/// How two steps of different threads meet; none when they do not.
+fn meet(a: &Step, b: &Step) -> Option<&'static str> {
+    if a.thread == b.thread || a.location.is_empty() || a.location != b.location {
+        return None;
+    }
+    match (is_lock(a), is_lock(b)) {
+        (true, true) => Some("lock"),
+        _ => (a.access != "read" || b.access != "read").then_some("data"),
+    }
+}
+
+fn is_lock(step: &Step) -> bool {
+    ["lock", "unlock"]
+        .iter()
+        .any(|word| step.access.contains(word))
+}
+
+/// What an access did and with which value.
+fn value(step: &Step) -> Option<(&str, &str)> {
+    effect(&step.effect)
+}
+
+fn effect(effect: &str) -> Option<(&str, &str)> {
+    let (verb, value) = effect.split_once(' ')?;
+    let value = value.split_once(", ").map_or(value, |(value, _)| value);
+    ["reads", "writes", "updates"]
+        .contains(&verb)
+        .then_some((verb, value))
+}
+
+fn values(failing: &Order, passing: Option<&Order>) -> Vec<Values> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut all: Vec<Values> = Vec::new();
+    let orders = [Some(failing), passing].into_iter().flatten().enumerate();
+    for (side, order) in orders {
+        for step in order.steps.iter().filter(|step| !step.variable.is_empty()) {
+            let Some((verb, value)) = effect(&step.effect) else {
+                continue;
+            };
+            let at = *places.entry(&step.variable).or_insert(all.len());
+            if at == all.len() {
+                all.push(Values {
+                    variable: step.variable.clone(),
+                    failing: Vec::new(),
+                    passing: Vec::new(),
+                });
+            }
+            let Some(values) = all.get_mut(at) else {
+                continue;
+            };
+            let seen = Seen {
+                step: step.number,
+                value: value.to_owned(),
+                writes: verb != "reads",
+            };
+            match side {
+                0 => values.failing.push(seen),
+                _ => values.passing.push(seen),
+            }
+        }
+    }
+    all
+}
