@@ -16,8 +16,26 @@ local function root_dir(bufnr, on_dir)
   end
 end
 
+--- What the server may offer in code lenses and code actions, because it is here.
+local commands = {
+  ['unsnarl.showExplanation'] = function()
+    require('unsnarl.dsp').show()
+  end,
+  ['unsnarl.nextStep'] = function()
+    require('unsnarl.jump').step('next')
+  end,
+  ['unsnarl.replay'] = function(command)
+    require('unsnarl.terminal').replay(command.arguments[1])
+  end,
+  ['unsnarl.verify'] = function(command)
+    require('unsnarl.terminal').verify(command.arguments[1])
+  end,
+}
+
 ---@type vim.lsp.Config
 return {
+  commands = commands,
+  capabilities = { experimental = { unsnarl = { commands = vim.tbl_keys(commands) } } },
   cmd = options.cmd,
   filetypes = { 'c', 'cpp' },
   root_dir = root_dir,

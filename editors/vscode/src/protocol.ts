@@ -17,6 +17,11 @@ export interface Step {
   note: string;
 }
 
+export interface Fix {
+  title: string;
+  cost: string;
+}
+
 export interface Explanation {
   id: string;
   kind: string;
@@ -26,11 +31,17 @@ export interface Explanation {
   contrast: string;
   certainty: 'confirmed' | 'likely' | 'possible';
   runs: string[];
+  run: string;
   failure: { site: Place | null; message: string };
   steps: Step[];
-  sites: { thread: string }[];
+  fixes?: Fix[];
+  not_fixed?: string[];
   confirmed: { fails: number; of_fails: number; passes: number; of_passes: number } | null;
   text: string;
+  /** Program and arguments of the failing run; empty when it cannot be read. */
+  command: string[];
+  /** The folder that it ran in. */
+  directory: string;
   stepLocations: (Location | null)[];
   failureLocation: Location | null;
 }
@@ -38,6 +49,43 @@ export interface Explanation {
 export interface Explanations {
   explanations: Explanation[];
   selected: string | null;
+}
+
+/** A step as a run took it; steps are named by their number in the explanation, from 1. */
+export interface Taken {
+  number: number;
+  lane: number;
+  place: Place;
+  now: Location | null;
+  variable: string;
+  effect: string;
+  note: string;
+}
+
+export interface Order {
+  run: string;
+  end: string;
+  steps: Taken[];
+  arrows: [number, number][];
+}
+
+export interface Seen {
+  step: number;
+  value: string;
+  writes: boolean;
+}
+
+export interface Schedule {
+  explanation: string;
+  headline: string;
+  lanes: { thread: string; name: string }[];
+  failing: Order;
+  passing: Order | null;
+  reason: string | null;
+  missing: number[];
+  turned: { from: number; to: number; kind: 'data' | 'lock' | 'order'; text: string }[];
+  added: { step: number; text: string }[];
+  values: { variable: string; failing: Seen[]; passing: Seen[] }[];
 }
 
 export interface Status {

@@ -1,11 +1,15 @@
-// Recording and replaying, in a terminal, and only when the user asks.
+// Recording, replaying and verifying, in a terminal, and only when the user asks.
 import * as vscode from 'vscode';
+import { type Explanation } from './protocol';
+import { idOf } from './schedule';
 import { type Server, binary } from './server';
 
 export function running(server: Server, state: vscode.Memento): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.commands.registerCommand('unsnarl.record', () => record(state)),
+    vscode.commands.registerCommand('unsnarl.recordAgain', (argument?: unknown) => recordAgain(server, argument)),
     vscode.commands.registerCommand('unsnarl.replay', (argument?: unknown) => replay(server, argument)),
+    vscode.commands.registerCommand('unsnarl.verify', (argument?: unknown) => verify(server, argument)),
   );
 }
 
@@ -22,40 +26,84 @@ async function record(state: vscode.Memento): Promise<void> {
     return;
   }
   await state.update(LAST, program);
-  inTerminal(`record --until-failing 3 -- ${program}`);
+  await inTerminal('record', `record --until-failing 3 -- ${program}`);
 }
 
-/** A run's name, a node of the tree, or nothing: then the first failing run of the selected explanation. */
+/** The program of an explanation once more: after a change, for instance. */
+async function recordAgain(server: Server, argument: unknown): Promise<void> {
+  const explanation = await about(server, argument);
+  if (explanation === undefined || explanation.command.length === 0) {
+    await vscode.commands.executeCommand('unsnarl.record');
+    return;
+  }
+  const words = explanation.command.map(quoted).join(' ');
+  await inTerminal('record', `record --until-failing 3 -- ${words}`, explanation.directory);
+}
+
+/** A run's name, a node of the tree, or nothing: then the failing run of the selected explanation. */
 async function replay(server: Server, argument: unknown): Promise<void> {
-  const run = typeof argument === 'string' ? argument : await firstRun(server, argument);
+  const name = typeof argument === 'string' ? argument : undefined;
+  const explanation = name === undefined ? await about(server, argument) : undefined;
+  const run = name ?? (explanation?.run || explanation?.runs[0]);
   if (run === undefined) {
     void vscode.window.showInformationMessage('unsnarl: no failing run was recorded yet.');
     return;
   }
-  inTerminal(`replay ${quoted(run)}`);
+  await inTerminal('replay', `replay ${quoted(run)}`);
 }
 
-async function firstRun(server: Server, node: unknown): Promise<string | undefined> {
-  if (typeof node === 'object' && node !== null && 'explanation' in node) {
-    const { explanation } = node as { explanation: { runs: string[] } };
-    return explanation.runs[0];
-  }
-  const { explanations, selected } = await server.explanations();
-  return explanations.find((explanation) => explanation.id === selected)?.runs[0];
-}
-
-function inTerminal(words: string): void {
-  if (!vscode.workspace.isTrusted) {
-    void vscode.window.showWarningMessage('unsnarl: programs run only in workspaces that you trust.');
+/** Tries the fix of an explanation: by its id, a node of the tree, or the selected one. */
+async function verify(server: Server, argument: unknown): Promise<void> {
+  const explanation = await about(server, argument);
+  if (explanation === undefined) {
+    void vscode.window.showInformationMessage('unsnarl: nothing is explained, so there is no fix to verify.');
     return;
   }
-  const terminal =
-    vscode.window.terminals.find((one) => one.name === 'unsnarl' && one.exitStatus === undefined) ??
-    vscode.window.createTerminal({ name: 'unsnarl', cwd: vscode.workspace.workspaceFolders?.[0]?.uri });
-  terminal.show(true);
-  terminal.sendText(`${quoted(binary())} ${words}`);
+  const at = numberOf(argument);
+  const status = await inTerminal('verify', `verify ${quoted(explanation.id)}${at === undefined ? '' : `:${at}`}`);
+  if (status === 0) {
+    void vscode.window.showInformationMessage('unsnarl: the fix holds; the terminal says in which schedules.');
+  } else if (status === 1) {
+    void vscode.window.showWarningMessage('unsnarl: the fix does not hold; the terminal shows the schedule that fails.');
+  } else if (status !== undefined) {
+    void vscode.window.showErrorMessage('unsnarl: the fix could not be tried; the terminal says why.');
+  }
+}
+
+/** Which of its fixes a node of the tree is about, from 1. */
+function numberOf(argument: unknown): number | undefined {
+  const isFix = typeof argument === 'object' && argument !== null && 'fix' in argument && 'at' in argument;
+  return isFix ? (argument as { at: number }).at + 1 : undefined;
+}
+
+async function about(server: Server, argument: unknown): Promise<Explanation | undefined> {
+  const { explanations, selected } = await server.explanations();
+  const id = idOf(argument) ?? selected;
+  return explanations.find((explanation) => explanation.id === id);
+}
+
+/** Runs unsnarl where the user can read along. Its exit status, once it has ended. */
+async function inTerminal(name: string, words: string, folder?: string): Promise<number | undefined> {
+  if (!vscode.workspace.isTrusted) {
+    void vscode.window.showWarningMessage('unsnarl: programs run only in workspaces that you trust.');
+    return undefined;
+  }
+  const cwd = folder ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+  const execution = new vscode.ShellExecution(`${quoted(binary())} ${words}`, cwd === undefined ? {} : { cwd });
+  const task = new vscode.Task({ type: 'unsnarl', command: name }, vscode.TaskScope.Workspace, name, 'unsnarl', execution);
+  task.presentationOptions = { clear: true, showReuseMessage: false };
+  const ended = new Promise<number | undefined>((resolve) => {
+    const listener = vscode.tasks.onDidEndTaskProcess((event) => {
+      if (event.execution.task.definition['command'] === name && event.execution.task.source === 'unsnarl') {
+        listener.dispose();
+        resolve(event.exitCode);
+      }
+    });
+  });
+  await vscode.tasks.executeTask(task);
+  return ended;
 }
 
 function quoted(word: string): string {
-  return /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return /^[\w./:=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,14 +1,20 @@
-// The view of one explanation: the order that failed, a lane for each thread. Clicking a step goes to its line.
+// The view of one explanation: the order that fails beside one that passes. Clicking a step goes to its line, and the
+// cursor's line lights its steps. What is drawn is in media/schedule.js.
 import * as crypto from 'node:crypto';
 import * as vscode from 'vscode';
 import { go } from './jump';
-import { type Explanation, type Step } from './protocol';
+import { type Explanation, type Schedule, type Taken } from './protocol';
 import { type Server } from './server';
 import { tally } from './tree';
 
+/** What the page says. */
+type Said = { ready: true } | { step: number; passing: boolean } | { run: 'verify' | 'replay' };
+
 export class ScheduleView implements vscode.Disposable {
   private panel: vscode.WebviewPanel | undefined;
+  /** Id of the explanation that is shown. */
   private shown: string | undefined;
+  private schedule: Schedule | undefined;
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
@@ -16,11 +22,9 @@ export class ScheduleView implements vscode.Disposable {
     private readonly folder: vscode.Uri,
   ) {
     this.subscriptions = [
-      vscode.commands.registerCommand('unsnarl.showExplanation', (id?: unknown) =>
-        this.show(typeof id === 'string' ? id : undefined),
-      ),
+      vscode.commands.registerCommand('unsnarl.showExplanation', (argument?: unknown) => this.show(idOf(argument))),
       server.onDidChange(() => void this.draw()),
-      vscode.window.onDidChangeTextEditorSelection((event) => void this.follow(event)),
+      vscode.window.onDidChangeTextEditorSelection((event) => void this.follow(event.textEditor)),
     ];
   }
 
@@ -55,54 +59,76 @@ export class ScheduleView implements vscode.Disposable {
       localResourceRoots: [media],
     });
     panel.onDidDispose(() => (this.panel = undefined));
-    panel.webview.onDidReceiveMessage((message: { step: number }) => void this.goTo(message.step));
+    panel.webview.onDidReceiveMessage((said: Said) => void this.hear(said));
+    panel.webview.html = page(panel.webview, media);
     return panel;
   }
 
-  private async current(): Promise<Explanation | undefined> {
-    const { explanations } = await this.server.explanations();
-    return explanations.find((one) => one.id === this.shown);
+  private async hear(said: Said): Promise<void> {
+    if ('ready' in said) {
+      await this.draw();
+    } else if ('run' in said) {
+      await vscode.commands.executeCommand(`unsnarl.${said.run}`);
+    } else {
+      const order = said.passing ? this.schedule?.passing : this.schedule?.failing;
+      const step = order?.steps.find((one) => one.number === said.step);
+      if (step?.now) {
+        await go(this.server, step.now, `step ${step.number}: ${this.inWords(step)}`);
+      }
+    }
+  }
+
+  private inWords(step: Taken): string {
+    return `${this.schedule?.lanes[step.lane]?.thread ?? ''} ${step.effect}`;
   }
 
   private async draw(): Promise<void> {
-    if (this.panel === undefined) {
+    if (this.panel === undefined || this.shown === undefined) {
       return;
     }
-    const explanation = await this.current();
-    this.panel.title = 'unsnarl';
-    this.panel.webview.html = page(this.panel.webview, this.folder, explanation);
-  }
-
-  private async goTo(at: number): Promise<void> {
-    const explanation = await this.current();
-    const location = explanation?.stepLocations[at];
-    const step = explanation?.steps[at];
-    if (location && step) {
-      await go(this.server, location, `step ${at + 1}: ${step.thread} ${step.effect}`);
-    }
+    const { explanations } = await this.server.explanations();
+    const explanation = explanations.find((one) => one.id === this.shown);
+    this.schedule = explanation && (await this.server.schedule(explanation.id));
+    await this.panel.webview.postMessage({ schedule: this.schedule ?? null, story: explanation && story(explanation) });
+    await this.follow(vscode.window.activeTextEditor);
   }
 
   /** Lights the steps of the line that the cursor is on. */
-  private async follow(event: vscode.TextEditorSelectionChangeEvent): Promise<void> {
-    if (this.panel?.visible !== true) {
+  private async follow(editor: vscode.TextEditor | undefined): Promise<void> {
+    if (this.panel?.visible !== true || editor === undefined) {
       return;
     }
-    const explanation = await this.current();
-    const uri = event.textEditor.document.uri.toString();
-    const line = event.textEditor.selection.active.line;
-    const isHere = (at: number): boolean => {
-      const location = explanation?.stepLocations[at];
-      return location !== null && location?.uri === uri && location.range.start.line === line;
-    };
-    const here = (explanation?.steps ?? []).flatMap((_, at) => (isHere(at) ? [at] : []));
-    await this.panel.webview.postMessage({ here });
+    const uri = editor.document.uri.toString();
+    const line = editor.selection.active.line;
+    const steps = [...(this.schedule?.failing.steps ?? []), ...(this.schedule?.passing?.steps ?? [])];
+    const here = steps.filter(({ now }) => now?.range.start.line === line && vscode.Uri.parse(now.uri).toString() === uri);
+    await this.panel.webview.postMessage({ here: here.map((step) => step.number) });
   }
 }
 
-function page(webview: vscode.Webview, folder: vscode.Uri, explanation: Explanation | undefined): string {
-  const file = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(folder, 'media', name)).toString();
+/** An explanation's id, a node of the tree that is about one, or nothing. */
+export function idOf(argument: unknown): string | undefined {
+  if (typeof argument === 'object' && argument !== null && 'explanation' in argument) {
+    return (argument as { explanation: Explanation }).explanation.id;
+  }
+  return typeof argument === 'string' ? argument : undefined;
+}
+
+/** What is said around the two orders. */
+function story(explanation: Explanation): object {
+  return {
+    headline: explanation.headline,
+    failure: `${explanation.failure.message} · ${tally(explanation)}`,
+    detail: explanation.detail,
+    lines: [explanation.remark, explanation.contrast].filter((line) => line !== ''),
+    fixes: (explanation.fixes ?? []).map((fix) => fix.title),
+    trusted: vscode.workspace.isTrusted,
+  };
+}
+
+function page(webview: vscode.Webview, media: vscode.Uri): string {
+  const file = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(media, name)).toString();
   const nonce = crypto.randomBytes(16).toString('base64');
-  const body = explanation === undefined ? '<p>This failure is gone: no run shows it any more.</p>' : article(explanation);
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -112,66 +138,8 @@ function page(webview: vscode.Webview, folder: vscode.Uri, explanation: Explanat
 <title>unsnarl</title>
 </head>
 <body>
-${body}
+<main id="view"></main>
 <script nonce="${nonce}" src="${file('schedule.js')}"></script>
 </body>
 </html>`;
-}
-
-function article(explanation: Explanation): string {
-  const lines = [explanation.remark, explanation.contrast].filter((line) => line !== '');
-  return `<h1>${prose(explanation.headline)}</h1>
-<p class="failure">${prose(explanation.failure.message)} · ${prose(tally(explanation))}</p>
-<p>${prose(explanation.detail)}</p>
-${lanes(explanation)}
-${lines.map((line) => `<p>${prose(line)}</p>`).join('\n')}`;
-}
-
-/** The steps downwards, a column for each thread. */
-function lanes(explanation: Explanation): string {
-  const threads = [...new Set(explanation.steps.map((step) => step.thread))].sort(byPlaceInTree);
-  const heads = threads.map((thread) => `<th scope="col">${prose(inWords(explanation, thread))}</th>`).join('');
-  const rows = explanation.steps.map((step, at) => {
-    const cells = threads.map((thread) => (thread === step.thread ? cell(explanation, step, at) : '<td></td>'));
-    return `<tr class="${rowClass(explanation, step, at)}"><th scope="row">${at + 1}</th>${cells.join('')}</tr>`;
-  });
-  return `<div class="lanes"><table><caption>The order that fails</caption><thead><tr><th></th>${heads}</tr></thead><tbody>
-${rows.join('\n')}
-</tbody></table></div>`;
-}
-
-function rowClass(explanation: Explanation, step: Step, at: number): string {
-  if (step.note === 'in between' || step.note === 'too early') {
-    return 'intrudes';
-  }
-  return at === explanation.steps.length - 1 ? 'last' : 'plain';
-}
-
-function cell(explanation: Explanation, step: Step, at: number): string {
-  const file = step.place.file.split('/').at(-1) ?? '';
-  const isGone = explanation.stepLocations[at] === null;
-  const title = isGone ? ' title="the line has changed since the run" disabled' : '';
-  const note = step.note === '' ? '' : ` <strong>${prose(step.note)}</strong>`;
-  return `<td><button data-step="${at}"${title}><code>${escaped(step.place.text)}</code>
-<span class="place">${escaped(file)}:${step.place.line}</span>
-<span class="effect">${prose(step.effect)}</span>${note}</button></td>`;
-}
-
-/** `main.10` comes after `main.2`. */
-function byPlaceInTree(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true });
-}
-
-function inWords(explanation: Explanation, thread: string): string {
-  return explanation.sites.find((site) => site.thread.endsWith(`(${thread})`))?.thread ?? thread;
-}
-
-/** A sentence; what stands in backticks is code. */
-function prose(text: string): string {
-  return escaped(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>');
-}
-
-function escaped(text: string): string {
-  const marks: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-  return text.replaceAll(/[&<>"]/g, (mark) => marks[mark] ?? mark);
 }

@@ -6,13 +6,14 @@ import {
   LanguageClient,
   type LanguageClientOptions,
   type ServerOptions,
+  State,
   type StaticFeature,
   TransportKind,
 } from 'vscode-languageclient/node';
-import { type Explanations, type Jump, type JumpParams, type Status } from './protocol';
+import { type Explanations, type Jump, type JumpParams, type Schedule, type Status } from './protocol';
 
 /** Commands that the server may offer because this extension has them. */
-const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.replay'];
+const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.replay', 'unsnarl.verify'];
 
 /** Says what this client can do beyond the protocol. */
 class Abilities implements StaticFeature {
@@ -25,6 +26,13 @@ class Abilities implements StaticFeature {
     return { kind: 'static' };
   }
   clear(): void {}
+}
+
+/** What goes wrong is told once, by this extension: the library's own messages go to the log only. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
 }
 
 export class Server implements vscode.Disposable {
@@ -46,10 +54,11 @@ export class Server implements vscode.Disposable {
   private async restart(): Promise<void> {
     await this.stop();
     this.problem = undefined;
-    const client = new LanguageClient('unsnarl', 'unsnarl', serverOptions(), this.clientOptions());
+    const client = new QuietClient('unsnarl', 'unsnarl', serverOptions(), this.clientOptions());
     client.registerFeature(new Abilities());
     this.client = client;
     client.onNotification('unsnarl/statusChanged', () => this.changes.fire());
+    client.onDidChangeState(({ newState }) => this.stopped(client, newState));
     try {
       await client.start();
     } catch (error) {
@@ -58,6 +67,14 @@ export class Server implements vscode.Disposable {
       void this.offerHelp(this.problem);
     }
     this.changes.fire();
+  }
+
+  /** A server that ends by itself is started again by the library, a few times. */
+  private stopped(client: LanguageClient, state: State): void {
+    if (this.client === client && state !== State.Starting) {
+      this.problem = state === State.Stopped ? 'the server has ended; see the log' : undefined;
+      this.changes.fire();
+    }
   }
 
   async explanations(): Promise<Explanations> {
@@ -70,6 +87,10 @@ export class Server implements vscode.Disposable {
 
   async jumps(params: JumpParams): Promise<Jump[]> {
     return (await this.ask<{ jumps: Jump[] }>('unsnarl/jumps', params))?.jumps ?? [];
+  }
+
+  async schedule(explanation: string): Promise<Schedule | undefined> {
+    return (await this.ask<Schedule | null>('unsnarl/schedule', { explanation })) ?? undefined;
   }
 
   async select(explanation: string): Promise<void> {

@@ -1,9 +1,13 @@
-// The view of all explanations, each with its steps.
+// The view of all explanations, each with how it fails, its steps, its fixes, and what came of running it again.
 import * as vscode from 'vscode';
-import { type Explanation, type Step } from './protocol';
+import { type Explanation, type Fix, type Step } from './protocol';
 import { type Server } from './server';
 
-type Node = { explanation: Explanation; selected: boolean } | { explanation: Explanation; step: Step; at: number };
+type Top = { explanation: Explanation; selected: boolean };
+type StepNode = { explanation: Explanation; step: Step; at: number };
+type FixNode = { explanation: Explanation; fix: Fix; at: number };
+type Line = { explanation: Explanation; line: 'failure' | 'confirmation' };
+type Node = Top | StepNode | FixNode | Line;
 
 export class Tree implements vscode.TreeDataProvider<Node> {
   private readonly changes = new vscode.EventEmitter<void>();
@@ -12,7 +16,7 @@ export class Tree implements vscode.TreeDataProvider<Node> {
   constructor(private readonly server: Server) {}
 
   register(): vscode.Disposable {
-    const view = vscode.window.createTreeView('unsnarl.explanations', { treeDataProvider: this });
+    const view = vscode.window.createTreeView('unsnarl.explanations', { treeDataProvider: this, showCollapseAll: true });
     const refresh = this.server.onDidChange(() => this.changes.fire());
     return vscode.Disposable.from(view, refresh);
   }
@@ -22,44 +26,85 @@ export class Tree implements vscode.TreeDataProvider<Node> {
       const { explanations, selected } = await this.server.explanations();
       return explanations.map((explanation) => ({ explanation, selected: explanation.id === selected }));
     }
-    const { explanation } = node;
-    return 'step' in node ? [] : explanation.steps.map((step, at) => ({ explanation, step, at }));
+    return 'selected' in node ? children(node.explanation) : [];
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    return 'step' in node ? this.stepItem(node.explanation, node.step, node.at) : this.explanationItem(node);
+    if ('step' in node) {
+      return this.stepItem(node);
+    }
+    if ('fix' in node) {
+      return fixItem(node);
+    }
+    return 'line' in node ? this.lineItem(node) : explanationItem(node);
   }
 
-  private explanationItem({ explanation, selected }: { explanation: Explanation; selected: boolean }): vscode.TreeItem {
-    const state = selected ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed;
-    const item = new vscode.TreeItem(explanation.headline.replaceAll('`', ''), state);
-    item.id = explanation.id;
-    item.contextValue = 'explanation';
-    item.description = tally(explanation);
-    item.tooltip = new vscode.MarkdownString().appendCodeblock(explanation.text, 'text');
-    item.iconPath = new vscode.ThemeIcon(selected ? 'target' : 'bug');
-    item.command = { title: 'Show Explanation', command: 'unsnarl.showExplanation', arguments: [explanation.id] };
+  private lineItem({ explanation, line }: Line): vscode.TreeItem {
+    const isFailure = line === 'failure';
+    const item = new vscode.TreeItem(isFailure ? plain(explanation.failure.message) : tally(explanation));
+    item.id = `${explanation.id}/${line}`;
+    item.iconPath = new vscode.ThemeIcon(isFailure ? 'error' : explanation.certainty === 'confirmed' ? 'pass' : 'question');
+    item.contextValue = line;
+    if (isFailure) {
+      item.description = `${explanation.runs.length} ${explanation.runs.length === 1 ? 'run' : 'runs'}`;
+      item.command = this.open(explanation.failureLocation);
+    } else if (explanation.certainty !== 'confirmed') {
+      item.description = 'not run again yet';
+      item.tooltip = 'In a terminal, `unsnarl explain` runs the failing order and another one again.';
+    }
     return item;
   }
 
-  private stepItem(explanation: Explanation, step: Step, at: number): vscode.TreeItem {
-    const item = new vscode.TreeItem(`${at + 1}. ${step.thread} ${step.effect}`);
+  private stepItem({ explanation, step, at }: StepNode): vscode.TreeItem {
+    const item = new vscode.TreeItem(`${at + 1}. ${step.thread} ${plain(step.effect)}`);
     item.id = `${explanation.id}/${at}`;
     item.description = `${step.place.text}${step.note === '' ? '' : `   ← ${step.note}`}`;
     item.iconPath = new vscode.ThemeIcon(step.note === '' ? 'circle-small' : 'arrow-left');
-    const location = explanation.stepLocations[at];
-    if (location) {
-      item.command = {
-        title: 'Go to Step',
-        command: 'vscode.open',
-        arguments: [vscode.Uri.parse(location.uri), { selection: this.server.range(location.range) }],
-      };
-    } else {
+    item.command = this.open(explanation.stepLocations[at] ?? null);
+    if (item.command === undefined) {
       item.tooltip = 'The line has changed since the run.';
     }
     return item;
   }
+
+  private open(location: Explanation['failureLocation']): vscode.Command | undefined {
+    const show = (to: NonNullable<typeof location>): vscode.Command => ({
+      title: 'Go There',
+      command: 'vscode.open',
+      arguments: [vscode.Uri.parse(to.uri), { selection: this.server.range(to.range) }],
+    });
+    return location === null ? undefined : show(location);
+  }
 }
+
+function children(explanation: Explanation): Node[] {
+  const steps = explanation.steps.map((step, at) => ({ explanation, step, at }));
+  const fixes = (explanation.fixes ?? []).map((fix, at) => ({ explanation, fix, at }));
+  return [{ explanation, line: 'failure' }, ...steps, ...fixes, { explanation, line: 'confirmation' }];
+}
+
+function explanationItem({ explanation, selected }: Top): vscode.TreeItem {
+  const state = selected ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed;
+  const item = new vscode.TreeItem(plain(explanation.headline), state);
+  item.id = explanation.id;
+  item.contextValue = 'explanation';
+  item.description = tally(explanation);
+  item.tooltip = new vscode.MarkdownString().appendCodeblock(explanation.text, 'text');
+  item.iconPath = new vscode.ThemeIcon(selected ? 'target' : 'bug');
+  item.command = { title: 'Show Explanation', command: 'unsnarl.showExplanation', arguments: [explanation.id] };
+  return item;
+}
+
+function fixItem({ explanation, fix, at }: FixNode): vscode.TreeItem {
+  const item = new vscode.TreeItem(`Fix: ${plain(fix.title)}`);
+  item.id = `${explanation.id}/fix/${at}`;
+  item.contextValue = 'fix';
+  item.description = plain(fix.cost);
+  item.iconPath = new vscode.ThemeIcon('lightbulb');
+  return item;
+}
+
+const plain = (text: string): string => text.replaceAll('`', '');
 
 /** How sure it is, in a word. */
 export function tally(explanation: Explanation): string {

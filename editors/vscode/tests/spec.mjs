@@ -18,12 +18,12 @@ const options = {
   theme: process.env.UNSNARL_TEST_THEME ?? 'Default Light Modern',
 };
 
-/** The frame of the view of an explanation, once it is drawn. */
+/** The frame of the view of an explanation, once both orders are drawn. */
 function schedule(page) {
   return until('the view of the explanation is drawn', async () => {
     for (const frame of page.frames()) {
-      const caption = await frame.locator('caption').textContent({ timeout: 200 }).catch(() => null);
-      if (caption === 'The order that fails') {
+      const captions = await frame.locator('figcaption').allTextContents().catch(() => []);
+      if (captions.length === 2) {
         return frame;
       }
     }
@@ -78,19 +78,53 @@ await main(options, async (page, shot) => {
 
   await command(page, 'unsnarl: Show Explanation');
   const frame = await schedule(page);
-  const heads = await frame.locator('thead th').allTextContents();
-  check('a lane for each thread', heads.length >= 3, heads);
-  const second = frame.locator('button[data-step="1"]');
-  check('the step in between is lit', (await frame.locator('tr.intrudes button').getAttribute('data-step')) === '1');
-  await frame.locator('button[data-step="0"]').click();
+  const captions = await frame.locator('figcaption').allTextContents();
+  check('the order that fails is beside one that passes', captions[0].startsWith('The order that fails') && captions[1].startsWith('An order that passes'), captions);
+  const numbers = (side) => frame.locator(`figure.${side} button.step`).evaluateAll((steps) => steps.map((step) => step.dataset.step).join(' '));
+  const fails = await numbers('fails');
+  const passes = await numbers('passes');
+  check('with the same steps in another order', fails === '1 2 3 4' && passes !== fails && passes.split(' ').sort().join(' ') === fails, [fails, passes]);
+  const heads = await frame.locator('figure.fails .head').allTextContents();
+  check('a lane for each thread', heads.length === 3 && heads[2] === 'cash_machine (main.2)', heads);
+  await until('arrows are drawn, what differs is lit in both', async () => {
+    const all = await frame.locator('figure.fails g.arrow').count();
+    const lit = await frame.locator('figure.fails g.arrow.turned').count();
+    return all >= 3 && lit >= 1 && lit < all && (await frame.locator('figure.passes g.arrow.turned').count()) === lit;
+  });
+  check('and said', (await texts(frame, '.difference')).includes('the other way round'), await texts(frame, '.difference'));
+  const values = await texts(frame, 'figure.fails .values td');
+  check('values stand in a timeline', ['300', '500', '250'].every((value) => values.includes(value)), values);
+  const step = (side, number) => frame.locator(`figure.${side} button[data-step="${number}"]`);
+  await step('fails', 1).click();
   await until('a click goes to the line', async () => (await line(page)) === '46');
-  await until('and the view lights it', async () => ((await frame.locator('button.here').getAttribute('data-step')) ?? '') === '0');
-  await second.click();
-  await until('so does the next', async () => (await line(page)) === '38');
-  await shot('explanation');
+  await until('and both orders light the step of the cursor', async () => (await frame.locator('button.here[data-step="1"]').count()) === 2);
+  await step('passes', 2).click();
+  await until('so does one in the passing order', async () => (await line(page)) === '38');
+  await shot('schedules');
+  await step('fails', 1).focus();
+  for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight']) {
+    await page.keyboard.press(key);
+  }
+  const focused = () => frame.evaluate(() => `${document.activeElement?.dataset?.passing} ${document.activeElement?.dataset?.step}`);
+  check('keys go from step to step and to the other order', (await focused()) === 'true 3', await focused());
+  await page.keyboard.press('Enter');
+  await until('and Enter to the line', async () => (await line(page)) === '54');
 
   await page.keyboard.press('Control+Shift+M');
   await until('the problems are listed', async () => (await texts(page, '.markers-panel .monaco-list-row')).includes('was lost'));
   await shot('problems');
+  await page.keyboard.press('Control+Shift+M');
+
+  await command(page, 'unsnarl: Go to Previous Step');
+  await until('the cursor is back at the second step', async () => (await line(page)) === '38');
+  await page.keyboard.press('Control+.');
+  await until('a fix is offered', async () => (await texts(page, '.action-widget')).includes('unsnarl: keep `account.lock`'));
+  await shot('fix');
+  await page.locator('.action-widget .monaco-list-row', { hasText: 'unsnarl: keep `account.lock`' }).first().click();
+  const source = path.join(workspace, file);
+  const before = fs.readFileSync(source, 'utf8');
+  await until('it is applied', async () => (await page.locator('.tab.dirty').count()) > 0);
+  await page.keyboard.press('Control+S');
+  await until('and saved', () => fs.readFileSync(source, 'utf8') !== before);
 });
 fs.rmSync(state, { recursive: true, force: true });

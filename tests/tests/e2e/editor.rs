@@ -5,10 +5,10 @@ use anyhow::{Context, Result, ensure};
 use std::{
     collections::BTreeSet,
     env,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
-use unsnarl_e2e::{Compiler, Program, Workspace, binary};
+use unsnarl_e2e::{Compiler, Program, Workspace, binary, program::compile};
 
 /// Variables in which the set-up, or a person, says where Neovim is.
 const VARIABLES: [&str; 2] = ["UNSNARL_TEST_NVIM", "UNSNARL_NVIM"];
@@ -28,10 +28,10 @@ fn neovim() -> Result<PathBuf> {
         .context("no Neovim: `cargo xtask setup` installs one, or name one in UNSNARL_NVIM")
 }
 
-fn editor(workspace: &Workspace, file: &str) -> Result<Command> {
+/// Neovim with a file of the workspace open, which runs a script of the project.
+fn editor(workspace: &Workspace, file: &str, script: &str) -> Result<Command> {
     let project = unsnarl_e2e::project();
-    let plugin = project.join("editors/neovim");
-    let script = project.join("tests/tests/e2e/editor.lua");
+    let (plugin, script) = (project.join("editors/neovim"), project.join(script));
     let mut command = Command::new(neovim()?);
     command
         .args(["--headless", "--clean", "-u"])
@@ -58,7 +58,8 @@ fn a_recorded_bug_appears_in_neovim() -> Result<()> {
     let workspace = Workspace::new()?;
     let program = Program::open("bank_account")?;
     let command = program.compile(&workspace, Compiler::Gcc)?;
-    let editor = editor(&workspace, "bank_account.c")?.spawn()?;
+    let script = "tests/tests/e2e/editor.lua";
+    let editor = editor(&workspace, "bank_account.c", script)?.spawn()?;
     workspace
         .record(&["-n", "2000", "--until-failing", "3"], &command)?
         .exits(1)?;
@@ -91,5 +92,39 @@ fn a_recorded_bug_appears_in_neovim() -> Result<()> {
         said.contains("was lost"),
         "no word of the lost update:\n{said}"
     );
+    Ok(())
+}
+
+/// With clang there is a model of the program, so that what had to hold is known, too.
+#[test]
+fn a_session_in_neovim_ends_with_a_program_that_does_not_fail() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let program = Program::open("bank_account")?;
+    let command = program.compile(&workspace, Compiler::Clang)?;
+    workspace
+        .record(&["-n", "2000", "--until-failing", "3"], &command)?
+        .exits(1)?;
+    let script = "editors/neovim/tests/session.lua";
+    let output = editor(&workspace, "bank_account.c", script)?.output()?;
+    ensure!(
+        output.status.success(),
+        "Neovim: {}\n{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    does_not_fail(&workspace, "bank_account.c")
+}
+
+/// What an editor has left in a file is another program than before, compiles, and passes in every run.
+pub fn does_not_fail(workspace: &Workspace, file: &str) -> Result<()> {
+    let path = workspace.path().join(file);
+    let was = Program::open("bank_account")?;
+    ensure!(
+        std::fs::read(&path)? != std::fs::read(&was.source)?,
+        "{file} is as it was"
+    );
+    compile(workspace, Path::new(file), "fixed", Compiler::Clang)?;
+    workspace.record(&["-n", "300"], "./fixed")?.exits(0)?;
     Ok(())
 }

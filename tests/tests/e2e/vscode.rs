@@ -1,5 +1,6 @@
 //! The extension in a real VS Code, which a real Chromium shows. The checks are JavaScript, in `editors/vscode/tests`.
 
+use crate::editor::does_not_fail;
 use anyhow::{Context, Result, ensure};
 use std::{env, fs, path::PathBuf, process::Command};
 use unsnarl_e2e::{Compiler, Program, Workspace, binary};
@@ -54,7 +55,7 @@ fn what_a_user_of_the_extension_sees() -> Result<()> {
         "{said}\n{complaints}\npictures are in {}",
         pictures.display()
     );
-    Ok(())
+    does_not_fail(&workspace, "bank_account.c")
 }
 
 /// What the editor looked like is kept beside the binaries.

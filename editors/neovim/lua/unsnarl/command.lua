@@ -57,6 +57,23 @@ function commands.select()
   require('unsnarl.steps').select()
 end
 
+--- Shows the order that fails beside one that passes.
+function commands.dsp()
+  require('unsnarl.dsp').show()
+end
+
+function commands.record()
+  require('unsnarl.terminal').record()
+end
+
+function commands.replay()
+  require('unsnarl.terminal').replay()
+end
+
+function commands.verify()
+  require('unsnarl.terminal').verify()
+end
+
 --- Shows or hides the hints of unsnarl at the ends of lines.
 function commands.hints()
   local hints = require('unsnarl.hints')
