@@ -27,6 +27,9 @@ local commands = {
   ['unsnarl.replay'] = function(command)
     require('unsnarl.terminal').replay(command.arguments[1])
   end,
+  ['unsnarl.askSuppress'] = function(command)
+    require('unsnarl.command').suppress(command.arguments[1])
+  end,
   ['unsnarl.verify'] = function(command)
     require('unsnarl.terminal').verify(command.arguments[1])
   end,

@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { jumps } from './jump';
 import { running } from './run';
-import { ScheduleView } from './schedule';
+import { ScheduleView, idOf } from './schedule';
 import { Server } from './server';
 import { status } from './status';
 import { Tree, tally } from './tree';
@@ -17,6 +17,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     jumps(server),
     running(server, context.workspaceState),
     vscode.commands.registerCommand('unsnarl.chooseExplanation', () => choose(server)),
+    vscode.commands.registerCommand('unsnarl.askSuppress', (argument?: unknown) => suppress(idOf(argument))),
     vscode.commands.registerCommand('unsnarl.restartServer', () => server.start()),
     vscode.commands.registerCommand('unsnarl.showLog', () => server.showLog()),
     vscode.workspace.onDidChangeConfiguration((event) => {
@@ -39,5 +40,19 @@ async function choose(server: Server): Promise<void> {
   const item = await vscode.window.showQuickPick(items, { placeHolder: 'Show the steps of' });
   if (item !== undefined) {
     await server.select(item.id);
+  }
+}
+
+/** Calls an explanation harmless, with the reason; the server writes it down. */
+async function suppress(id: string | undefined): Promise<void> {
+  if (id === undefined) {
+    return;
+  }
+  const reason = await vscode.window.showInputBox({
+    title: 'Call this harmless',
+    prompt: 'Why it is; this is written into .unsnarl-suppressions.toml, which can be committed',
+  });
+  if (reason !== undefined && reason.trim() !== '') {
+    await vscode.commands.executeCommand('unsnarl.suppress', id, reason.trim());
   }
 }

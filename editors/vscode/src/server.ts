@@ -13,7 +13,7 @@ import {
 import { type Explanations, type Jump, type JumpParams, type Schedule, type Status } from './protocol';
 
 /** Commands that the server may offer because this extension has them. */
-const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.replay', 'unsnarl.verify'];
+const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.replay', 'unsnarl.verify', 'unsnarl.askSuppress'];
 
 /** Says what this client can do beyond the protocol. */
 class Abilities implements StaticFeature {

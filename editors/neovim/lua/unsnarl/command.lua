@@ -80,6 +80,17 @@ function commands.hints()
   hints.enable(not hints.are_enabled())
 end
 
+--- Calls an explanation harmless, once the user has said why; the server writes it down.
+---@param id string
+function M.suppress(id)
+  vim.ui.input({ prompt = 'Why is this harmless? ' }, function(reason)
+    if reason and vim.trim(reason) ~= '' then
+      local arguments = { id, vim.trim(reason) }
+      ask('workspace/executeCommand', { command = 'unsnarl.suppress', arguments = arguments }, function() end)
+    end
+  end)
+end
+
 --- Runs a subcommand.
 ---@param words string[]
 function M.run(words)

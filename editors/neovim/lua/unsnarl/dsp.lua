@@ -51,10 +51,10 @@ local view
 local groups = {
   UnsnarlFails = 'DiagnosticError',
   UnsnarlPasses = 'DiagnosticOk',
-  UnsnarlTurned = 'DiffText',
   UnsnarlHere = 'Visual',
   UnsnarlThread = 'Identifier',
-  UnsnarlEffect = 'Comment',
+  UnsnarlEffect = 'Number',
+  UnsnarlNote = 'Comment',
 }
 
 ---@param value any what JSON says; null is a value of its own
@@ -143,49 +143,93 @@ local function differences(schedule)
   return texts
 end
 
---- A step in a line: number, thread, place, source text.
+--- Who takes a step, a little further to the right for each lane.
 ---@param schedule unsnarl.Schedule
+---@param step unsnarl.Taken
+local function who(schedule, step)
+  return ('  '):rep(step.lane) .. schedule.lanes[step.lane + 1].thread
+end
+
+---@param rows (unsnarl.Taken|false)[]
+---@param of fun(step: unsnarl.Taken): string
+local function width(rows, of)
+  local most = 0
+  for _, step in ipairs(rows) do
+    most = math.max(most, step and vim.fn.strdisplaywidth(of(step)) or 0)
+  end
+  return most
+end
+
+---@param text string
+---@param to integer
+local function padded(text, to)
+  return text .. (' '):rep(to - vim.fn.strdisplaywidth(text))
+end
+
+--- A step in a line: number, thread, what it did, source text; and where its parts begin and end.
+---@param schedule unsnarl.Schedule
+---@param side unsnarl.Side
 ---@param step unsnarl.Taken|false
-local function text(schedule, step)
+---@return string
+---@return { thread: integer[], effect: integer[] }?
+local function text(schedule, side, step)
   if not step then
     return ''
   end
-  local width = 0
-  for _, lane in ipairs(schedule.lanes) do
-    width = math.max(width, vim.fn.strdisplaywidth(lane.thread))
+  local thread = padded(
+    who(schedule, step),
+    width(side.rows, function(one)
+      return who(schedule, one)
+    end)
+  )
+  local effect = padded(
+    step.effect,
+    width(side.rows, function(one)
+      return one.effect
+    end)
+  )
+  local start = ('%d '):format(step.number)
+  local behind = #start + #thread + 1
+  local line = ('%s%s %s  %s'):format(start, thread, effect, step.place.text)
+  return line, { thread = { #start, #start + #thread }, effect = { behind, behind + #effect } }
+end
+
+---@param schedule unsnarl.Schedule
+---@param side unsnarl.Side
+---@param row integer
+---@param step unsnarl.Taken
+local function decorate_step(schedule, side, row, step)
+  local lit = side.passes and 'UnsnarlPasses' or 'UnsnarlFails'
+  local turned = is_turned(schedule, step.number)
+  local _, parts = text(schedule, side, step)
+  local note = known(step.note) and step.note ~= '' and '<- ' .. step.note or nil
+  vim.api.nvim_buf_set_extmark(side.bufnr, namespace, row - 1, 0, {
+    sign_text = turned and (side.passes and '<' or '>') or nil,
+    sign_hl_group = turned and lit or nil,
+    virt_text = note and { { note, lit } } or nil,
+    virt_text_pos = note and 'eol' or nil,
+  })
+  for name, group in pairs({ thread = 'UnsnarlThread', effect = turned and lit or 'UnsnarlEffect' }) do
+    vim.api.nvim_buf_set_extmark(side.bufnr, namespace, row - 1, parts[name][1], {
+      end_col = parts[name][2],
+      hl_group = group,
+    })
   end
-  local thread = schedule.lanes[step.lane + 1].thread
-  local padded = thread .. (' '):rep(width - vim.fn.strdisplaywidth(thread))
-  return ('%d %s  %s%s'):format(step.number, padded, ('    '):rep(step.lane), step.place.text)
 end
 
 ---@param schedule unsnarl.Schedule
 ---@param side unsnarl.Side
 local function decorate(schedule, side)
-  local lit = side.passes and 'UnsnarlPasses' or 'UnsnarlFails'
   for row, step in ipairs(side.rows) do
     if step then
-      local turned = is_turned(schedule, step.number)
-      local note = known(step.note) and step.note ~= '' and not side.passes and '  <- ' .. step.note or ''
-      local thread = schedule.lanes[step.lane + 1].thread
-      local start = #tostring(step.number) + 1
-      vim.api.nvim_buf_set_extmark(side.bufnr, namespace, row - 1, 0, {
-        sign_text = turned and (side.passes and '<' or '>') or nil,
-        sign_hl_group = turned and lit or nil,
-        line_hl_group = turned and 'UnsnarlTurned' or nil,
-        virt_text = { { step.effect, turned and lit or 'UnsnarlEffect' }, { note, lit } },
-        virt_text_pos = 'eol',
-      })
-      vim.api.nvim_buf_set_extmark(side.bufnr, namespace, row - 1, start, {
-        end_col = start + #thread,
-        hl_group = 'UnsnarlThread',
-      })
+      decorate_step(schedule, side, row, step)
     end
   end
+  local lit = side.passes and 'UnsnarlPasses' or 'UnsnarlFails'
   local below = { { { '' } }, { { side.passes and 'passes' or side.order['end'], lit } } }
   for _, sentence in ipairs(side.passes and {} or differences(schedule)) do
     for _, part in ipairs(M.wrap(sentence, vim.api.nvim_win_get_width(side.winid) - 4)) do
-      below[#below + 1] = { { part, 'UnsnarlEffect' } }
+      below[#below + 1] = { { part, 'UnsnarlNote' } }
     end
   end
   vim.api.nvim_buf_set_extmark(side.bufnr, namespace, #side.rows - 1, 0, { virt_lines = below })
@@ -211,13 +255,13 @@ end
 ---@param side unsnarl.Side
 local function fill(schedule, side)
   local lines = vim.tbl_map(function(step)
-    return text(schedule, step)
+    return (text(schedule, side, step))
   end, side.rows)
   vim.api.nvim_buf_set_lines(side.bufnr, 0, -1, true, lines)
   local bo, wo = vim.bo[side.bufnr], vim.wo[side.winid]
   bo.buftype, bo.bufhidden, bo.swapfile, bo.modifiable, bo.filetype = 'nofile', 'wipe', false, false, 'unsnarl'
   wo.wrap, wo.number, wo.relativenumber, wo.signcolumn, wo.cursorline = false, false, false, 'yes:1', true
-  wo.scrollbind, wo.cursorbind = true, true
+  wo.scrollbind, wo.cursorbind, wo.fillchars = true, true, 'eob: '
   wo.winbar = ('%%#%s#%s%%*  %s'):format(
     side.passes and 'UnsnarlPasses' or 'UnsnarlFails',
     side.passes and 'An order that passes' or 'The order that fails',
