@@ -23,6 +23,8 @@ pub enum SettingKind {
     Folder,
     /// `true` or `false`.
     Switch,
+    /// A whole number from 1.
+    Number,
 }
 
 impl SettingKind {
@@ -31,6 +33,7 @@ impl SettingKind {
         match self {
             Self::Folder => "string",
             Self::Switch => "boolean",
+            Self::Number => "integer",
         }
     }
 }
@@ -61,6 +64,12 @@ pub const SETTINGS: &[Setting] = &[
         default: "true",
         doc: "Show above a cause what can be done with its explanation.",
     },
+    Setting {
+        name: "memory",
+        kind: SettingKind::Number,
+        default: "2048",
+        doc: "Megabytes that the runs of all folders may take, as estimated from their files; the oldest are left out when it is too little.",
+    },
 ];
 
 /// The settings in force.
@@ -74,6 +83,8 @@ pub struct Config {
     pub invariant_hints: bool,
     /// `codeLens`.
     pub code_lens: bool,
+    /// `memory`, in megabytes.
+    pub memory: u64,
 }
 
 impl Default for Config {
@@ -83,6 +94,7 @@ impl Default for Config {
             step_hints: true,
             invariant_hints: true,
             code_lens: true,
+            memory: 2048,
         }
     }
 }
@@ -101,6 +113,11 @@ impl Config {
         (config, complaints)
     }
 
+    /// What the runs of all folders may take of memory, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.saturating_mul(1 << 20)
+    }
+
     fn set(&mut self, name: &str, value: &Value) -> Result<(), String> {
         let switch = || {
             value.as_bool().ok_or_else(|| {
@@ -112,6 +129,7 @@ impl Config {
             "stepHints" => self.step_hints = switch()?,
             "invariantHints" => self.invariant_hints = switch()?,
             "codeLens" => self.code_lens = switch()?,
+            "memory" => self.memory = number(name, value)?,
             unknown => {
                 let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
                 return Err(format!(
@@ -122,6 +140,13 @@ impl Config {
         }
         Ok(())
     }
+}
+
+fn number(name: &str, value: &Value) -> Result<u64, String> {
+    let number = value.as_u64().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        format!("the setting unsnarl.{name} is {value}, but has to be a whole number from 1")
+    })
 }
 
 fn folder(value: &Value) -> Result<PathBuf, String> {
@@ -167,6 +192,7 @@ mod tests {
             json!({"runsFolder": "/x"}),
             json!({"a": 1}),
             json!({"stepHints": "no"}),
+            json!({"memory": 0}),
         ] {
             let (config, complaints) = read(bad);
             assert_eq!((config, complaints.len()), (Config::default(), 1));
@@ -178,7 +204,9 @@ mod tests {
         for setting in SETTINGS {
             let value = match setting.kind {
                 SettingKind::Folder => json!(setting.default),
-                SettingKind::Switch => serde_json::from_str(setting.default).unwrap(),
+                SettingKind::Switch | SettingKind::Number => {
+                    serde_json::from_str(setting.default).unwrap()
+                }
             };
             let (config, complaints) = read(setting.name, &value);
             assert_eq!(

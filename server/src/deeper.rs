@@ -50,6 +50,21 @@ impl Deeper {
         explanation
     }
 
+    /// Takes over what was worked out in another session for this run.
+    pub fn remember(&mut self, explanation: &Explanation, run: &Arc<Run>) {
+        let known = Known {
+            run: Arc::downgrade(run),
+            invariants: explanation.invariants.clone(),
+            engines: explanation.engines.clone(),
+        };
+        self.known.insert(explanation.id.clone(), known);
+    }
+
+    /// Whether an explanation was looked at.
+    pub fn knows(&self, id: &str) -> bool {
+        self.known.contains_key(id)
+    }
+
     /// Works out what is not known yet; none when that adds nothing, or when the budget ended it.
     pub fn look(
         &mut self,

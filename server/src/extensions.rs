@@ -202,12 +202,26 @@ pub struct StatusResult {
     /// The analysis ended before it had looked at everything.
     #[serde(rename = "outOfTime")]
     pub out_of_time: bool,
+    /// Older run files that are left out, because there is no room for them.
+    #[serde(rename = "leftOut")]
+    pub left_out: usize,
+    /// Megabytes that the runs take, as estimated, and may take.
+    pub memory: Memory,
     /// Marks that are not shown because their line changed.
     pub stale: usize,
     /// Run files and folders that cannot be used, and why.
     pub broken: Vec<Broken>,
     /// Run folders that are watched.
     pub folders: Vec<PathBuf>,
+}
+
+/// Memory for runs, in megabytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Memory {
+    /// What they take, as estimated from their files.
+    pub runs: u64,
+    /// What they may take: the setting `memory`.
+    pub limit: u64,
 }
 
 /// Something that cannot be read.
@@ -248,6 +262,14 @@ impl StatusResult {
                 .sum(),
             unexplained: facts().map(|facts| facts.unexplained).sum(),
             out_of_time: facts().any(|facts| facts.out_of_time),
+            left_out: facts().map(|facts| facts.left_out).sum(),
+            memory: Memory {
+                runs: facts()
+                    .map(|facts| facts.memory)
+                    .sum::<u64>()
+                    .div_ceil(1 << 20),
+                limit: state.config.memory,
+            },
             stale,
             broken,
             folders: state
@@ -313,6 +335,13 @@ fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
     }
     if status.out_of_time {
         parts.push("the analysis ran out of time, there may be more to find".to_owned());
+    }
+    if status.left_out > 0 {
+        parts.push(format!(
+            "{} left out: the setting unsnarl.memory is {} MB",
+            count(status.left_out, "older run"),
+            status.memory.limit
+        ));
     }
     if !status.broken.is_empty() {
         parts.push(format!(

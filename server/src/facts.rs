@@ -27,6 +27,10 @@ pub struct FolderFacts {
     pub unexplained: usize,
     /// The analysis ended before it had looked at everything.
     pub out_of_time: bool,
+    /// Older run files that are left out: there is no room for them.
+    pub left_out: usize,
+    /// Memory that the runs take, in bytes, as estimated from their files.
+    pub memory: u64,
 }
 
 impl FolderFacts {

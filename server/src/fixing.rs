@@ -1,6 +1,7 @@
 //! Fixes of each explanation, worked out once in the background from the runs and the recorded sources.
 
 use crate::{
+    cache::FixesRestOn,
     facts::Explained,
     follow::sha256,
     paths::{Root, candidates},
@@ -26,10 +27,7 @@ pub struct Fixing {
 struct Known {
     /// The run that the explanation is told of. While this is held nothing else gets its address.
     run: Weak<Run>,
-    /// How many runs were looked at.
-    runs: usize,
-    /// Sources of which the recorded text could not be had.
-    missing: BTreeSet<String>,
+    rests_on: FixesRestOn,
     fixes: Vec<Fix>,
     not_fixed: Vec<String>,
 }
@@ -41,7 +39,8 @@ impl Known {
 
     /// Nothing that matters has changed. Twice as many runs may show accesses that were not seen before.
     fn holds(&self, run: &Arc<Run>, runs: usize, missing: &BTreeSet<String>) -> bool {
-        self.is_of(run) && runs < self.runs.saturating_mul(2) && self.missing == *missing
+        let before = &self.rests_on;
+        self.is_of(run) && runs < before.runs.saturating_mul(2) && before.missing == *missing
     }
 }
 
@@ -59,6 +58,22 @@ impl Fixing {
             explanation.not_fixed.clone_from(&known.not_fixed);
         }
         explanation
+    }
+
+    /// Takes over what was worked out in another session for this run.
+    pub fn remember(&mut self, explanation: &Explanation, run: &Arc<Run>, rests_on: FixesRestOn) {
+        let known = Known {
+            run: Arc::downgrade(run),
+            rests_on,
+            fixes: explanation.fixes.clone(),
+            not_fixed: explanation.not_fixed.clone(),
+        };
+        self.known.insert(explanation.id.clone(), known);
+    }
+
+    /// What the fixes of an explanation rest on, if they were worked out.
+    pub fn rests_on(&self, id: &str) -> Option<&FixesRestOn> {
+        self.known.get(id).map(|known| &known.rests_on)
     }
 
     /// Works out what is not known yet. `count` is the number of runs of the corpus and `load` reads them. None when
@@ -86,8 +101,10 @@ impl Fixing {
         let Offered { fixes, refused } = offered;
         let known = Known {
             run: Arc::downgrade(&run),
-            runs: count.max(1),
-            missing,
+            rests_on: FixesRestOn {
+                runs: count.max(1),
+                missing,
+            },
             fixes,
             not_fixed: refused,
         };

@@ -10,6 +10,7 @@ mod actions;
 mod align;
 mod backend;
 mod beside;
+mod cache;
 pub mod config;
 mod deeper;
 mod edits;

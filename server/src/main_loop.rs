@@ -322,7 +322,13 @@ impl MainLoop {
                 .into_iter()
                 .map(|root| (root.clone(), self.runs_of(&root)))
                 .collect();
-            self.worker.run(Job { folders, budget });
+            let state = self.host.snapshot();
+            let room = state.config.memory_bytes() / state.folders.len().max(1) as u64;
+            self.worker.run(Job {
+                folders,
+                room,
+                budget,
+            });
         }
         let quiescent = self.queue.is_idle();
         if self.host.snapshot().quiescent != quiescent {

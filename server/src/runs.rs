@@ -1,6 +1,7 @@
 //! The run files of one workspace folder: read once each, kept as summaries, forgotten when they go.
 
 use crate::{
+    cache::{self, KeptOne},
     deeper::Deeper,
     facts::{Explained, FolderFacts},
     fixing::Fixing,
@@ -32,7 +33,16 @@ pub struct RunStore {
     corpora: Corpora,
     fixing: Fixing,
     deeper: Deeper,
+    /// Runs that were read before their turn.
+    at_hand: BTreeMap<RunFile, Arc<Run>>,
+    /// What the cache holds for, once it was read or written.
+    kept: Option<String>,
 }
+
+/// What a run takes of memory for each byte of its file, and beside that: measured with `cargo xtask bench editor`.
+const MEMORY_PER_BYTE: u64 = 4;
+/// See [`MEMORY_PER_BYTE`].
+const MEMORY_PER_RUN: u64 = 16 << 10;
 
 /// Events of the runs that are read once more to work out fixes: what all of them together may take of memory, about
 /// 50 bytes each.
@@ -53,15 +63,109 @@ pub fn is_run_file_name(path: &Path) -> bool {
 }
 
 impl RunStore {
+    /// What was found about the files of the folder in another session, if nothing was read yet and the files are
+    /// those of then.
+    pub fn reopen(&mut self, root: &Root, folder: &Path, room: u64) -> Option<FolderFacts> {
+        if self.kept.is_some() {
+            return None;
+        }
+        let (all, _) = list(folder);
+        let files = Fitting::of(all, room);
+        let key = cache::key(&files.there);
+        self.kept = Some(String::new());
+        let kept = cache::read(&root.path, folder, &key)?;
+        self.kept = Some(key);
+        let explained = kept.explained.into_iter();
+        let explained = explained.map(|one| Arc::new(self.take_over(one, &files.there)));
+        Some(FolderFacts {
+            runs: kept.runs,
+            failing: kept.failing,
+            broken: kept.broken,
+            unreadable: None,
+            explained: explained.collect(),
+            unexplained: kept.unexplained,
+            out_of_time: false,
+            left_out: files.left_out,
+            memory: files.memory,
+        })
+    }
+
+    fn take_over(&mut self, one: KeptOne, files: &BTreeSet<RunFile>) -> Explained {
+        let name = one.evidence.as_ref();
+        let file = files.iter().find(|file| Some(&file.name) == name);
+        let read = |file: &RunFile| Some((file.clone(), Arc::new(read_run(&file.path).ok()?)));
+        let Some((file, run)) = file.and_then(read) else {
+            return Explained::new(one.explanation, None);
+        };
+        if let Some(rests_on) = one.fixes {
+            self.fixing.remember(&one.explanation, &run, rests_on);
+        }
+        if one.has_invariants {
+            self.deeper.remember(&one.explanation, &run);
+        }
+        self.at_hand.insert(file, run.clone());
+        Explained::new(one.explanation, Some(run))
+    }
+
+    /// Keeps for another session what was found. An error is told once: later sessions take longer, that is all.
+    pub fn keep(&mut self, root: &Root, folder: &Path, facts: &FolderFacts) -> Result<(), String> {
+        let key = cache::key(&self.files);
+        if facts.out_of_time || self.kept.as_ref() == Some(&key) {
+            return Ok(());
+        }
+        let is_first = self.kept.as_ref().is_none_or(String::is_empty);
+        self.kept = Some(key.clone());
+        let explained = facts.explained.iter().map(|one| self.kept_one(one));
+        let kept = cache::Kept {
+            key,
+            runs: facts.runs,
+            failing: facts.failing,
+            unexplained: facts.unexplained,
+            broken: facts.broken.clone(),
+            explained: explained.collect(),
+        };
+        match cache::write(&root.path, folder, &kept) {
+            Err(error) if is_first => Err(format!(
+                "cannot write into {}: {error}; the next start will read all runs again",
+                root.path.join(".unsnarl/cache").display()
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn kept_one(&self, explained: &Explained) -> KeptOne {
+        let explanation = explained.explanation.clone();
+        let evidence = explained.evidence.as_ref();
+        let corpus = evidence.and_then(|run| self.corpus_of(run));
+        let is_evidence = |name: &&String| {
+            let held = corpus.and_then(|corpus| corpus.get(name)?.run.as_ref());
+            held.zip(evidence)
+                .is_some_and(|(held, run)| Arc::ptr_eq(held, run))
+        };
+        KeptOne {
+            evidence: explanation.runs.iter().find(is_evidence).cloned(),
+            fixes: self.fixing.rests_on(&explanation.id).cloned(),
+            has_invariants: self.deeper.knows(&explanation.id),
+            explanation,
+        }
+    }
+
     /// Brings the store up to date with the run folder, then explains what fails. What was read stays read
-    /// when the budget ends the work. `progress` hears how many of the new files are done.
+    /// when the budget ends the work. `room` is how much memory the runs may take, in bytes. `progress` hears how many
+    /// of the new files are done.
     pub fn refresh(
         &mut self,
         folder: &Path,
+        room: u64,
         budget: &Budget,
         mut progress: impl FnMut(usize, usize),
     ) -> Result<FolderFacts, Superseded> {
-        let (there, unreadable) = list(folder);
+        let (all, unreadable) = list(folder);
+        let Fitting {
+            there,
+            left_out,
+            memory,
+        } = Fitting::of(all, room);
         for gone in self.files.difference(&there).cloned().collect::<Vec<_>>() {
             self.forget(&gone);
         }
@@ -71,6 +175,7 @@ impl RunStore {
             give_way(budget)?;
             self.take_in(file);
         }
+        self.at_hand.clear();
         let (explained, unexplained) = self.explain(budget)?;
         let runs = || self.corpora.iter().flat_map(|corpus| corpus.runs());
         Ok(FolderFacts {
@@ -81,6 +186,8 @@ impl RunStore {
             explained,
             unexplained,
             out_of_time: budget.stop() == Some(StopReason::OutOfTime),
+            left_out,
+            memory,
         })
     }
 
@@ -93,7 +200,7 @@ impl RunStore {
         mut facts: FolderFacts,
         budget: &Budget,
         mut told: impl FnMut(FolderFacts),
-    ) -> Result<(), Superseded> {
+    ) -> Result<FolderFacts, Superseded> {
         let ids = facts.explained.iter().map(|one| &one.explanation.id);
         let ids: BTreeSet<String> = ids.cloned().collect();
         self.fixing.keep_only(&ids);
@@ -102,9 +209,9 @@ impl RunStore {
             told(facts.clone());
         }
         if self.add_invariants(folder, &mut facts, budget)? {
-            told(facts);
+            told(facts.clone());
         }
-        Ok(())
+        Ok(facts)
     }
 
     fn add_fixes(
@@ -193,7 +300,7 @@ impl RunStore {
     }
 
     fn take_in(&mut self, file: &RunFile) {
-        match summarize(file) {
+        match summarize(file, self.at_hand.remove(file)) {
             Ok(summary) => drop(self.corpora.insert(summary)),
             // Gone or replaced while it was read: there is an event on its way that says so.
             Err(_) if run_file(&file.path).as_ref() != Some(file) => return,
@@ -228,16 +335,19 @@ impl RunStore {
 }
 
 /// A file that trips the reader or the analysis up is broken, and no reason to end the server.
-fn summarize(file: &RunFile) -> Result<RunSummary, String> {
+fn summarize(file: &RunFile, at_hand: Option<Arc<Run>>) -> Result<RunSummary, String> {
     let read = || {
-        let run = read_run(&file.path).map_err(|error| error.to_string())?;
+        let run = match at_hand {
+            Some(run) => run,
+            None => Arc::new(read_run(&file.path).map_err(|error| error.to_string())?),
+        };
         if let Some(damage) = run.damage.first() {
             return Err(format!(
                 "the run file {} is left out: {damage}; record the program again",
                 file.path.display()
             ));
         }
-        Ok(RunSummary::new(file.name.as_str(), Arc::new(run)))
+        Ok(RunSummary::new(file.name.as_str(), run))
     };
     let defect = |_| {
         Err(format!(
@@ -246,6 +356,35 @@ fn summarize(file: &RunFile) -> Result<RunSummary, String> {
         ))
     };
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(defect)
+}
+
+/// The newest of a folder's run files, as many as there is room for; at least one.
+struct Fitting {
+    there: BTreeSet<RunFile>,
+    left_out: usize,
+    memory: u64,
+}
+
+impl Fitting {
+    fn of(all: BTreeSet<RunFile>, room: u64) -> Fitting {
+        let mut newest: Vec<RunFile> = all.into_iter().collect();
+        newest.sort_by(|a, b| b.modified.cmp(&a.modified).then(a.cmp(b)));
+        let number = newest.len();
+        let (mut there, mut memory) = (BTreeSet::new(), 0);
+        for file in newest {
+            let with_it = memory + file.len * MEMORY_PER_BYTE + MEMORY_PER_RUN;
+            if with_it > room && !there.is_empty() {
+                break;
+            }
+            memory = with_it;
+            there.insert(file);
+        }
+        Fitting {
+            left_out: number - there.len(),
+            there,
+            memory,
+        }
+    }
 }
 
 /// Running out of time is no reason to throw away what there is; something newer is.

@@ -67,7 +67,7 @@ fn with_settings(manifest: &str) -> Result<String> {
 fn property(setting: &Setting) -> Result<String> {
     let default = match setting.kind {
         SettingKind::Folder => serde_json::to_string(setting.default)?,
-        SettingKind::Switch => setting.default.to_owned(),
+        SettingKind::Switch | SettingKind::Number => setting.default.to_owned(),
     };
     Ok(format!(
         "        \"unsnarl.{}\": {{\n          \"type\": \"{}\",\n          \"default\": {default},\n          \

@@ -1,0 +1,134 @@
+//! Sessions after the first one, and runs that there is no room for, over a pipe.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+#[allow(dead_code, reason = "shared with tests that use the rest")]
+mod support;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::{fs, path::PathBuf, time::Duration};
+use support::{
+    Client,
+    bank::{ASSERTION, Workspace},
+    capabilities, uri,
+};
+
+const HEADLINE: &str = "another thread's update of `balance` was lost";
+
+/// A session from beginning to end; the messages at the failure as they were shown.
+async fn session(workspace: &Workspace) -> Vec<String> {
+    let mut client = Client::start(&workspace.path()).await;
+    let mut shown = Vec::new();
+    let mut look = async |client: &mut Client| {
+        for diagnostics in client.all_diagnostics(&workspace.source()) {
+            let line = |one: &&Value| one["range"]["start"]["line"] == ASSERTION - 1;
+            let message = diagnostics
+                .iter()
+                .find(line)
+                .map(|one| one["message"].clone());
+            shown.extend(message.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
+    };
+    client.status(|status| status["quiescent"] == true).await;
+    look(&mut client).await;
+    client.shutdown().await;
+    shown
+}
+
+/// The file in which the server keeps what it found.
+fn cache(workspace: &Workspace) -> PathBuf {
+    let mut files = fs::read_dir(workspace.path().join(".unsnarl/cache")).unwrap();
+    files.next().unwrap().unwrap().path()
+}
+
+/// The same content with another headline, as if an older session had found that.
+fn forged(text: &str) -> String {
+    let (head, body) = text.split_once('\n').unwrap();
+    let body = body.replace(HEADLINE, "as it was kept");
+    let (words, _) = head.rsplit_once(' ').unwrap();
+    let digest = Sha256::digest(&body);
+    let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{words} {hash}\n{body}")
+}
+
+#[tokio::test]
+async fn what_was_found_is_shown_again_before_runs_are_read() {
+    let workspace = Workspace::new();
+    workspace.land_failing("failed-random-1");
+    workspace.land_passing("passed-random-2");
+    let found = format!("assertion `balance == 450` failed: {HEADLINE}");
+    assert_eq!(session(&workspace).await, [found.clone()]);
+    let kept = fs::read_to_string(cache(&workspace)).unwrap();
+
+    fs::write(cache(&workspace), forged(&kept)).unwrap();
+    let first = found.replace(HEADLINE, "as it was kept");
+    assert_eq!(
+        session(&workspace).await,
+        [first, found.clone()],
+        "shown, then put right"
+    );
+
+    // Damaged, of another version, or about other files: as good as not there, and written anew.
+    workspace.land_passing("passed-random-3");
+    for bad in [
+        forged(&kept),
+        kept.replace(HEADLINE, "damaged"),
+        kept.replacen(" 1 ", " 0 ", 1),
+        "nonsense".to_owned(),
+    ] {
+        fs::write(cache(&workspace), &bad).unwrap();
+        assert_eq!(session(&workspace).await, [found.clone()]);
+        let now = fs::read_to_string(cache(&workspace)).unwrap();
+        assert!(now != bad && now.contains(HEADLINE));
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_runs_are_left_out_when_there_is_no_room() {
+    let workspace = Workspace::new();
+    let old = workspace.land_failing("failed-random-0");
+    for number in 0..99 {
+        workspace.land_passing(&format!("passed-random-{number}"));
+    }
+    let long_ago = fs::metadata(&old).unwrap().modified().unwrap() - Duration::from_secs(60);
+    fs::File::options()
+        .write(true)
+        .open(&old)
+        .unwrap()
+        .set_modified(long_ago)
+        .unwrap();
+    let params = json!({
+        "capabilities": capabilities(),
+        "rootUri": uri(&workspace.path()),
+        "initializationOptions": { "memory": 1 },
+    });
+    let mut client = Client::start_with(params).await;
+    let status = client
+        .status(|status| status["quiescent"] == true && status["runs"] != 0)
+        .await;
+    let (runs, left_out) = (
+        status["runs"].as_u64().unwrap(),
+        status["leftOut"].as_u64().unwrap(),
+    );
+    assert_eq!(runs + left_out, 100);
+    assert!(runs > 10 && left_out > 10, "{status}");
+    assert_eq!(status["memory"], json!({ "runs": 1, "limit": 1 }));
+    assert_eq!(status["failing"], 0, "the failing run is the oldest one");
+    let message = status["message"].as_str().unwrap();
+    assert!(
+        message.contains("older runs left out: the setting unsnarl.memory is 1 MB"),
+        "{message}"
+    );
+
+    // A run that lands is the newest one.
+    workspace.land_failing("failed-random-new");
+    assert_eq!(client.diagnostics(&workspace.source()).await.len(), 4);
+    client.shutdown().await;
+}
