@@ -258,8 +258,13 @@ impl MainLoop {
         let stale = self.publish();
         if is_shown {
             self.tell(Outgoing::Refresh);
+            self.name_stale(stale);
         }
         self.tell(Outgoing::StatusChanged);
+    }
+
+    /// Says how many marks could not be followed, when that is another number than before.
+    fn name_stale(&mut self, stale: usize) {
         if stale > 0 && stale != self.stale {
             self.tell(Outgoing::Info(format!(
                 "{} not shown, because the lines changed since the run was recorded; record again to \

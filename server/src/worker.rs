@@ -148,7 +148,7 @@ mod tests {
             text.push_str(&format!("main.{thread} W n ={value} @11\n"));
         }
         text.push_str(&format!("main R n ={value} @20\n"));
-        if number % 4 == 0 {
+        if number.is_multiple_of(4) {
             text.push_str("main fails @20 assertion failed\n");
         }
         let mut bytes = Vec::new();

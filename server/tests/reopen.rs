@@ -64,7 +64,10 @@ async fn what_was_found_is_shown_again_before_runs_are_read() {
     workspace.land_failing("failed-random-1");
     workspace.land_passing("passed-random-2");
     let found = format!("assertion `balance == 450` failed: {HEADLINE}");
-    assert_eq!(session(&workspace).await, [found.clone()]);
+    assert_eq!(
+        session(&workspace).await.as_slice(),
+        std::slice::from_ref(&found)
+    );
     let kept = fs::read_to_string(cache(&workspace)).unwrap();
 
     fs::write(cache(&workspace), forged(&kept)).unwrap();
@@ -84,7 +87,10 @@ async fn what_was_found_is_shown_again_before_runs_are_read() {
         "nonsense".to_owned(),
     ] {
         fs::write(cache(&workspace), &bad).unwrap();
-        assert_eq!(session(&workspace).await, [found.clone()]);
+        assert_eq!(
+            session(&workspace).await.as_slice(),
+            std::slice::from_ref(&found)
+        );
         let now = fs::read_to_string(cache(&workspace)).unwrap();
         assert!(now != bad && now.contains(HEADLINE));
     }

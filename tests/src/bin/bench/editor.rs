@@ -102,7 +102,9 @@ fn measure(name: &str) -> Result<Vec<String>> {
             .map(|share| ms(at(&hovers, share)))
             .join(" / "),
         format!("{} ({})", now >> 20, most >> 20),
-        status["memory"]["runs"].to_string(),
+        status
+            .pointer("/memory/runs")
+            .map_or_else(String::new, ToString::to_string),
     ])
 }
 

@@ -73,22 +73,24 @@ impl Client {
         let id = self.next;
         self.next += 1;
         let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
-        if !params.is_null() {
-            message["params"] = params;
+        if let Some(keys) = message.as_object_mut().filter(|_| !params.is_null()) {
+            keys.insert("params".to_owned(), params);
         }
         self.send(&message)?;
         let (_, answer) =
             self.wait(|message| message.get("method").is_none() && message["id"] == id)?;
         match answer.get("error") {
             Some(error) => bail!("{method}: {error}"),
-            None => Ok(answer["result"].clone()),
+            None => Ok(answer.get("result").cloned().unwrap_or_default()),
         }
     }
 
     /// Waits for marks, or for their end, of any file; answers with the time when they were there.
     pub fn marks(&mut self, some: bool) -> Result<Instant> {
         let (at, _) = self.wait(|message| {
-            let marks = message["params"]["diagnostics"].as_array();
+            let marks = message
+                .pointer("/params/diagnostics")
+                .and_then(Value::as_array);
             message["method"] == "textDocument/publishDiagnostics"
                 && marks.is_some_and(|marks| marks.is_empty() != some)
         })?;
