@@ -41,6 +41,8 @@ pub struct KeptOne {
     pub explanation: Explanation,
     /// Name of the run that it is told of.
     pub evidence: Option<String>,
+    /// Names of the passing runs beside it.
+    pub passing: Vec<String>,
     /// What its fixes rest on, if they were worked out.
     pub fixes: Option<FixesRestOn>,
     /// Its invariants were worked out.

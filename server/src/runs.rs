@@ -95,7 +95,7 @@ impl RunStore {
         let file = files.iter().find(|file| Some(&file.name) == name);
         let read = |file: &RunFile| Some((file.clone(), Arc::new(read_run(&file.path).ok()?)));
         let Some((file, run)) = file.and_then(read) else {
-            return Explained::new(one.explanation, None);
+            return Explained::new(one.explanation, None).beside(one.passing.into());
         };
         if let Some(rests_on) = one.fixes {
             self.fixing.remember(&one.explanation, &run, rests_on);
@@ -104,7 +104,7 @@ impl RunStore {
             self.deeper.remember(&one.explanation, &run);
         }
         self.at_hand.insert(file, run.clone());
-        Explained::new(one.explanation, Some(run))
+        Explained::new(one.explanation, Some(run)).beside(one.passing.into())
     }
 
     /// Keeps for another session what was found. An error is told once: later sessions take longer, that is all.
@@ -144,6 +144,7 @@ impl RunStore {
         };
         KeptOne {
             evidence: explanation.runs.iter().find(is_evidence).cloned(),
+            passing: explained.passing.to_vec(),
             fixes: self.fixing.rests_on(&explanation.id).cloned(),
             has_invariants: self.deeper.knows(&explanation.id),
             explanation,
