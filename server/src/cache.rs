@@ -87,11 +87,12 @@ pub fn read(root: &Path, runs: &Path, key: &str) -> Option<Kept> {
 /// Keeps it. It is written beside and renamed, so that nobody reads half of it. Nothing is kept where the project has
 /// no `.unsnarl`: that folder is made with what keeps it out of version control.
 pub fn write(root: &Path, runs: &Path, kept: &Kept) -> io::Result<()> {
-    if !root.join(".unsnarl").is_dir() {
-        return Ok(());
-    }
     let place = place(root, runs);
-    fs::create_dir_all(place.parent().unwrap_or(root))?;
+    match fs::create_dir(place.parent().unwrap_or(root)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
     let body = serde_json::to_string(kept)?;
     let beside = place.with_extension(std::process::id().to_string());
     fs::write(&beside, format!("{}\n{body}", head(&body)))?;

@@ -86,6 +86,8 @@ async fn the_run_folder_comes_and_goes() {
             lost_update(0),
             "round {round}"
         );
+        // The server writes into that folder, too, while it works.
+        client.status(|status| status["quiescent"] == true).await;
         fs::remove_dir_all(workspace.path().join(".unsnarl")).unwrap();
         assert_eq!(
             client.diagnostics(&source).await,
