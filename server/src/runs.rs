@@ -110,7 +110,8 @@ impl RunStore {
     /// Keeps for another session what was found. An error is told once: later sessions take longer, that is all.
     pub fn keep(&mut self, root: &Root, folder: &Path, facts: &FolderFacts) -> Result<(), String> {
         let key = cache::key(&self.files);
-        if facts.out_of_time || self.kept.as_ref() == Some(&key) {
+        // Of a folder that is being removed nothing is kept: its end must not meet a new file.
+        if facts.runs == 0 || facts.out_of_time || self.kept.as_ref() == Some(&key) {
             return Ok(());
         }
         let is_first = self.kept.as_ref().is_none_or(String::is_empty);

@@ -170,7 +170,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let runs = folder.path().join(".unsnarl/runs");
         std::fs::create_dir_all(&runs).unwrap();
-        for number in 0..200 {
+        for number in 0..80 {
             std::fs::write(runs.join(format!("run-{number}.arrow")), run(number)).unwrap();
         }
         // Each in a new worker, at a moment of its own: while runs are read, compared, looked into further.
@@ -184,7 +184,7 @@ mod tests {
                 budget: budget.clone(),
             });
             wait(&inbox, |event| match event {
-                JobEvent::Progress { done, .. } => *done == moment * 40,
+                JobEvent::Progress { done, .. } => *done == moment * 16,
                 JobEvent::Folder(..) | JobEvent::Ended { .. } => true,
             });
             let since = Instant::now();
