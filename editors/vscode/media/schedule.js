@@ -72,7 +72,7 @@
   }
 
   function card(schedule, step, passes, isLast) {
-    const turned = schedule.turned.some(({ from, to }) => [from, to].includes(step.number)) || schedule.added.some((one) => one.step === step.number);
+    const turned = schedule.turned.some(({ from, to }) => [from, to].includes(step.number)) || schedule.added.some((one) => one.step === step.number) || schedule.missing.includes(step.number);
     const classes = ['step', turned && 'turned', !passes && step.note && 'noted', !passes && isLast && 'last'];
     const button = make('button', classes.filter(Boolean).join(' '));
     const text = make('span', 'text', plain(step.place.text));

@@ -18,6 +18,8 @@ export interface Step {
 }
 
 export interface Fix {
+  /** As `unsnarl verify ID:NUMBER` takes it; it is its place, from 1, where the server names none. */
+  number?: number;
   title: string;
   cost: string;
 }

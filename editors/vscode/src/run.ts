@@ -1,6 +1,6 @@
 // Recording, replaying and verifying, in a terminal, and only when the user asks.
 import * as vscode from 'vscode';
-import { type Explanation } from './protocol';
+import { type Explanation, type Fix } from './protocol';
 import { idOf } from './schedule';
 import { type Server, binary } from './server';
 
@@ -49,7 +49,7 @@ async function replay(server: Server, argument: unknown): Promise<void> {
     void vscode.window.showInformationMessage('unsnarl: no failing run was recorded yet.');
     return;
   }
-  await inTerminal('replay', `replay ${quoted(run)}`);
+  await inTerminal('replay', `replay ${quoted(run)}`, explanation && folderOf(explanation));
 }
 
 /** Tries the fix of an explanation: by its id, a node of the tree, or the selected one. */
@@ -60,7 +60,7 @@ async function verify(server: Server, argument: unknown): Promise<void> {
     return;
   }
   const at = numberOf(argument);
-  const status = await inTerminal('verify', `verify ${quoted(explanation.id)}${at === undefined ? '' : `:${at}`}`);
+  const status = await inTerminal('verify', `verify ${quoted(explanation.id)}${at === undefined ? '' : `:${at}`}`, folderOf(explanation));
   if (status === 0) {
     void vscode.window.showInformationMessage('unsnarl: the fix holds; the terminal says in which schedules.');
   } else if (status === 1) {
@@ -72,14 +72,23 @@ async function verify(server: Server, argument: unknown): Promise<void> {
 
 /** Which of its fixes a node of the tree is about, from 1. */
 function numberOf(argument: unknown): number | undefined {
-  const isFix = typeof argument === 'object' && argument !== null && 'fix' in argument && 'at' in argument;
-  return isFix ? (argument as { at: number }).at + 1 : undefined;
+  if (typeof argument !== 'object' || argument === null || !('fix' in argument) || !('at' in argument)) {
+    return undefined;
+  }
+  const { fix, at } = argument as { fix: Fix; at: number };
+  return fix.number ?? at + 1;
 }
 
 async function about(server: Server, argument: unknown): Promise<Explanation | undefined> {
   const { explanations, selected } = await server.explanations();
   const id = idOf(argument) ?? selected;
   return explanations.find((explanation) => explanation.id === id);
+}
+
+/** The workspace folder whose runs an explanation is of. */
+function folderOf(explanation: Explanation): string | undefined {
+  const location = explanation.stepLocations.find((one) => one !== null) ?? explanation.failureLocation;
+  return location ? vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(location.uri))?.uri.fsPath : undefined;
 }
 
 /** Runs unsnarl where the user can read along. Its exit status, once it has ended. */

@@ -129,6 +129,13 @@ local function is_turned(schedule, number)
   return false
 end
 
+--- Does the step come the other way round, or in one of the orders only?
+---@param schedule unsnarl.Schedule
+---@param number integer
+local function differs(schedule, number)
+  return is_turned(schedule, number) or vim.tbl_contains(schedule.missing, number)
+end
+
 --- What differs, in sentences.
 ---@param schedule unsnarl.Schedule
 ---@return string[]
@@ -200,7 +207,7 @@ end
 ---@param step unsnarl.Taken
 local function decorate_step(schedule, side, row, step)
   local lit = side.passes and 'UnsnarlPasses' or 'UnsnarlFails'
-  local turned = is_turned(schedule, step.number)
+  local turned = differs(schedule, step.number)
   local _, parts = text(schedule, side, step)
   local note = known(step.note) and step.note ~= '' and '<- ' .. step.note or nil
   vim.api.nvim_buf_set_extmark(side.bufnr, namespace, row - 1, 0, {
