@@ -36,11 +36,17 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 impl LineMap {
-    /// Follows a file from the recorded state to its current text.
-    pub fn new(recorded: &Recorded, baseline: Option<&Text>, current: &Text) -> LineMap {
+    /// Follows a file from the recorded state to its current text. `followed` says for each line of today which line
+    /// (from 0) of the baseline it is, if it was followed edit by edit.
+    pub fn new(
+        recorded: &Recorded,
+        baseline: Option<&Text>,
+        followed: Option<&[Option<usize>]>,
+        current: &Text,
+    ) -> LineMap {
         match baseline {
             Some(baseline) if baseline == current => LineMap::Same,
-            Some(baseline) => from_baseline(baseline, current),
+            Some(baseline) => from_baseline(baseline, followed.unwrap_or_default(), current),
             None if recorded.sha256.is_none() && in_place(recorded, current) => LineMap::Same,
             None => from_known_lines(&recorded.lines, current),
         }
@@ -75,10 +81,30 @@ fn in_place(recorded: &Recorded, current: &Text) -> bool {
         .all(|(line, text)| at(*line).is_some_and(|now| now.trim() == text))
 }
 
-fn from_baseline(baseline: &Text, current: &Text) -> LineMap {
+/// A line that was followed edit by edit is where it was followed to or, when it says something else now, nowhere,
+/// whatever else looks like it. The others, such as those that were cut and pasted, are looked for among what is left.
+fn from_baseline(baseline: &Text, followed: &[Option<usize>], current: &Text) -> LineMap {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (baseline.lines().collect(), current.lines().collect());
-    let pairs = align(&old, &new).into_iter().enumerate();
+    let says_the_same = |then: usize, now: usize| {
+        let (then, now) = (old.get(then), new.get(now));
+        then.map(|line| line.trim()) == now.map(|line| line.trim())
+    };
+    let mut now: Vec<Option<usize>> = vec![None; old.len()];
+    let mut settled = vec![false; old.len()];
+    for (line, then) in followed.iter().enumerate() {
+        let Some(then) = *then else { continue };
+        if let (Some(slot), Some(settled)) = (now.get_mut(then), settled.get_mut(then)) {
+            *settled = true;
+            *slot = says_the_same(then, line).then_some(line);
+        }
+    }
+    let is_free = |line: &usize| !matches!(followed.get(*line), Some(Some(_)));
+    let candidates = align(&old, &new).into_iter().zip(settled);
+    for (slot, (found, settled)) in now.iter_mut().zip(candidates) {
+        *slot = slot.or_else(|| found.filter(|line| !settled && is_free(line)));
+    }
+    let pairs = now.into_iter().enumerate();
     LineMap::Moved(
         pairs
             .filter_map(|(i, j)| Some((i as u32 + 1, j?)))
@@ -136,7 +162,7 @@ mod tests {
         let known = recorded(BANK, &[4, 7]);
         let base = Text::new(BANK);
         let follow = |now: &str| {
-            let map = LineMap::new(&known, Some(&base), &Text::new(now));
+            let map = LineMap::new(&known, Some(&base), None, &Text::new(now));
             (map.now(4), map.now(7))
         };
         assert_eq!(follow(BANK), (Some(3), Some(6)));
@@ -156,7 +182,7 @@ mod tests {
     fn with_the_lines_of_the_run_only() {
         let known = recorded(BANK, &[3, 4, 5, 6, 7, 8]);
         let follow = |now: &str| {
-            let map = LineMap::new(&known, None, &Text::new(now));
+            let map = LineMap::new(&known, None, None, &Text::new(now));
             (map.now(4), map.now(7))
         };
         assert_eq!(follow(&format!("// new\n\n{BANK}")), (Some(5), Some(8)));
@@ -178,9 +204,12 @@ mod tests {
             sha256: None,
             ..recorded(BANK, &[4, 7])
         };
-        assert_eq!(LineMap::new(&known, None, &Text::new(BANK)), LineMap::Same);
+        assert_eq!(
+            LineMap::new(&known, None, None, &Text::new(BANK)),
+            LineMap::Same
+        );
         assert_ne!(
-            LineMap::new(&known, None, &Text::new(&format!("\n{BANK}"))),
+            LineMap::new(&known, None, None, &Text::new(&format!("\n{BANK}"))),
             LineMap::Same
         );
     }
@@ -237,7 +266,7 @@ mod tests {
             let baseline = Text::new(&old.join("\n"));
             let lines: Vec<&str> = now.iter().map(|(_, text)| text.as_str()).collect();
             let current = Text::new(&lines.join("\n"));
-            let map = LineMap::new(&Recorded::default(), Some(&baseline), &current);
+            let map = LineMap::new(&Recorded::default(), Some(&baseline), None, &current);
             for line in 0..old.len() {
                 if let Some(place) = map.now(line as u32 + 1) {
                     prop_assert_eq!(now[place].0, Some(line));

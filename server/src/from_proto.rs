@@ -169,19 +169,20 @@ pub fn offset(text: &Text, position: Position, encoding: Encoding) -> usize {
 pub struct Edits(pub Vec<TextDocumentContentChangeEvent>);
 
 impl Edits {
-    /// The text after the edits.
-    pub fn apply(&self, before: &Text, encoding: Encoding) -> Text {
-        self.0.iter().fold(before.clone(), |text, change| {
-            let Some(range) = change.range else {
-                return Text::new(&change.text);
+    /// What each edit makes of the text before it: which bytes it replaces there, and by what.
+    pub fn bytes(
+        &self,
+        encoding: Encoding,
+    ) -> impl Iterator<Item = (impl Fn(&Text) -> std::ops::Range<usize>, &str)> {
+        self.0.iter().map(move |change| {
+            let replaced = move |text: &Text| {
+                let Some(range) = change.range else {
+                    return 0..text.content().len();
+                };
+                let start = offset(text, range.start, encoding);
+                start..offset(text, range.end, encoding).max(start)
             };
-            let (start, end) = (
-                offset(&text, range.start, encoding),
-                offset(&text, range.end, encoding),
-            );
-            let mut content = text.content().to_owned();
-            content.replace_range(start..end.max(start), &change.text);
-            Text::new(&content)
+            (replaced, change.text.as_str())
         })
     }
 }
@@ -189,6 +190,7 @@ impl Edits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Document;
     use tower_lsp::lsp_types::Range;
 
     #[test]
@@ -202,9 +204,11 @@ mod tests {
                 range_length: None,
                 text: text.to_owned(),
             };
-        let before = Text::new("é = 1;\nb\n");
-        let after =
-            |encoding, changes| Edits(changes).apply(&before, encoding).content().to_owned();
+        let after = |encoding, changes| {
+            let mut document = Document::new(0, "é = 1;\nb\n");
+            document.change(1, &Edits(changes), encoding);
+            document.text.content().to_owned()
+        };
         assert_eq!(
             after(Encoding::Utf16, vec![change((0, 4), (0, 5), "2")]),
             "é = 2;\nb\n"

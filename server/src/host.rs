@@ -2,14 +2,14 @@
 
 use crate::{
     config::Config,
+    document::Document,
     encoding::Encoding,
     event::{DocumentEvent, EditAbilities},
     facts::{Explained, Folder, FolderFacts},
     marks::{self, FileMarks},
     outgoing::Terms,
     paths::{Root, candidates},
-    sources::{Document, Sources},
-    text::Text,
+    sources::Sources,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -222,13 +222,9 @@ impl State {
                 version,
                 text,
             } => {
-                self.sources.open.insert(
-                    path,
-                    Document {
-                        version,
-                        text: Text::new(&text),
-                    },
-                );
+                self.sources
+                    .open
+                    .insert(path, Document::new(version, &text));
             }
             DocumentEvent::Changed {
                 path,
@@ -236,11 +232,15 @@ impl State {
                 edits,
             } => {
                 if let Some(document) = self.sources.open.get_mut(&path) {
-                    document.version = version;
-                    document.text = edits.apply(&document.text, self.encoding);
+                    document.change(version, &edits, self.encoding);
                 }
             }
-            DocumentEvent::Saved(path) => self.source_changed(&path),
+            DocumentEvent::Saved(path) => {
+                if let Some(document) = self.sources.open.get_mut(&path) {
+                    document.saved();
+                }
+                self.source_changed(&path);
+            }
             DocumentEvent::Closed(path) => {
                 self.sources.open.remove(&path);
                 self.source_changed(&path);

@@ -13,6 +13,7 @@ mod beside;
 mod cache;
 pub mod config;
 mod deeper;
+mod document;
 mod edits;
 mod encoding;
 mod event;
@@ -34,6 +35,8 @@ mod op_queue;
 mod outgoing;
 mod paths;
 mod pull;
+#[cfg(test)]
+mod random_edits;
 mod runs;
 mod schedule;
 mod sources;

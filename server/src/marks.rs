@@ -5,9 +5,11 @@
 
 use crate::{
     facts::Explained,
+    follow::LineMap,
     host::State,
     paths::Root,
     sources::{Found, Sources},
+    text::Text,
     words::{self, same_line},
 };
 use rustc_hash::FxHashMap;
@@ -39,8 +41,10 @@ pub struct Spot {
     pub path: PathBuf,
     /// Line, from 0.
     pub line: usize,
-    /// Bytes of the line.
+    /// The bytes of the line that are its code.
     pub columns: Range<usize>,
+    /// Of those the expression that is spoken of; all where that is not known.
+    pub part: Range<usize>,
     /// The whole line.
     pub source: String,
 }
@@ -78,7 +82,7 @@ pub fn of_all(state: &State) -> (BTreeMap<PathBuf, FileMarks>, usize) {
     for (root, explained) in state.explained() {
         let located = Located::new(&state.sources, root, explained);
         for draft in drafts(explained) {
-            let Some(spot) = located.spot(draft.place) else {
+            let Some(spot) = located.all_of(&explained.explanation, draft.place) else {
                 stale += usize::from(draft.place.line > 0);
                 continue;
             };
@@ -124,15 +128,18 @@ impl<'a> Located<'a> {
     /// Where a recorded place is now; none when it cannot be said for sure.
     pub fn spot(&self, place: &Place) -> Option<Spot> {
         let found = self.files.get(place.file.as_str())?;
-        let line = found.lines.now(place.line)?;
-        let source = self.sources.current(&found.path)?.line(line)?;
-        let same = place.text.is_empty() || source.trim() == place.text.trim();
-        same.then(|| Spot {
-            path: found.path.clone(),
-            line,
-            columns: code(source),
-            source: source.to_owned(),
-        })
+        found.spot(self.sources.current(&found.path)?, place)
+    }
+
+    /// Where a recorded place is now, with all else on its line that the explanation speaks of.
+    fn all_of(&self, explanation: &Explanation, place: &Place) -> Option<Spot> {
+        let mut spot = self.spot(place)?;
+        let sites = explanation.sites.iter().map(|site| &site.place);
+        for other in sites.filter(|other| same_line(other, place)) {
+            let part = self.spot(other)?.part;
+            spot.part = spot.part.start.min(part.start)..spot.part.end.max(part.end);
+        }
+        Some(spot)
     }
 
     /// The code of a line (from 0) of a current file.
@@ -142,6 +149,7 @@ impl<'a> Located<'a> {
             path: path.to_owned(),
             line,
             columns: code(&source),
+            part: code(&source),
             source,
         })
     }
@@ -187,6 +195,44 @@ impl<'a> Located<'a> {
             related,
         }
     }
+}
+
+impl Found {
+    /// Where a recorded place is in the file's current text; none when it cannot be said for sure.
+    pub fn spot(&self, current: &Text, place: &Place) -> Option<Spot> {
+        let line = self.lines.now(place.line)?;
+        let source = current.line(line)?;
+        let same = place.text.is_empty() || source.trim() == place.text.trim();
+        let part = expression(self, current, place, line).filter(|_| same);
+        same.then(|| Spot {
+            path: self.path.clone(),
+            line,
+            part: part.unwrap_or_else(|| code(source)),
+            columns: code(source),
+            source: source.to_owned(),
+        })
+    }
+}
+
+/// The bytes of a current line (from 0) that are the expression at a recorded column. Its line may have been indented
+/// differently since.
+fn expression(found: &Found, current: &Text, place: &Place, line: usize) -> Option<Range<usize>> {
+    let column = (place.column as usize).checked_sub(1)?;
+    let then = match (&found.lines, &found.recorded) {
+        (_, Some(recorded)) => recorded.line((place.line as usize).checked_sub(1)?)?,
+        (LineMap::Same, None) => current.line(line)?,
+        (LineMap::Moved(_), None) => return None,
+    };
+    let now = current.line(line)?;
+    let indent = |text: &str| text.len() - text.trim_start().len();
+    let column = column.checked_sub(indent(then))? + indent(now);
+    let whole = current.syntax(&found.path)?.expression(line, column)?;
+    let start = current.line_start(line)?;
+    let (from, to) = (whole.start.max(start) - start, whole.end.max(start) - start);
+    // Of an expression over several lines the part on this one.
+    let code = code(now);
+    let part = from.max(code.start)..to.min(code.end);
+    (!part.is_empty()).then_some(part)
 }
 
 /// The code of a line: without the space around it and without a comment at its end.

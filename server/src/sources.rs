@@ -1,6 +1,7 @@
 //! The source files that explanations speak of: what the client has open goes before what is on disk.
 
 use crate::{
+    document::Document,
     facts::Explained,
     follow::{LineMap, Recorded, sha256},
     paths::{Root, candidates},
@@ -14,15 +15,6 @@ use std::{
 
 /// Larger files are no sources that a person reads.
 const MAX_SOURCE_BYTES: u64 = 16 << 20;
-
-/// A document that the client has open.
-#[derive(Clone, Debug)]
-pub struct Document {
-    /// The client's number for this state.
-    pub version: i32,
-    /// The text with all unsaved edits.
-    pub text: Text,
-}
 
 /// Texts of source files. Cloning shares them.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +40,8 @@ pub struct Found {
     pub path: PathBuf,
     /// Where its recorded lines are now.
     pub lines: LineMap,
+    /// The text that was recorded, as long as it is known.
+    pub recorded: Option<Text>,
 }
 
 impl Sources {
@@ -116,10 +110,13 @@ impl Sources {
             .sha256
             .as_ref()
             .and_then(|hash| self.baselines.get(hash));
-        let lines = LineMap::new(recorded, baseline, self.current(path)?);
+        let document = self.open.get(path);
+        let followed = document.and_then(|document| document.followed(baseline?));
+        let current = self.current(path)?;
         Some(Found {
             path: path.clone(),
-            lines,
+            lines: LineMap::new(recorded, baseline, followed, current),
+            recorded: baseline.cloned(),
         })
     }
 

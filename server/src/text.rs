@@ -1,12 +1,35 @@
 //! A text and where its lines begin.
 
-use std::sync::Arc;
+use std::{
+    fmt,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+use unsnarl_core::fixes::text::source::Source;
+
+/// Longer texts are not parsed: their marks are as wide as their lines.
+const MAX_PARSED_BYTES: usize = 2 << 20;
 
 /// An immutable text, split into lines once. Lines end with `\n` or `\r\n`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Text {
     content: Arc<str>,
     starts: Arc<[usize]>,
+    syntax: Arc<OnceLock<Option<Source>>>,
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        self.content == other.content
+    }
+}
+
+impl Eq for Text {}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.content.fmt(to)
+    }
 }
 
 impl Text {
@@ -16,7 +39,18 @@ impl Text {
         Text {
             content: Arc::from(content),
             starts: std::iter::once(0).chain(after_breaks).collect(),
+            syntax: Arc::default(),
         }
+    }
+
+    /// The text's syntax, parsed when it is first asked for; none for what is too long. What language it is the name
+    /// of its file says.
+    pub fn syntax(&self, file: &Path) -> Option<&Source> {
+        let parsed = || {
+            let is_short = self.content.len() <= MAX_PARSED_BYTES;
+            is_short.then(|| Source::parse(&file.to_string_lossy(), &self.content))?
+        };
+        self.syntax.get_or_init(parsed).as_ref()
     }
 
     /// The whole text.
@@ -38,6 +72,20 @@ impl Text {
     /// All lines, in order.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         (0..self.starts.len()).map_while(|line| self.line(line))
+    }
+
+    /// The line, from 0, that a byte is in. Logarithmic.
+    pub fn line_of(&self, byte: usize) -> usize {
+        self.starts.partition_point(|start| *start <= byte) - 1
+    }
+
+    /// Byte offset of a line's end, before its line break; of the text's end for a line that is not there.
+    pub fn line_end(&self, line: usize) -> usize {
+        let start = self.line_start(line);
+        let end = start
+            .zip(self.line(line))
+            .map(|(start, line)| start + line.len());
+        end.unwrap_or(self.content.len())
     }
 
     /// Byte offset of a line's first character.

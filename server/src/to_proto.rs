@@ -48,10 +48,15 @@ pub fn uri(path: &Path) -> Option<Uri> {
     Uri::from_file_path(path).or_else(|| Uri::from_str(&format!("file://{}", path.display())).ok())
 }
 
-/// A spot's line and columns.
+/// A spot's line and the columns of what is spoken of there.
 pub fn range(spot: &Spot, encoding: Encoding) -> Range {
-    let at = |byte| Position::new(spot.line as u32, encoding.units(&spot.source, byte));
-    Range::new(at(spot.columns.start), at(spot.columns.end))
+    let at = |byte| position(spot, byte, encoding);
+    Range::new(at(spot.part.start), at(spot.part.end))
+}
+
+/// A byte of a spot's line.
+fn position(spot: &Spot, byte: usize, encoding: Encoding) -> Position {
+    Position::new(spot.line as u32, encoding.units(&spot.source, byte))
 }
 
 /// A spot with its file.
@@ -126,7 +131,7 @@ pub fn hover(markdown: String, range: Range) -> Hover {
 /// Hints behind the code of their lines.
 pub fn inlay_hints(hints: &[Hint], encoding: Encoding) -> Vec<InlayHint> {
     let one = |hint: &Hint| InlayHint {
-        position: range(&hint.spot, encoding).end,
+        position: position(&hint.spot, hint.spot.columns.end, encoding),
         label: InlayHintLabel::String(hint.label.clone()),
         kind: None,
         text_edits: None,

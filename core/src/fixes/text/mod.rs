@@ -3,6 +3,7 @@
 
 pub mod change;
 pub mod declare;
+mod expression;
 mod flow;
 pub mod guard;
 pub mod hold;
