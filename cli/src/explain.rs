@@ -1,5 +1,9 @@
 //! `unsnarl explain`.
 
+mod json;
+
+pub use json::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row};
+
 use crate::{
     arguments::{Asked, Explain, ExplainFormat},
     confirm::{self, Confirming, Share},
@@ -9,11 +13,11 @@ use crate::{
     record::stop_flag,
     sarif, suppress,
     suppressions::SuppressionFile,
+    trial,
     verify::offer,
 };
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +25,7 @@ use std::{
     process::ExitCode,
 };
 use unsnarl_core::{
-    Budget, Corpora, Corpus, CorpusKey, Explanation, FailurePlace, RunSummary, StopReason,
+    Budget, Corpora, Corpus, CorpusKey, Explanation, RunSummary, StopReason,
     beside::{Passing, passing as passing_order},
     explain,
     explain::rank_in_words,
@@ -32,8 +36,6 @@ use unsnarl_core::{
 };
 use unsnarl_trace::{Mode, program};
 
-/// Version of the JSON; changes when a reader would have to.
-pub const JSON_VERSION: u32 = 1;
 /// Broken files that are named one by one.
 const NAMED_BROKEN: usize = 10;
 
@@ -97,9 +99,9 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
             .iter()
             .for_each(|unused| message::note(unused));
     }
-    run_again(&mut findings, arguments, &loaded)?;
+    run_again(&mut findings, arguments, &loaded, &budget)?;
     match arguments.format {
-        ExplainFormat::Json => print_json(&findings, &loaded)?,
+        ExplainFormat::Json => json::print(&findings, &loaded)?,
         ExplainFormat::Markdown => print_markdown(&findings),
         ExplainFormat::Html => anstream::print!("{}", page(&findings, &loaded)),
         ExplainFormat::Sarif => print_sarif(&findings, &loaded)?,
@@ -135,11 +137,6 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<
         note_prediction(explanation, corpus, loaded, budget);
     }
     rank_in_words(&mut outcome.findings);
-    let own = offer::runs(corpus, loaded);
-    let sources = offer::sources(&own);
-    for explanation in &mut outcome.findings {
-        offer::offer(explanation, &own, &sources, budget);
-    }
     let mut runs = loaded
         .runs
         .iter()
@@ -155,27 +152,38 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<
     }
 }
 
-/// Executes what is claimed, unless the user has said not to.
-fn run_again(findings: &mut [Finding<'_>], arguments: &Explain, loaded: &Loaded) -> Result<()> {
-    let explanations = findings
+/// Executes what is claimed and tries what is suggested, unless the user has said not to.
+fn run_again(
+    findings: &mut [Finding<'_>],
+    arguments: &Explain,
+    loaded: &Loaded,
+    budget: &Budget,
+) -> Result<()> {
+    // The trial of fixes is one more share for each corpus.
+    let shares = findings
         .iter()
-        .map(|finding| finding.explanations.len())
+        .map(|finding| finding.explanations.len() + 1)
         .sum();
     let stop = stop_flag()?;
-    let mut time = Share::new(arguments.run_budget, explanations);
+    let mut time = Share::new(arguments.run_budget, shares);
     let with = Confirming {
         arguments,
         loaded,
         stop: &stop,
     };
     for finding in findings {
+        let explanations = &mut finding.explanations;
         if arguments.no_run {
-            confirm::leave_out(&mut finding.explanations, "--no-run");
+            confirm::leave_out(explanations, "--no-run");
+            offer_all(finding, loaded, budget);
+            trial::leave_out(&mut finding.explanations, "--no-run");
             continue;
         }
-        finding.refuted =
-            confirm::confirm(finding.corpus, &mut finding.explanations, &with, &mut time);
-        rank_in_words(&mut finding.explanations);
+        finding.refuted = confirm::confirm(finding.corpus, explanations, &with, &mut time);
+        rank_in_words(explanations);
+        offer_all(finding, loaded, budget);
+        let time = time.next();
+        trial::try_fixes(finding.corpus, &mut finding.explanations, &with, time);
         let suppressed = finding.suppressed.iter().map(|row| row.explanation.clone());
         let told: Vec<Explanation> = finding
             .explanations
@@ -186,6 +194,15 @@ fn run_again(findings: &mut [Finding<'_>], arguments: &Explain, loaded: &Loaded)
         finding.unexplained = unexplained(finding.corpus, &told);
     }
     Ok(())
+}
+
+/// Works out the fixes of what is left to explain.
+fn offer_all(finding: &mut Finding<'_>, loaded: &Loaded, budget: &Budget) {
+    let own = offer::runs(finding.corpus, loaded);
+    let sources = offer::sources(&own);
+    for explanation in &mut finding.explanations {
+        offer::offer(explanation, &own, &sources, budget);
+    }
 }
 
 /// Whether what is blamed could have been predicted from the shortest run that passed.
@@ -506,132 +523,4 @@ fn print_coloured(text: &str) {
             anstream::println!("{line}");
         }
     }
-}
-
-/// The whole document; `docs/explain-json.md` describes it.
-#[derive(Serialize)]
-struct Document<'a> {
-    version: u32,
-    explanations: Vec<Numbered<'a>>,
-    refuted: Vec<Numbered<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    suppressed: Vec<Left<'a>>,
-    corpora: Vec<CorpusRow<'a>>,
-    broken: Vec<Broken<'a>>,
-}
-
-/// An explanation that is not shown.
-#[derive(Serialize)]
-struct Left<'a> {
-    corpus: usize,
-    because: &'a str,
-    #[serde(flatten)]
-    explanation: &'a Explanation,
-}
-
-/// An explanation and whose runs it is about.
-#[derive(Serialize)]
-struct Numbered<'a> {
-    corpus: usize,
-    #[serde(flatten)]
-    explanation: &'a Explanation,
-}
-
-/// A set of runs that can be compared.
-#[derive(Serialize)]
-pub struct CorpusRow<'a> {
-    command: &'a [String],
-    build_id: &'a str,
-    input_hash: &'a str,
-    runs: usize,
-    failing: usize,
-    passing: usize,
-    unexplained: Vec<Unexplained<'a>>,
-    stopped: Option<String>,
-}
-
-/// A failing run that no explanation covers.
-#[derive(Serialize)]
-pub struct Unexplained<'a> {
-    run: &'a str,
-    failure: Option<&'a FailurePlace>,
-}
-
-/// A file that was left out.
-#[derive(Serialize)]
-pub struct Broken<'a> {
-    file: &'a str,
-    problem: &'a str,
-}
-
-/// The files that were left out.
-pub fn broken(loaded: &Loaded) -> Vec<Broken<'_>> {
-    let rows = loaded.broken.iter();
-    rows.map(|(file, problem)| Broken { file, problem })
-        .collect()
-}
-
-fn print_json(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
-    let suppressed = findings.iter().enumerate().flat_map(|(corpus, finding)| {
-        let rows = finding.suppressed.iter();
-        rows.map(move |row| Left {
-            corpus,
-            because: &row.because,
-            explanation: &row.explanation,
-        })
-    });
-    let document = Document {
-        version: JSON_VERSION,
-        explanations: numbered(findings, |finding| &finding.explanations),
-        refuted: numbered(findings, |finding| &finding.refuted),
-        suppressed: suppressed.collect(),
-        corpora: findings.iter().map(row).collect(),
-        broken: broken(loaded),
-    };
-    anstream::println!("{}", serde_json::to_string_pretty(&document)?);
-    Ok(())
-}
-
-fn numbered<'a>(
-    findings: &'a [Finding<'_>],
-    of: impl Fn(&'a Finding<'_>) -> &'a [Explanation],
-) -> Vec<Numbered<'a>> {
-    let rows = findings.iter().enumerate().flat_map(|(corpus, finding)| {
-        of(finding).iter().map(move |explanation| Numbered {
-            corpus,
-            explanation,
-        })
-    });
-    rows.collect()
-}
-
-fn row<'a>(finding: &'a Finding<'_>) -> CorpusRow<'a> {
-    corpus_row(finding.corpus, &finding.unexplained, finding.stopped)
-}
-
-/// The row of a corpus.
-pub fn corpus_row<'a>(
-    corpus: &'a Corpus,
-    unexplained: &'a [String],
-    stopped_by: StopReason,
-) -> CorpusRow<'a> {
-    let key = corpus.key();
-    CorpusRow {
-        command: &key.command,
-        build_id: &key.build_id,
-        input_hash: &key.input_hash,
-        runs: corpus.len(),
-        failing: corpus.failing().count(),
-        passing: corpus.passing().count(),
-        unexplained: unexplained
-            .iter()
-            .map(|name| left_over(corpus, name))
-            .collect(),
-        stopped: stopped(stopped_by),
-    }
-}
-
-fn left_over<'a>(corpus: &'a Corpus, name: &'a str) -> Unexplained<'a> {
-    let failure = corpus.get(name).and_then(|run| run.failure.as_ref());
-    Unexplained { run: name, failure }
 }

@@ -28,6 +28,7 @@ mod replay;
 mod sarif;
 mod suppress;
 mod suppressions;
+mod trial;
 mod verify;
 
 use arguments::{Arguments, Command};

@@ -125,6 +125,7 @@ fn said(explanation: &Explanation) -> String {
     ];
     lines.extend(more.into_iter().filter(|line| !line.is_empty()).cloned());
     lines.extend(render::certainty(explanation));
+    lines.extend(render::fix(explanation).map(|fix| format!("Fix: {fix}")));
     lines.join("\n")
 }
 

@@ -1,10 +1,18 @@
 //! Finds the fix that is meant among those of the explanations.
 
 use super::offer;
-use crate::{arguments::Verify, load};
+use crate::{
+    arguments::Verify,
+    load::{self, Loaded},
+    trial::Failures,
+};
 use anyhow::{Context, Result, bail};
 use std::{collections::BTreeMap, sync::Arc};
-use unsnarl_core::{Budget, Corpora, Explanation, RunSummary, explain, fixes::Fix};
+use unsnarl_core::{
+    Budget, Corpora, Corpus, Explanation, RunSummary,
+    explain::{explain, retold},
+    fixes::Fix,
+};
 use unsnarl_trace::Run;
 
 /// A fix with what it is of.
@@ -14,7 +22,9 @@ pub struct Chosen {
     /// The fix.
     pub fix: Fix,
     /// Its number among those of the explanation, from 1.
-    pub number: usize,
+    pub number: u32,
+    /// What is a failure of its bug, and what of others.
+    pub failures: Failures,
     /// A failing run with its name.
     pub run: (String, Arc<Run>),
     /// The sources by the names in the debug info.
@@ -33,21 +43,7 @@ impl Chosen {
 
 /// Explains the runs again and takes the fix that was named.
 pub fn choose(arguments: &Verify) -> Result<Chosen> {
-    let (id, number) = match arguments.fix.split_once(':') {
-        Some((id, number)) => {
-            let number = number.parse().ok().filter(|number| *number > 0);
-            (
-                id,
-                number.with_context(|| {
-                    format!(
-                        "`{}` is no fix: expected an explanation's id, or id:N",
-                        arguments.fix
-                    )
-                })?,
-            )
-        }
-        None => (arguments.fix.as_str(), 1),
-    };
+    let (id, number) = named(&arguments.fix)?;
     let loaded = load::load(arguments.place.as_deref())?;
     let mut corpora = Corpora::default();
     for (name, run) in &loaded.runs {
@@ -56,32 +52,11 @@ pub fn choose(arguments: &Verify) -> Result<Chosen> {
     let budget = Budget::unlimited();
     let mut known = Vec::new();
     for corpus in corpora.iter() {
-        let runs = offer::runs(corpus, &loaded);
-        let sources = offer::sources(&runs);
-        for mut explanation in explain(corpus, &budget).findings {
-            if explanation.id != id {
-                known.push(explanation.id);
-                continue;
-            }
-            offer::offer(&mut explanation, &runs, &sources, &budget);
-            let Some(fix) = explanation.fixes.get(number - 1).cloned() else {
-                bail!("{}", no_fix(&explanation, number));
-            };
-            let name = explanation.runs.first().cloned().unwrap_or_default();
-            let run = loaded
-                .runs
-                .iter()
-                .find(|(known, _)| *known == name)
-                .cloned();
-            let run = run.with_context(|| format!("there is no run {name}"))?;
-            return Ok(Chosen {
-                explanation,
-                fix,
-                number,
-                run,
-                sources,
-            });
+        let found = explain(corpus, &budget).findings;
+        if let Some(explanation) = told(corpus, &found, id, &budget) {
+            return chosen(corpus, &loaded, explanation, number, &budget);
         }
+        known.extend(found.into_iter().map(|one| one.id));
     }
     bail!(
         "there is no explanation {id}\n  next: {}",
@@ -93,7 +68,55 @@ pub fn choose(arguments: &Verify) -> Result<Chosen> {
     )
 }
 
-fn no_fix(explanation: &Explanation, number: usize) -> String {
+/// An id, and the number behind the colon.
+fn named(fix: &str) -> Result<(&str, u32)> {
+    let Some((id, number)) = fix.split_once(':') else {
+        return Ok((fix, 1));
+    };
+    let number = number.parse().ok().filter(|number| *number > 0);
+    let number = number
+        .with_context(|| format!("`{fix}` is no fix: expected an explanation's id, or id:N"))?;
+    Ok((id, number))
+}
+
+/// The explanation of this id: one of those that the runs tell, or what executing may have put into the place of one.
+fn told(corpus: &Corpus, found: &[Explanation], id: &str, budget: &Budget) -> Option<Explanation> {
+    let is_it = |one: &Explanation| one.id == id;
+    let first = found.iter().find(|one| is_it(one)).cloned();
+    first.or_else(|| {
+        let others = found.iter().flat_map(|one| retold(corpus, one, budget));
+        others.into_iter().find(is_it)
+    })
+}
+
+fn chosen(
+    corpus: &Corpus,
+    loaded: &Loaded,
+    mut explanation: Explanation,
+    number: u32,
+    budget: &Budget,
+) -> Result<Chosen> {
+    let runs = offer::runs(corpus, loaded);
+    let sources = offer::sources(&runs);
+    offer::offer(&mut explanation, &runs, &sources, budget);
+    let mut fixes = explanation.fixes.iter();
+    let Some(fix) = fixes.find(|fix| fix.number == number).cloned() else {
+        bail!("{}", no_fix(&explanation, number));
+    };
+    let name = explanation.runs.first().cloned().unwrap_or_default();
+    let run = runs.iter().find(|(known, _)| *known == name).cloned();
+    let run = run.with_context(|| format!("there is no run {name}"))?;
+    Ok(Chosen {
+        failures: Failures::of(corpus, &explanation),
+        explanation,
+        fix,
+        number,
+        run,
+        sources,
+    })
+}
+
+fn no_fix(explanation: &Explanation, number: u32) -> String {
     let offered = explanation.fixes.len();
     let why: String = explanation
         .not_fixed

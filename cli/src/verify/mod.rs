@@ -6,16 +6,21 @@
 mod build;
 mod choose;
 mod diff;
-mod explore;
 pub mod offer;
 mod tell;
 
-use crate::{arguments::Verify, record::stop_flag};
+use crate::{
+    arguments::Verify,
+    load,
+    record::stop_flag,
+    trial::{self, Case, Limits, Searched},
+};
 use anyhow::Result;
+use build::Built;
 use choose::Chosen;
-use explore::{Explored, Limits};
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::atomic::AtomicBool};
 use unsnarl_core::fixes::constraint;
+use unsnarl_recorder::record::Observed;
 
 /// The fix does not hold.
 const DOES_NOT_HOLD: u8 = 1;
@@ -29,12 +34,12 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
     }
     tell::title(&chosen);
     let stop = stop_flag()?;
-    let limits = Limits::of(arguments);
+    let limits = limits(arguments);
     let holds = match &arguments.build {
         Some(command) => {
             let built = build::build(&chosen, command)?;
-            let explored = explore::fixed(&chosen, &built, &limits, &stop)?;
-            let holds = tell::fixed(&explored, &built);
+            let (case, searched) = edited(&chosen, &built, &limits, &stop)?;
+            let holds = tell::edited(&case, &searched, &built);
             if holds {
                 built.remove()?;
             }
@@ -49,12 +54,20 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
     Ok(ExitCode::from(if holds { 0 } else { DOES_NOT_HOLD }))
 }
 
+/// As the user wants it.
+fn limits(arguments: &Verify) -> Limits {
+    Limits {
+        bound: arguments.bound,
+        schedules: arguments.schedules,
+        time: arguments.budget,
+        random: arguments.random,
+        one: arguments.timeout,
+        stdin: arguments.stdin.clone(),
+    }
+}
+
 /// Tries the fix on the program as it is.
-fn constrained(
-    chosen: &Chosen,
-    limits: &Limits,
-    stop: &std::sync::atomic::AtomicBool,
-) -> Result<bool> {
+fn constrained(chosen: &Chosen, limits: &Limits, stop: &AtomicBool) -> Result<bool> {
     if !constraint::is_order(&chosen.fix) {
         anyhow::bail!(
             "this fix changes what the program does, not only when: it can only be tried by building it\n  \
@@ -62,6 +75,30 @@ fn constrained(
             chosen.name()
         );
     }
-    let explored: Explored = explore::constrained(chosen, limits, stop)?;
-    Ok(tell::constrained(chosen, &explored))
+    let mut case = Case::constraint(&chosen.fix, chosen.failures.clone());
+    let mut watch = |seen: &Observed<'_>| {
+        case.see(seen);
+        case.is_refuted()
+    };
+    let searched = trial::constrained(&chosen.run.1, limits, stop, &mut watch)?;
+    Ok(tell::constrained(chosen, &case, &searched))
+}
+
+/// Explores the program that was built from the edited copy.
+fn edited<'c>(
+    chosen: &'c Chosen,
+    built: &Built,
+    limits: &Limits,
+    stop: &AtomicBool,
+) -> Result<(Case<'c>, Searched)> {
+    let run = &chosen.run.1;
+    let job = trial::job(run, &built.program, &built.directory, limits);
+    let out = built.root.join(load::RUNS);
+    let mut case = Case::edited(&chosen.fix, chosen.failures.clone());
+    let mut watch = |seen: &Observed<'_>| {
+        case.see(seen);
+        case.is_refuted()
+    };
+    let searched = trial::explore(&job, run.meta.chances, limits, &out, stop, &mut watch)?;
+    Ok((case, searched))
 }

@@ -1,7 +1,11 @@
 //! What is said of a fix that was tried.
 
-use super::{build::Built, choose::Chosen, diff, explore::Explored};
-use crate::message;
+use super::{build::Built, choose::Chosen, diff};
+use crate::{
+    message,
+    trial::{Case, Searched},
+};
+use unsnarl_core::{fixes::trial::preemptions, render};
 
 /// The fix.
 pub fn title(chosen: &Chosen) {
@@ -11,32 +15,40 @@ pub fn title(chosen: &Chosen) {
 /// What it costs and takes for granted.
 pub fn cost(chosen: &Chosen) {
     anstream::println!("cost: {}", chosen.fix.cost);
+    if let Some(share) = chosen.fix.share {
+        anstream::println!("  {}", render::cost(share));
+    }
     for assumed in &chosen.fix.assumes {
         anstream::println!("assumes: {assumed}");
     }
 }
 
 /// The fix as a constraint; whether it holds.
-pub fn constrained(chosen: &Chosen, explored: &Explored) -> bool {
-    if let Some(why) = &explored.first {
+pub fn constrained(chosen: &Chosen, case: &Case<'_>, searched: &Searched) -> bool {
+    if let Some(why) = &case.first {
         anstream::println!("does not hold: a schedule that it allows fails all the same: {why}");
         return false;
     }
-    if explored.allowed == 0 {
-        anstream::println!("does not hold: it allows none of {}", bound(explored));
+    if case.allowed == 0 {
+        anstream::println!("does not hold: it allows none of {}", bound(searched));
         return false;
     }
-    let failing = match explored.failing {
-        0 => "none fails".to_owned(),
-        1 => "the one that fails is impossible with it".to_owned(),
-        failing => format!("the {failing} that fail are impossible with it"),
+    let failing = match (case.failing, case.stays.is_empty()) {
+        (0, _) => "none fails".to_owned(),
+        (1, true) => "the one that fails is impossible with it".to_owned(),
+        (failing, true) => format!("the {failing} that fail are impossible with it"),
+        (_, false) => "those that fail so are impossible with it".to_owned(),
     };
     anstream::println!(
-        "holds on the program as it is: of {}, {failing}, and the {} that stay possible pass",
-        bound(explored),
-        explored.allowed
+        "holds on the program as it is: of {}, {failing}, and {}",
+        bound(searched),
+        match (case.stays.is_empty(), case.allowed) {
+            (true, allowed) => format!("the {allowed} that stay possible pass"),
+            (false, allowed) => format!("of the {allowed} that stay possible none fails so"),
+        }
     );
-    if let Some(line) = explored.waits {
+    others(case);
+    if let Some(line) = case.waits {
         message::note(&format!(
             "line {line} waits for others while the lock is held: only building it tells whether they need that lock"
         ));
@@ -49,14 +61,20 @@ pub fn constrained(chosen: &Chosen, explored: &Explored) -> bool {
 }
 
 /// The fix as an edit; whether it holds.
-pub fn fixed(explored: &Explored, built: &Built) -> bool {
-    let Some(why) = &explored.first else {
-        anstream::println!("holds: no failure and no deadlock in {}", bound(explored));
+pub fn edited(case: &Case<'_>, searched: &Searched, built: &Built) -> bool {
+    let Some(why) = &case.first else {
+        match case.stays.is_empty() {
+            true => {
+                anstream::println!("holds: no failure and no deadlock in {}", bound(searched));
+            }
+            false => anstream::println!("holds: it does not fail so in {}", bound(searched)),
+        }
+        others(case);
         return true;
     };
     anstream::println!("does not hold: {why}");
     let folder = diff::relative(&built.root.display().to_string());
-    match explored.file.as_ref().and_then(|file| file.file_stem()) {
+    match case.file.as_ref().and_then(|file| file.file_stem()) {
         Some(run) => anstream::println!(
             "  the schedule: unsnarl replay {} (in {folder}, where the edited copy is)",
             run.to_string_lossy()
@@ -66,29 +84,28 @@ pub fn fixed(explored: &Explored, built: &Built) -> bool {
     false
 }
 
+/// What other bugs do is none of the fix's business, but said.
+fn others(case: &Case<'_>) {
+    for failure in &case.stays {
+        message::note(&format!("another failure stays: {failure}"));
+    }
+}
+
 /// `412 schedules with up to 2 preemptions (all there are)`
-fn bound(explored: &Explored) -> String {
-    let preemptions = match explored.bound {
-        0 => "no preemption".to_owned(),
-        1 => "up to 1 preemption".to_owned(),
-        bound => format!("up to {bound} preemptions"),
+fn bound(searched: &Searched) -> String {
+    let whole = match (searched.is_complete(), searched.is_whole()) {
+        (true, _) => "more preemptions would show no other order",
+        (false, true) => "all there are",
+        (false, false) => "the search stopped at its limit",
     };
-    let whole = match (explored.is_whole, &explored.progress) {
-        (true, Some(progress))
-            if progress.is_complete && progress.unlogged == 0 && progress.strayed == 0 =>
-        {
-            "more preemptions would show no other order"
-        }
-        (true, Some(progress)) if progress.unsearchable.is_none() => "all there are",
-        _ => "the search stopped at its limit",
-    };
-    let random = match explored.random {
+    let random = match searched.random {
         0 => String::new(),
         random => format!(" and {random} random ones"),
     };
-    let schedules = match explored.schedules {
+    let schedules = match searched.schedules {
         1 => "1 schedule".to_owned(),
         several => format!("{several} schedules"),
     };
+    let preemptions = preemptions(searched.bound);
     format!("{schedules} with {preemptions} ({whole}){random}")
 }

@@ -204,15 +204,10 @@ fn guarded(
             if titles.len() == 2 { "place" } else { "places" }
         );
     }
+    let cost = format!("threads take turns at {}", said(&exclusive));
     Ok(Fix {
-        kind: FixKind::WidenSection,
-        title,
-        edits: files.edits(&changes)?,
-        assumes: Vec::new(),
-        cost: format!("threads take turns at {}", said(&exclusive)),
         exclusive,
-        lock: None,
-        ordered: Vec::new(),
+        ..Fix::edit(FixKind::WidenSection, title, files.edits(&changes)?, cost)
     })
 }
 

@@ -1,13 +1,16 @@
 //! Is a recorded run one that a fix allows? So a fix is tried on the program as it is, before anything is edited.
 
 use super::{
-    Fix,
+    Fix, Ordered, Share,
     mutexes::lock_name,
     seen::{At, frames},
 };
-use crate::{facts::family, orders::Locks};
+use crate::{
+    facts::family,
+    orders::{Locks, other_thread},
+};
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, EventKind, Run};
+use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
 /// What a fix makes of the order of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,13 +28,31 @@ pub fn is_order(fix: &Fix) -> bool {
     !fix.exclusive.is_empty() || !fix.ordered.is_empty()
 }
 
+/// How much of a run lies in the lines that exclude each other and in the sections of the lock: its steps by thread,
+/// those of each once.
+pub fn share(fix: &Fix, run: &Run) -> Share {
+    let own = |spans: Vec<Span>| {
+        let mut held = BTreeSet::new();
+        for span in spans {
+            let rows = (span.first..=span.last).map(EventId);
+            let by = |row: &EventId| {
+                let event = run.events.get(*row);
+                event.is_some_and(|event| event.thread.0 == span.thread)
+            };
+            held.extend(rows.filter(by));
+        }
+        held.len() as u64
+    };
+    Share {
+        held: own(spans(fix, run)),
+        before: own(sections(fix, run)),
+        of: run.events.len() as u64,
+    }
+}
+
 /// Does the fix allow this run's order?
 pub fn verdict(fix: &Fix, run: &Run) -> Verdict {
-    if !fix
-        .ordered
-        .iter()
-        .all(|order| in_order(run, &order.first, &order.then))
-    {
+    if !fix.ordered.iter().all(|order| in_order(run, order)) {
         return Verdict::Excluded;
     }
     let spans = spans(fix, run);
@@ -47,26 +68,49 @@ pub fn verdict(fix: &Fix, run: &Run) -> Verdict {
     waits(run, &spans).map_or(Verdict::Allowed, Verdict::Waits)
 }
 
-/// All that `first` does comes before the first of `then`.
-fn in_order(run: &Run, first: &(String, u32), then: &(String, u32)) -> bool {
-    let at = |place: &(String, u32)| {
-        let is_at = |row: &EventId| {
-            let known = run
-                .events
-                .get(*row)
-                .filter(|event| event.kind.is_access() || event.kind == EventKind::Free);
-            known.is_some_and(|event| {
-                let site = run.meta.site(event.site);
-                (&site.file, site.line) == (&place.0, place.1)
-            })
-        };
-        let rows = (0..run.events.len() as u32).map(EventId).filter(is_at);
-        rows.collect::<Vec<EventId>>()
+fn in_order(run: &Run, order: &Ordered) -> bool {
+    let (Ordered::EndsBefore { thread, file, line } | Ordered::BeginsAfter { thread, file, line }) =
+        order;
+    let mut threads = run.meta.threads.iter();
+    let Some((own, row)) = (0..)
+        .map(ThreadId)
+        .zip(&mut threads)
+        .find(|(_, row)| row.name == *thread)
+    else {
+        return true;
     };
-    match (at(first).last(), at(then).first()) {
+    let mut known: BTreeMap<(u32, u32), bool> = BTreeMap::new();
+    let (mut is_created, mut reached, mut begun, mut ended) = (false, None, None, None);
+    for (at, event) in run.events.iter() {
+        if event.kind == EventKind::Fork && other_thread(event.value) == Some(own.0) {
+            is_created = true;
+        } else if event.thread == own {
+            match event.kind {
+                EventKind::Begin | EventKind::Blocked => {}
+                EventKind::End => ended = Some(at),
+                _ => begun = begun.or(Some(at)),
+            }
+        } else if is_created && reached.is_none() && Some(event.thread) == row.parent {
+            let key = (event.site.0, event.stack.0);
+            let is_there = |at: &At| (&at.file, at.line) == (file, *line);
+            let is_there = known
+                .entry(key)
+                .or_insert_with(|| frames(run, at).iter().any(is_there));
+            reached = is_there.then_some(at);
+        }
+    }
+    match order {
+        Ordered::EndsBefore { .. } => comes_first(ended, reached),
+        Ordered::BeginsAfter { .. } => comes_first(reached, begun),
+    }
+}
+
+/// Nothing comes too early where the second never comes.
+fn comes_first(first: Option<EventId>, second: Option<EventId>) -> bool {
+    match (first, second) {
         (_, None) => true,
         (None, Some(_)) => false,
-        (Some(last), Some(then)) => last < then,
+        (Some(first), Some(second)) => first < second,
     }
 }
 

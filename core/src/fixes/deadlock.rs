@@ -52,20 +52,15 @@ pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
                         wanted.location, wanted.place.line, held.location, held.place.line
                     ),
                 };
+                let cost = match by_address {
+                    true => "a comparison of addresses".to_owned(),
+                    false => format!("`{}` is held for a few lines longer", wanted.location),
+                };
+                let edits = Changes::from([(wanted.place.file.clone(), changes)]);
+                let edits = case.files.edits(&edits)?;
                 return Ok(Fix {
-                    kind: FixKind::LockOrder,
-                    title,
-                    edits: case
-                        .files
-                        .edits(&Changes::from([(wanted.place.file.clone(), changes)]))?,
                     assumes: vec!["no third lock closes the ring".to_owned()],
-                    cost: match by_address {
-                        true => "a comparison of addresses".to_owned(),
-                        false => format!("`{}` is held for a few lines longer", wanted.location),
-                    },
-                    exclusive: Vec::new(),
-                    lock: None,
-                    ordered: Vec::new(),
+                    ..Fix::edit(FixKind::LockOrder, title, edits, cost)
                 });
             }
             Err(new) => why = new,

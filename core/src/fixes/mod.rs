@@ -9,15 +9,18 @@ pub mod constraint;
 mod deadlock;
 mod model;
 mod mutexes;
+mod needs;
 mod order;
 mod places;
 mod seen;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod trial;
 mod wait;
 
-pub use model::{Edit, Fix, FixKind, Guarded, Ordered, Position};
+pub use model::{Edit, Fix, FixKind, Guarded, Ordered, Position, Share};
+pub use trial::{Trial, TrialVerdict};
 
 use crate::{
     budget::Budget,
@@ -31,7 +34,7 @@ use text::{
     change::{self, Change},
     source::Source,
 };
-use unsnarl_trace::{EventId, Run};
+use unsnarl_trace::{EventId, Mode, Outcome, Run};
 
 /// What was found for one explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -92,7 +95,56 @@ pub fn offer(
             }
         }
     }
+    let all = std::mem::take(&mut offered.fixes);
+    for fix in all {
+        match in_the_way(&case, &fix) {
+            Some(why) => offered.refused.push(format!("{}: {why}", fix.title)),
+            None => offered.fixes.push(fix),
+        }
+    }
+    let passed = shortest_passing(runs);
+    for (number, fix) in (1..).zip(&mut offered.fixes) {
+        fix.number = number;
+        fix.share = passed.and_then(|run| shared(fix, run));
+    }
     offered
+}
+
+/// What the recorded runs have against a fix.
+fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
+    for order in &fix.ordered {
+        let Ordered::EndsBefore { thread, line, .. } = order else {
+            continue;
+        };
+        let mut runs = case.runs.iter();
+        if let Some(needed) = runs.find_map(|(_, run)| needs::needs_later(run, order)) {
+            return Some(format!(
+                "{thread} waits on line {needed} for what comes after line {line}"
+            ));
+        }
+    }
+    let own = |name: &String| case.explanation.runs.contains(name);
+    let mut failing = case.runs.iter().filter(|(name, _)| own(name));
+    let allows = |run: &Run| constraint::verdict(fix, run) != constraint::Verdict::Excluded;
+    let (name, _) = failing.find(|(_, run)| constraint::is_order(fix) && allows(run))?;
+    Some(format!("{name} fails although it is kept there"))
+}
+
+/// The run that the cost of fixes is measured on: failing ones end early.
+fn shortest_passing(runs: &[(String, Arc<Run>)]) -> Option<&Run> {
+    let passed = runs.iter().filter(|(_, run)| {
+        run.meta.outcome == Outcome::Passed && run.meta.mode == Mode::Controlled
+    });
+    let shortest = passed.min_by_key(|(name, run)| (run.events.len(), name));
+    shortest.map(|(_, run)| &**run)
+}
+
+/// What a fix serializes in a run; nothing when it is not a lock that is held for longer.
+fn shared(fix: &Fix, run: &Run) -> Option<Share> {
+    if fix.exclusive.is_empty() {
+        return None;
+    }
+    Some(constraint::share(fix, run)).filter(|share| share.held > 0)
 }
 
 /// How many of the steps this run has at their rows: all when the steps were told of it.

@@ -1,5 +1,6 @@
 //! A fix as data. `docs/explain-json.md` documents the JSON of it.
 
+use super::trial::Trial;
 use serde::{Deserialize, Serialize};
 
 /// What a fix does.
@@ -59,18 +60,47 @@ pub struct Guarded {
     pub function: String,
 }
 
-/// What `first` does comes before what `then` does, in every run that the fix allows.
+/// What comes before what, in every run that the fix allows.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Ordered {
-    /// File and line.
-    pub first: (String, u32),
-    /// File and line.
-    pub then: (String, u32),
+#[serde(rename_all = "kebab-case", tag = "what")]
+pub enum Ordered {
+    /// The thread has ended before the line is reached.
+    EndsBefore {
+        /// The thread, as runs name it: `main.3`.
+        thread: String,
+        /// File of the line.
+        file: String,
+        /// The line, or one that is called from it.
+        line: u32,
+    },
+    /// The line was executed before the thread does anything.
+    BeginsAfter {
+        /// The thread, as runs name it: `main.3`.
+        thread: String,
+        /// File of the line.
+        file: String,
+        /// The line.
+        line: u32,
+    },
+}
+
+/// How much of a recorded run lies under the lock of a fix: its steps are its events.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Share {
+    /// Steps with the lock held, when the fix is made.
+    pub held: u64,
+    /// Steps with it held as the program is.
+    pub before: u64,
+    /// All steps.
+    pub of: u64,
 }
 
 /// A suggested change of the program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Fix {
+    /// Its number among those of the explanation, from 1: `unsnarl verify ID:2` tries the second. It stays when others
+    /// turn out not to hold.
+    pub number: u32,
     /// What it does.
     pub kind: FixKind,
     /// The same for a person: `keep account.lock from line 45 to line 56`.
@@ -91,4 +121,29 @@ pub struct Fix {
     /// The orders that it brings about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ordered: Vec<Ordered>,
+    /// What it serializes, in a recorded run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+    /// What came of trying it; none when nobody has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Trial>,
+}
+
+impl Fix {
+    /// A fix that only edits: nothing is said of the orders that it allows.
+    pub fn edit(kind: FixKind, title: String, edits: Vec<Edit>, cost: String) -> Fix {
+        Fix {
+            number: 1,
+            kind,
+            title,
+            edits,
+            assumes: Vec::new(),
+            cost,
+            exclusive: Vec::new(),
+            lock: None,
+            ordered: Vec::new(),
+            share: None,
+            tried: None,
+        }
+    }
 }

@@ -10,8 +10,9 @@ use super::{
 use crate::{
     explanation::{BugKind, Role, SiteMark},
     facts::basename,
+    orders::other_thread,
 };
-use unsnarl_trace::{EventId, Run, SiteRow};
+use unsnarl_trace::{EventId, EventKind, Run, SiteRow, ThreadId};
 
 /// Orders for what happened too early or too late; empty when the explanation is of another kind.
 pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
@@ -41,12 +42,12 @@ pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
     let joined = other.as_ref().and_then(|(name, created)| {
         let mut known = frames.iter();
         let at = known.find(|at| at.function == created.function && at.file == created.file);
-        at.map(|at| join(case, name, created, at, late, early))
+        at.map(|at| join(case, name, created, at))
     });
     let starts = thread_of(case, early).filter(|(_, own)| own.function == late.place.function);
     match (joined, starts, other) {
         (Some(fix), ..) => fixes.push(fix),
-        (None, Some((_, own)), _) => fixes.push(set(case, &own, late, early)),
+        (None, Some((name, own)), _) => fixes.push(set(case, &name, &own, late)),
         (None, None, Some((name, created))) => fixes.push(Err(format!(
             "{} created {name} on line {}, and its handle is not known on line {}",
             created.function, created.line, early.place.line
@@ -98,72 +99,93 @@ fn created_at(run: &Run, thread: &str) -> Option<SiteRow> {
     Some(run.meta.site(row.created_at).clone()).filter(|site| site.line != 0)
 }
 
-fn join(
-    case: &Case<'_>,
-    thread: &str,
-    created: &SiteRow,
-    at: &At,
-    late: &SiteMark,
-    early: &SiteMark,
-) -> Result<Fix, Refusal> {
-    let changes = move_statement::join_before(case.files.get(&at.file)?, created.line, at.line)?;
-    Ok(fix(
-        FixKind::JoinBefore,
-        format!("join {thread} before line {}", at.line),
-        case.files
-            .edits(&Changes::from([(at.file.clone(), changes)]))?,
-        format!(
-            "line {} of {} waits until {thread} has ended",
-            at.line,
-            basename(&at.file)
-        ),
-        (late, early),
-    ))
-}
-
-fn set(
-    case: &Case<'_>,
-    created: &SiteRow,
-    late: &SiteMark,
-    early: &SiteMark,
-) -> Result<Fix, Refusal> {
-    let changes = move_statement::set_before(
-        case.files.get(&created.file)?,
-        late.place.line,
-        created.line,
-    )?;
-    Ok(fix(
-        FixKind::SetBefore,
-        format!(
-            "move line {} before line {}, which starts the thread",
-            late.place.line, created.line
-        ),
-        case.files
-            .edits(&Changes::from([(created.file.clone(), changes)]))?,
-        "none".to_owned(),
-        (late, early),
-    ))
-}
-
-fn fix(
-    kind: FixKind,
-    title: String,
-    edits: Vec<super::Edit>,
-    cost: String,
-    (first, then): (&SiteMark, &SiteMark),
-) -> Fix {
-    let at = |mark: &SiteMark| (mark.place.file.clone(), mark.place.line);
-    Fix {
-        kind,
-        title,
-        edits,
-        assumes: Vec::new(),
-        cost,
-        exclusive: Vec::new(),
-        lock: None,
-        ordered: vec![Ordered {
-            first: at(first),
-            then: at(then),
-        }],
+fn join(case: &Case<'_>, thread: &str, created: &SiteRow, at: &At) -> Result<Fix, Refusal> {
+    let joined = move_statement::join_before(case.files.get(&at.file)?, created.line, at.line)?;
+    if let Some(line) = joined.at.filter(|_| !joined.is_loop) {
+        joins(case, thread, &at.file, line)?;
     }
+    let names = match joined.is_loop {
+        true => siblings(case, created),
+        false => vec![thread.to_owned()],
+    };
+    let edits = Changes::from([(at.file.clone(), joined.changes)]);
+    let all = match names.as_slice() {
+        [one] => one.clone(),
+        several => format!("the {} threads of line {}", several.len(), created.line),
+    };
+    let waits = format!(
+        "line {} of {} waits until {all} {} ended",
+        at.line,
+        basename(&at.file),
+        if names.len() == 1 { "has" } else { "have" }
+    );
+    let ordered = names.into_iter().map(|thread| Ordered::EndsBefore {
+        thread,
+        file: at.file.clone(),
+        line: at.line,
+    });
+    Ok(Fix {
+        ordered: ordered.collect(),
+        ..Fix::edit(
+            FixKind::JoinBefore,
+            format!("join {all} before line {}", at.line),
+            case.files.edits(&edits)?,
+            waits,
+        )
+    })
+}
+
+/// Does the join on this line wait for this thread, as far as runs have come there?
+fn joins(case: &Case<'_>, thread: &str, file: &str, line: u32) -> Result<(), Refusal> {
+    for (_, run) in case.runs {
+        let mut joins = run.events.iter().filter(|(_, event)| {
+            let site = run.meta.site(event.site);
+            event.kind == EventKind::Join && (site.file.as_str(), site.line) == (file, line)
+        });
+        if let Some((_, event)) = joins.next() {
+            let other = other_thread(event.value).map(|id| &run.meta.thread(ThreadId(id)).name);
+            return match other {
+                Some(name) if name != thread => {
+                    Err(format!("line {line} joins {name}, not {thread}"))
+                }
+                _ => Ok(()),
+            };
+        }
+    }
+    Ok(())
+}
+
+/// The threads that are created at the same place.
+fn siblings(case: &Case<'_>, created: &SiteRow) -> Vec<String> {
+    let rows = case.run.meta.threads.iter();
+    let own = rows.filter(|row| row.parent.is_some());
+    own.filter(|row| {
+        let site = case.run.meta.site(row.created_at);
+        (&site.file, site.line) == (&created.file, created.line)
+    })
+    .map(|row| row.name.clone())
+    .collect()
+}
+
+fn set(case: &Case<'_>, thread: &str, created: &SiteRow, late: &SiteMark) -> Result<Fix, Refusal> {
+    let (file, line) = (&created.file, late.place.line);
+    let changes = move_statement::set_before(case.files.get(file)?, line, created.line)?;
+    let edits = Changes::from([(file.clone(), changes)]);
+    let title = format!(
+        "move line {line} before line {}, which starts the thread",
+        created.line
+    );
+    Ok(Fix {
+        ordered: vec![Ordered::BeginsAfter {
+            thread: thread.to_owned(),
+            file: file.clone(),
+            line,
+        }],
+        ..Fix::edit(
+            FixKind::SetBefore,
+            title,
+            case.files.edits(&edits)?,
+            "none".to_owned(),
+        )
+    })
 }

@@ -18,16 +18,12 @@ fn run(text: &str) -> Run {
 }
 
 fn plain() -> Fix {
-    Fix {
-        kind: FixKind::WidenSection,
-        title: String::new(),
-        edits: Vec::new(),
-        assumes: Vec::new(),
-        cost: String::new(),
-        exclusive: Vec::new(),
-        lock: None,
-        ordered: Vec::new(),
-    }
+    Fix::edit(
+        FixKind::WidenSection,
+        String::new(),
+        Vec::new(),
+        String::new(),
+    )
 }
 
 fn lines_10_to_12() -> Fix {
@@ -73,19 +69,60 @@ fn sections_of_the_lock_exclude_the_lines() {
 }
 
 #[test]
-fn orders_are_kept_or_not() {
+fn a_thread_has_ended_before_a_line_or_not() {
     let fix = Fix {
-        ordered: vec![Ordered {
-            first: ("test.c".to_owned(), 5),
-            then: ("test.c".to_owned(), 9),
+        ordered: vec![Ordered::EndsBefore {
+            thread: "main.1".to_owned(),
+            file: "test.c".to_owned(),
+            line: 9,
         }],
         ..plain()
     };
     let check = |text: &str, expected| assert_eq!(verdict(&fix, &run(text)), expected, "{text}");
-    check("main.1 R x @5 f\nmain W x @9 main\n", Verdict::Allowed);
-    check("main W x @9 main\nmain.1 R x @5 f\n", Verdict::Excluded);
-    check("main W x @9 main\n", Verdict::Excluded);
-    check("main.1 R x @5 f\n", Verdict::Allowed);
+    let fork = "main fork main.1 @1 main\nmain fork main.2 @1\n";
+    let ends = "main.1 R x @5 f\nmain.1 end\n";
+    let reached = "main W x @9 main\n";
+    check(&format!("{fork}{ends}{reached}"), Verdict::Allowed);
+    check(&format!("{fork}{reached}{ends}"), Verdict::Excluded);
+    // It has not come to its end when the run failed.
+    check(
+        &format!("{fork}{reached}main.1 R x @5 f\n"),
+        Verdict::Excluded,
+    );
+    // What another thread does is not waited for, and the line need not be reached.
+    check(
+        &format!("{fork}{ends}{reached}main.2 W x @5 f\n"),
+        Verdict::Allowed,
+    );
+    check(&format!("{fork}main.1 R x @5 f\n"), Verdict::Allowed);
+    // The line before the thread is there is another round of a loop.
+    check(&format!("{reached}{fork}{ends}{reached}"), Verdict::Allowed);
+}
+
+#[test]
+fn a_thread_begins_after_a_line_or_not() {
+    let fix = Fix {
+        ordered: vec![Ordered::BeginsAfter {
+            thread: "main.1".to_owned(),
+            file: "test.c".to_owned(),
+            line: 9,
+        }],
+        ..plain()
+    };
+    let check = |text: &str, expected| assert_eq!(verdict(&fix, &run(text)), expected, "{text}");
+    check(
+        "main fork main.1 @1 main\nmain W x @9\nmain.1 R x @5 f\n",
+        Verdict::Allowed,
+    );
+    check(
+        "main fork main.1 @1 main\nmain.1 R x @5 f\nmain W x @9 main\n",
+        Verdict::Excluded,
+    );
+    check(
+        "main fork main.1 @1 main\nmain.1 R x @5 f\n",
+        Verdict::Excluded,
+    );
+    check("main fork main.1 @1 main\nmain R x @8\n", Verdict::Allowed);
 }
 
 const SOURCE: &str = "\

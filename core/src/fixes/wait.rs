@@ -55,18 +55,13 @@ pub(super) fn look_again(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
 
 fn again(case: &Case<'_>, file: &str, line: u32) -> Result<Fix, Refusal> {
     let (changes, head) = waits::look_again(case.files.get(file)?, line)?;
-    Ok(Fix {
-        kind: FixKind::LookAgain,
-        title: format!("look again after the wait: `while` instead of `if` on line {head}"),
-        edits: case
-            .files
-            .edits(&Changes::from([(file.to_owned(), changes)]))?,
-        assumes: Vec::new(),
-        cost: "a look at the condition after each wait".to_owned(),
-        exclusive: Vec::new(),
-        lock: None,
-        ordered: Vec::new(),
-    })
+    let edits = Changes::from([(file.to_owned(), changes)]);
+    Ok(Fix::edit(
+        FixKind::LookAgain,
+        format!("look again after the wait: `while` instead of `if` on line {head}"),
+        case.files.edits(&edits)?,
+        "a look at the condition after each wait".to_owned(),
+    ))
 }
 
 /// The look at the condition and the wait in one critical section, and the signal in one as well.
@@ -156,18 +151,14 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     if said.is_empty() {
         return Err("look, wait and signal hold the lock already".to_owned());
     }
+    let cost = format!(
+        "whoever signals waits while another thread holds `{}`",
+        waiting.object
+    );
+    let edits = case.files.edits(&changes)?;
     Ok(Fix {
-        kind: FixKind::WidenSection,
-        title: said.join(", and "),
-        edits: case.files.edits(&changes)?,
         assumes: vec!["the condition is set before the signal is sent".to_owned()],
-        cost: format!(
-            "whoever signals waits while another thread holds `{}`",
-            waiting.object
-        ),
-        exclusive: Vec::new(),
-        lock: None,
-        ordered: Vec::new(),
+        ..Fix::edit(FixKind::WidenSection, said.join(", and "), edits, cost)
     })
 }
 

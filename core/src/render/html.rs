@@ -85,6 +85,7 @@ fn facts(explanation: &Explanation) -> Vec<String> {
     lines.extend(elsewhere(explanation));
     lines.extend(certainty(explanation));
     lines.push(runs(explanation));
+    lines.extend(super::fix(explanation).map(|fix| format!("Fix: {fix}")));
     lines.extend(
         explanation
             .caveats

@@ -2,6 +2,7 @@
 //! a browser, as a graph for Graphviz.
 
 mod dot;
+mod fix;
 mod html;
 pub(crate) mod lanes;
 mod markdown;
@@ -11,6 +12,7 @@ mod text;
 
 pub use dot::dot;
 pub(crate) use dot::quoted;
+pub use fix::{cost, fix, not_fixed};
 pub use html::{Section, html};
 pub use lanes::lanes;
 pub use markdown::markdown;
@@ -124,8 +126,8 @@ fn elsewhere(explanation: &Explanation) -> Option<String> {
     })
 }
 
-/// What failed and where.
-fn failure(failure: &FailurePlace) -> String {
+/// What failed and where: `assertion ... failed at bank.c:12`.
+pub fn failure(failure: &FailurePlace) -> String {
     match &failure.site {
         Some(site) => format!("{} at {}", failure.message, short(site)),
         None => failure.message.clone(),

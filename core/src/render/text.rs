@@ -44,8 +44,8 @@ pub fn text(explanation: &Explanation) -> String {
     if let Some(tail) = tail(explanation) {
         lines.extend(wrapped(&tail, "  ", "  "));
     }
-    for fix in explanation.fixes.iter().take(1) {
-        lines.extend(wrapped(&format!("{}.", fix.title), "  Fix: ", "  "));
+    if let Some(fix) = super::fix(explanation) {
+        lines.extend(wrapped(&fix, "  Fix: ", "  "));
     }
     let next = next_step(explanation);
     if !next.is_empty() {
@@ -79,6 +79,9 @@ pub fn why(explanation: &Explanation) -> String {
             ));
         }
         _ => {}
+    }
+    for why in super::not_fixed(explanation) {
+        lines.extend(wrapped(&format!("No fix: {why}."), "  - ", "    "));
     }
     lines.join("\n") + "\n"
 }

@@ -2,10 +2,21 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path};
+use unsnarl_core::{
+    Explanation,
+    fixes::{FixKind, TrialVerdict},
+};
 use unsnarl_e2e::{Compiler, Program, Workspace};
 
-/// Records a program until it fails and returns the id of its first explanation.
+/// Records a program until it fails and returns the id of its first explanation, which has a fix.
 fn explained(workspace: &Workspace, program: &Program) -> Result<String> {
+    let first = first(workspace, program)?;
+    ensure!(!first.fixes.is_empty(), "no fix: {:?}", first.not_fixed);
+    Ok(first.id)
+}
+
+/// Records a program until it fails and returns its first explanation.
+fn first(workspace: &Workspace, program: &Program) -> Result<Explanation> {
     let command = program.compile(workspace, Compiler::Gcc)?;
     let words = [
         &["-n", "3000", "--until-failing", "3"],
@@ -14,9 +25,7 @@ fn explained(workspace: &Workspace, program: &Program) -> Result<String> {
     .concat();
     workspace.record(&words, &command)?.exits(1)?;
     let (finished, explanations) = workspace.explain()?;
-    let first = explanations.first().context(finished.stdout)?;
-    ensure!(!first.fixes.is_empty(), "no fix: {:?}", first.not_fixed);
-    Ok(first.id.clone())
+    explanations.into_iter().next().context(finished.stdout)
 }
 
 /// The command that builds a program in its folder.
@@ -88,6 +97,76 @@ fn a_constraint_on_the_program_as_it_is() -> Result<()> {
         "keep `account.lock` from line 45 to line 56",
         "that fail are impossible with it",
     ])?;
+    Ok(())
+}
+
+#[test]
+fn what_explain_offers_was_tried() -> Result<()> {
+    let workspace = Workspace::new()?;
+    explained(&workspace, &Program::open("bank_account")?)?;
+    let told = workspace.unsnarl(&["explain"])?.exits(1)?;
+    told.says(&["Fix: keep `account.lock` from line 45 to line 56 (no failure in "])?;
+    let untried = workspace.unsnarl(&["explain", "--no-run"])?.exits(1)?;
+    untried.says(&["Fix: keep `account.lock` from line 45 to line 56 (not tried: --no-run)"])?;
+    let (_, explanations) = workspace.explain()?;
+    let fix = explanations.first().and_then(|one| one.fixes.first());
+    let fix = fix.context("there is no fix")?;
+    let tried = fix.tried.as_ref().context("it was not tried")?;
+    ensure!(tried.verdict == TrialVerdict::Holds, "{tried:?}");
+    ensure!(
+        tried.allowed > 0 && tried.allowed < tried.schedules,
+        "{tried:?}"
+    );
+    let share = fix.share.context("the cost is not measured")?;
+    ensure!(share.held > 0 && share.held < share.of, "{share:?}");
+    Ok(())
+}
+
+#[test]
+fn a_join_that_would_wait_for_ever_is_not_offered() -> Result<()> {
+    for name in ["object_cache", "pool_shutdown"] {
+        let workspace = Workspace::new()?;
+        let first = first(&workspace, &Program::open(name)?)?;
+        ensure!(
+            first
+                .fixes
+                .iter()
+                .all(|fix| fix.kind != FixKind::JoinBefore),
+            "{name}: {:?}",
+            first.fixes
+        );
+        let waits =
+            |why: &String| why.contains("waits on line ") && why.contains("what comes after");
+        ensure!(
+            first.not_fixed.iter().any(waits),
+            "{name}: {:?}",
+            first.not_fixed
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn the_failure_of_another_bug_stays_and_is_said() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let program = Program::open("sensor_hub")?;
+    let command = program.compile(&workspace, Compiler::Gcc)?;
+    workspace
+        .record(&["-n", "2000", "--until-failing", "60"], &command)?
+        .exits(1)?;
+    let (_, explanations) = workspace.explain()?;
+    let fixes = explanations.iter().flat_map(|one| &one.fixes);
+    let mut joins = fixes.filter(|fix| fix.kind == FixKind::JoinBefore);
+    let join = joins.next().context("no thread is joined earlier")?;
+    let tried = join.tried.as_ref().context("it was not tried")?;
+    ensure!(tried.verdict == TrialVerdict::Holds, "{tried:?}");
+    ensure!(
+        tried
+            .stays
+            .iter()
+            .any(|stays| stays.contains("sum == READING * count")),
+        "{tried:?}"
+    );
     Ok(())
 }
 

@@ -21,11 +21,22 @@ fn at<'t>(source: &'t Source, line: u32) -> Result<(Node<'t>, Range<'t>), Refusa
     Ok((function, range(function, line, line)?))
 }
 
+/// A join that comes earlier.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Joined {
+    /// What has to be changed.
+    pub changes: Vec<Change>,
+    /// The line of the join that is moved; none for a new one.
+    pub at: Option<u32>,
+    /// Does it stand in a loop that moves with it, and joins several threads?
+    pub is_loop: bool,
+}
+
 /// Joins the thread that is created on line `created` before line `before`.
 ///
 /// # Errors
 /// When the two are not in one function, or the handle is not known there.
-pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Vec<Change>, Refusal> {
+pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined, Refusal> {
     let (function, place) = at(source, before)?;
     let (other, _) = at(source, created)?;
     if function != other {
@@ -63,11 +74,12 @@ pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Vec<Cha
         ));
     }
     let name = callee(source, call).replace("create", "join");
-    Ok(vec![line_before(
-        source,
-        anchor.start_byte(),
-        &format!("{name}({handle}, NULL);"),
-    )])
+    let text = format!("{name}({handle}, NULL);");
+    Ok(Joined {
+        changes: vec![line_before(source, anchor.start_byte(), &text)],
+        at: None,
+        is_loop: false,
+    })
 }
 
 /// The join (with the loop around it) stands before the other statement instead.
@@ -76,7 +88,7 @@ fn moved_up(
     function: Node<'_>,
     join: Node<'_>,
     anchor: Node<'_>,
-) -> Result<Vec<Change>, Refusal> {
+) -> Result<Joined, Refusal> {
     let line = *lines(join).start();
     let place = range(function, line, line)?;
     let mut whole = *place.statements().first().ok_or("there is no statement")?;
@@ -89,10 +101,14 @@ fn moved_up(
         return Err(format!("the join on line {line} is not in the same block"));
     }
     let text = source.str(whole).to_owned();
-    Ok(vec![
-        line_before(source, anchor.start_byte(), &text),
-        remove(source, whole.start_byte(), whole.end_byte()),
-    ])
+    Ok(Joined {
+        changes: vec![
+            line_before(source, anchor.start_byte(), &text),
+            remove(source, whole.start_byte(), whole.end_byte()),
+        ],
+        at: Some(line),
+        is_loop: whole != *place.statements().first().ok_or("there is no statement")?,
+    })
 }
 
 /// Sets what line `late` sets before the thread that looks at it is created on line `created`.

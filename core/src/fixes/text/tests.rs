@@ -670,10 +670,12 @@ fn waits_look_again() {
 fn statements_that_come_at_another_time() {
     let join = |text: &str, created, before, expected: Expect| {
         let source = Source::parse("a.c", text).unwrap();
-        expected.assert_eq(&match join_before(&source, created, before) {
-            Ok(changes) => edited("a.c", text, &changes),
-            Err(why) => format!("refused: {why}\n"),
-        });
+        expected.assert_eq(
+            &match join_before(&source, created, before).map(|joined| joined.changes) {
+                Ok(changes) => edited("a.c", text, &changes),
+                Err(why) => format!("refused: {why}\n"),
+            },
+        );
     };
     join(
         "int main(void)\n{\n    pthread_t t;\n    pthread_create(&t, NULL, w, NULL);\n    free(q);\n    return 0;\n}\n",

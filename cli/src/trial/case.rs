@@ -1,0 +1,174 @@
+//! What the runs of a search say of one fix.
+
+use super::explore::Searched;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+use unsnarl_core::{
+    Corpus, Explanation, FailurePlace,
+    corpus::failure_place,
+    fixes::{
+        Fix, Trial, TrialVerdict,
+        constraint::{self, Verdict},
+    },
+    render,
+};
+use unsnarl_recorder::record::Observed;
+use unsnarl_trace::{Outcome, Run};
+
+/// Failures that a fix is for, and those of other bugs.
+#[derive(Clone)]
+pub struct Failures {
+    own: Vec<FailurePlace>,
+    others: Vec<FailurePlace>,
+}
+
+impl Failures {
+    /// Those of an explanation, and those of the runs that it does not explain.
+    pub fn of(corpus: &Corpus, explanation: &Explanation) -> Failures {
+        let own: Vec<FailurePlace> = std::iter::once(&explanation.failure)
+            .chain(&explanation.also_fails)
+            .cloned()
+            .collect();
+        let rest = corpus
+            .failing()
+            .filter(|run| !explanation.runs.contains(&run.name));
+        let others = rest.filter_map(|run| run.failure.clone());
+        Failures {
+            others: others.filter(|place| !own.contains(place)).collect(),
+            own,
+        }
+    }
+
+    /// Is it the failure of another bug? What nobody has seen before is not: it may come of the fix. In an edited
+    /// program (`is_edited`) lines are others.
+    fn is_other(&self, place: &FailurePlace, is_edited: bool) -> bool {
+        let function = |place: &FailurePlace| {
+            let site = place.site.as_ref();
+            site.map_or(String::new(), |site| site.function.clone())
+        };
+        let same = |known: &FailurePlace| match is_edited {
+            false => known == place,
+            true => (&known.message, function(known)) == (&place.message, function(place)),
+        };
+        !self.own.iter().any(same) && self.others.iter().any(same)
+    }
+}
+
+/// A fix that is tried.
+pub struct Case<'a> {
+    fix: &'a Fix,
+    failures: Failures,
+    /// Every run is one of the fixed program.
+    is_edited: bool,
+    /// Runs that failed.
+    pub failing: u64,
+    /// Runs that the fix allows.
+    pub allowed: u64,
+    /// The failing ones of the same bug among them.
+    pub failed: u64,
+    /// How the first of those failed.
+    pub first: Option<String>,
+    /// The file of the first of those, if runs are kept.
+    pub file: Option<PathBuf>,
+    /// A line on which a thread waits with the fix's lock held.
+    pub waits: Option<u32>,
+    /// How other bugs fail in runs that it allows.
+    pub stays: BTreeSet<String>,
+}
+
+impl<'a> Case<'a> {
+    /// Tries it on the program as it is.
+    pub fn constraint(fix: &'a Fix, failures: Failures) -> Case<'a> {
+        Case {
+            fix,
+            failures,
+            is_edited: false,
+            failing: 0,
+            allowed: 0,
+            failed: 0,
+            first: None,
+            file: None,
+            waits: None,
+            stays: BTreeSet::new(),
+        }
+    }
+
+    /// Tries the program that the edit makes.
+    pub fn edited(fix: &'a Fix, failures: Failures) -> Case<'a> {
+        Case {
+            is_edited: true,
+            ..Case::constraint(fix, failures)
+        }
+    }
+
+    /// Does it not hold?
+    pub fn is_refuted(&self) -> bool {
+        self.failed > 0
+    }
+
+    /// Takes a run in.
+    pub fn see(&mut self, seen: &Observed<'_>) {
+        let outcome = seen.run.meta.outcome;
+        self.failing += u64::from(outcome.is_failure());
+        if outcome == Outcome::CutShort || !self.allows(seen.run) {
+            return;
+        }
+        self.allowed += 1;
+        if outcome.is_failure() {
+            self.fails(seen.run, seen.file);
+        }
+    }
+
+    fn allows(&mut self, run: &Run) -> bool {
+        if self.is_edited {
+            return true;
+        }
+        match constraint::verdict(self.fix, run) {
+            Verdict::Excluded => false,
+            Verdict::Allowed => true,
+            Verdict::Waits(line) => {
+                self.waits.get_or_insert(line);
+                true
+            }
+        }
+    }
+
+    fn fails(&mut self, run: &Run, file: Option<&Path>) {
+        let place = failure_place(run);
+        let is_other = |place: &FailurePlace| self.failures.is_other(place, self.is_edited);
+        let said = place
+            .as_ref()
+            .map_or_else(|| run.meta.outcome.name().to_owned(), render::failure);
+        if place.as_ref().is_some_and(is_other) {
+            self.stays.insert(said);
+            return;
+        }
+        self.failed += 1;
+        self.first.get_or_insert(said);
+        self.file = self.file.take().or_else(|| file.map(Path::to_owned));
+    }
+
+    /// As data.
+    pub fn trial(&self, searched: &Searched) -> Trial {
+        let holds = self.failed == 0 && self.allowed > 0;
+        Trial {
+            verdict: match holds {
+                true => TrialVerdict::Holds,
+                false => TrialVerdict::DoesNotHold,
+            },
+            schedules: searched.schedules + searched.random,
+            random: searched.random,
+            allowed: self.allowed,
+            failed: self.failed,
+            failure: self.first.clone().unwrap_or_default(),
+            bound: searched.bound,
+            is_whole: searched.is_whole(),
+            is_complete: searched.is_complete(),
+            stays: self.stays.iter().cloned().collect(),
+            waits: self.waits,
+            reason: String::new(),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Explores the schedules of a program, within a bound.
+
+use anyhow::{Result, bail};
+use std::{
+    cell::Cell,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+use unsnarl_recorder::{
+    launch::{Output, Starter},
+    log,
+    record::{
+        Ended, Goal, Job, Observed, Recording, exhaustive::Progress, record, strategy::Strategy,
+    },
+    target,
+};
+use unsnarl_trace::{Chances, Run};
+
+/// How much is explored.
+pub struct Limits {
+    /// Most preemptions of the schedules that are searched.
+    pub bound: u32,
+    /// Most schedules of the search.
+    pub schedules: u64,
+    /// Time for the search, and again for the random schedules.
+    pub time: Duration,
+    /// Random schedules, when those within the bound are not all.
+    pub random: u64,
+    /// Time that one run may take.
+    pub one: Duration,
+    /// File for standard input, if the runs had one.
+    pub stdin: Option<PathBuf>,
+}
+
+/// What was explored.
+#[derive(Default)]
+pub struct Searched {
+    /// Runs of the search.
+    pub schedules: u64,
+    /// Random runs.
+    pub random: u64,
+    /// How far the search came.
+    pub progress: Option<Progress>,
+    /// Most preemptions that were wanted.
+    pub bound: u32,
+    /// The search ended because nothing was left within the bound.
+    pub is_exhausted: bool,
+}
+
+impl Searched {
+    /// Are these all schedules within the bound?
+    pub fn is_whole(&self) -> bool {
+        let progress = self.progress.as_ref();
+        self.is_exhausted && progress.is_some_and(|progress| progress.unsearchable.is_none())
+    }
+
+    /// Would more preemptions show no other order?
+    pub fn is_complete(&self) -> bool {
+        let is_complete = |progress: &Progress| {
+            progress.is_complete && progress.unlogged == 0 && progress.strayed == 0
+        };
+        self.is_whole() && self.progress.as_ref().is_some_and(is_complete)
+    }
+}
+
+/// How a program is run as `run` was, with other schedules: this program, in this folder.
+pub fn job(run: &Run, program: &Path, directory: &Path, limits: &Limits) -> Job {
+    let words = run.meta.command.iter().skip(1).map(Into::into);
+    Job {
+        command: std::iter::once(program.as_os_str().to_owned())
+            .chain(words)
+            .collect(),
+        directory: directory.to_owned(),
+        stdin: limits.stdin.clone(),
+        output: Output::Kept,
+        timeout: limits.one,
+        limits: log::Limits::default(),
+        starter: Starter::default(),
+    }
+}
+
+/// Runs schedules one after the other until they are all, a limit is met or `watch` says that it is enough. Runs that
+/// fail are kept in `out`.
+pub fn explore(
+    job: &Job,
+    chances: Chances,
+    limits: &Limits,
+    out: &Path,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(&Observed<'_>) -> bool,
+) -> Result<Searched> {
+    let is_enough = Cell::new(false);
+    let mut watch = |seen: &Observed<'_>| {
+        is_enough.set(is_enough.get() || watch(seen));
+        is_enough.get()
+    };
+    // Each part has its own end of time; the user's interruption ends all.
+    let exhaustive = (Strategy::Exhaustive(limits.bound), limits.schedules);
+    let (ended, progress, schedules) = campaign(
+        job,
+        chances,
+        exhaustive,
+        out,
+        (limits.time, stop),
+        &mut watch,
+    )?;
+    let mut searched = Searched {
+        schedules,
+        random: 0,
+        progress,
+        bound: limits.bound,
+        is_exhausted: ended == Ended::Exhausted,
+    };
+    let is_over = is_enough.get() || searched.is_complete() || stop.load(Ordering::Relaxed);
+    if !is_over && limits.random > 0 {
+        let random = (Strategy::Portfolio, limits.random);
+        let ended = campaign(job, chances, random, out, (limits.time, stop), &mut watch)?;
+        searched.random = ended.2;
+    }
+    if searched.schedules + searched.random == 0 {
+        bail!("no schedule was run\n  next: give it more time");
+    }
+    Ok(searched)
+}
+
+type Campaign = (Ended, Option<Progress>, u64);
+
+fn campaign(
+    job: &Job,
+    chances: Chances,
+    (strategy, runs): (Strategy, u64),
+    out: &Path,
+    (time, interrupted): (Duration, &AtomicBool),
+    watch: &mut dyn FnMut(&Observed<'_>) -> bool,
+) -> Result<Campaign> {
+    let name = job.command.first().cloned().unwrap_or_default();
+    let target = target::open(&name, &job.directory)?;
+    let recording = Recording {
+        job: job.clone(),
+        strategy,
+        chances,
+        seed: 1,
+        goal: Goal::of(Some(runs), None),
+        keep_passing: 0,
+        filter: true,
+        minimize: false,
+        out: out.to_owned(),
+    };
+    let (stop, begin) = (AtomicBool::new(false), Instant::now());
+    let summary = record(&recording, &target.program, &stop, |seen: &Observed<'_>| {
+        if watch(seen) || begin.elapsed() > time || interrupted.load(Ordering::Relaxed) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    })?;
+    Ok((summary.ended, summary.search, summary.tally.runs))
+}

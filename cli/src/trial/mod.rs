@@ -1,0 +1,174 @@
+//! Suggested fixes are tried on the program as it is before they are shown: schedules are explored, those that a fix
+//! makes impossible are left out, and the rest has to pass.
+
+mod case;
+mod explore;
+
+pub use case::{Case, Failures};
+pub use explore::{Limits, Searched, explore, job};
+
+use crate::confirm::Confirming;
+use anyhow::{Context, Result, bail};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+use unsnarl_core::{
+    Corpus, Explanation,
+    fixes::{Trial, TrialVerdict, constraint},
+};
+use unsnarl_recorder::{record::Observed, target};
+use unsnarl_trace::{Mode, Run};
+
+/// Preemptions, schedules and random schedules of a trial. They limit it, so that it comes out the same each time; the
+/// time is for programs that take long.
+const BOUND: u32 = 2;
+const SCHEDULES: u64 = 200;
+const RANDOM: u64 = 50;
+const TIME: Duration = Duration::from_secs(4);
+
+/// Tries the fixes of all explanations of a corpus, with the same schedules. What does not hold is a reason why it is
+/// not offered; what holds comes before what could not be tried.
+pub fn try_fixes(
+    corpus: &Corpus,
+    explanations: &mut [Explanation],
+    with: &Confirming<'_>,
+    time: Duration,
+) {
+    let run = explanations.iter().find(|one| !one.fixes.is_empty());
+    let Some(name) = run.map(|one| one.run.clone()) else {
+        return;
+    };
+    let trials = explored(corpus, explanations, &name, with, time);
+    match trials {
+        Ok(trials) => note(explanations, trials),
+        Err(error) => {
+            let reason = format!("{error:#}");
+            leave_out(explanations, reason.lines().next().unwrap_or_default());
+        }
+    }
+}
+
+/// Says of each fix why it was not tried.
+pub fn leave_out(explanations: &mut [Explanation], reason: &str) {
+    for fix in explanations.iter_mut().flat_map(|one| &mut one.fixes) {
+        fix.tried = Some(Trial::not_run(reason));
+    }
+}
+
+/// A trial for each fix of each explanation, in their order.
+fn explored(
+    corpus: &Corpus,
+    explanations: &[Explanation],
+    name: &str,
+    with: &Confirming<'_>,
+    time: Duration,
+) -> Result<Vec<Trial>> {
+    let fixes: Vec<(&Explanation, usize)> = explanations
+        .iter()
+        .flat_map(|one| (0..one.fixes.len()).map(move |at| (one, at)))
+        .collect();
+    let mut cases: Vec<Option<Case<'_>>> = fixes
+        .iter()
+        .map(|(one, at)| {
+            let fix = one.fixes.get(*at).filter(|fix| constraint::is_order(fix))?;
+            Some(Case::constraint(fix, Failures::of(corpus, one)))
+        })
+        .collect();
+    let searched = match cases.iter().any(Option::is_some) {
+        true => Some(search(name, &mut cases, with, time)?),
+        false => None,
+    };
+    let trials = cases.iter().zip(&fixes).map(|(case, (one, at))| {
+        let tried = case.as_ref().zip(searched.as_ref());
+        tried.map_or_else(
+            || Trial::not_run(only_built(&one.id, *at)),
+            |(case, searched)| case.trial(searched),
+        )
+    });
+    Ok(trials.collect())
+}
+
+fn only_built(id: &str, at: usize) -> String {
+    let name = match at {
+        0 => id.to_owned(),
+        at => format!("{id}:{}", at + 1),
+    };
+    format!("only building it can tell, as unsnarl verify {name} --build \"make\" does")
+}
+
+fn search(
+    name: &str,
+    cases: &mut [Option<Case<'_>>],
+    with: &Confirming<'_>,
+    time: Duration,
+) -> Result<Searched> {
+    let mut runs = with.loaded.runs.iter();
+    let run = runs.find(|(known, _)| known == name);
+    let (_, run) = run.context("its run is gone")?;
+    let time = time.min(TIME);
+    if time.is_zero() {
+        bail!("the time for running it again was over");
+    }
+    let limits = Limits {
+        bound: BOUND,
+        schedules: SCHEDULES,
+        time,
+        random: RANDOM,
+        one: with.arguments.timeout.min(time),
+        stdin: with.arguments.stdin.clone(),
+    };
+    let end = Instant::now() + time;
+    let mut watch = |seen: &Observed<'_>| {
+        for case in cases.iter_mut().flatten() {
+            case.see(seen);
+        }
+        let mut all = cases.iter().flatten();
+        all.all(Case::is_refuted) || Instant::now() > end
+    };
+    constrained(run, &limits, with.stop, &mut watch)
+}
+
+/// Explores the program of a run as it is, if it is still the one that was recorded.
+pub fn constrained(
+    run: &Run,
+    limits: &Limits,
+    stop: &std::sync::atomic::AtomicBool,
+    watch: &mut dyn FnMut(&Observed<'_>) -> bool,
+) -> Result<Searched> {
+    let meta = &run.meta;
+    if meta.mode != Mode::Controlled {
+        bail!("only runs with a controlled schedule can be explored");
+    }
+    let directory = Path::new(&meta.directory);
+    let target = target::open(meta.program.as_ref(), directory)?;
+    if target.program.build_id() != meta.build_id {
+        bail!(
+            "{} is another build than the one that was recorded",
+            meta.program
+        );
+    }
+    let folder = tempfile::tempdir()?;
+    let job = job(run, Path::new(&meta.program), directory, limits);
+    explore(&job, meta.chances, limits, folder.path(), stop, watch)
+}
+
+/// Notes what came of the fixes; those that do not hold go.
+fn note(explanations: &mut [Explanation], trials: Vec<Trial>) {
+    let mut trials = trials.into_iter();
+    for explanation in explanations {
+        let fixes = std::mem::take(&mut explanation.fixes);
+        for (mut fix, trial) in fixes.into_iter().zip(trials.by_ref()) {
+            if trial.verdict == TrialVerdict::DoesNotHold {
+                let why = format!("{}: {}", fix.title, trial.in_words());
+                explanation.not_fixed.push(why);
+                continue;
+            }
+            fix.tried = Some(trial);
+            explanation.fixes.push(fix);
+        }
+        let verdict =
+            |fix: &unsnarl_core::fixes::Fix| fix.tried.as_ref().map(|trial| trial.verdict);
+        explanation.fixes.sort_by_key(verdict);
+    }
+}

@@ -1,0 +1,211 @@
+//! What came of trying a fix on the program as it is, as data and in words.
+
+use serde::{Deserialize, Serialize};
+
+/// What trying a fix means for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialVerdict {
+    /// No schedule that it allows failed.
+    Holds,
+    /// One did, or nothing was run that it allows.
+    DoesNotHold,
+    /// Nobody knows.
+    NotTried,
+}
+
+/// A fix tried as a constraint: of the program's schedules those that it makes impossible were left out.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Trial {
+    /// What it means.
+    pub verdict: TrialVerdict,
+    /// Schedules that were run.
+    pub schedules: u64,
+    /// How many of them were random ones.
+    pub random: u64,
+    /// How many of all the fix allows.
+    pub allowed: u64,
+    /// How many of those failed as what is explained does.
+    pub failed: u64,
+    /// How the first of these failed: `assertion ... failed at x.c:77`; empty when none did.
+    pub failure: String,
+    /// Most preemptions of the schedules that were searched.
+    pub bound: u32,
+    /// Are these all schedules within the bound?
+    pub is_whole: bool,
+    /// Would more preemptions show no other order?
+    pub is_complete: bool,
+    /// Failures of other bugs that stay, as `failure` names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stays: Vec<String>,
+    /// A line on which a thread waits for others with the fix's lock held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<u32>,
+    /// Why it was not tried, in words; empty when it was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+impl Trial {
+    /// Nothing was run, for this reason.
+    pub fn not_run(reason: impl Into<String>) -> Trial {
+        Trial {
+            verdict: TrialVerdict::NotTried,
+            schedules: 0,
+            random: 0,
+            allowed: 0,
+            failed: 0,
+            failure: String::new(),
+            bound: 0,
+            is_whole: false,
+            is_complete: false,
+            stays: Vec::new(),
+            waits: None,
+            reason: reason.into(),
+        }
+    }
+
+    /// What it has shown: `no failure in the 79 schedules with up to 2 preemptions that it allows`.
+    pub fn in_words(&self) -> String {
+        let said = match self.verdict {
+            TrialVerdict::NotTried => return format!("not tried: {}", self.reason),
+            TrialVerdict::DoesNotHold if self.allowed == 0 => {
+                format!("tried: it allows none of {}", ran(self.schedules))
+            }
+            TrialVerdict::DoesNotHold => format!(
+                "tried: failed in {} of {} that it allows: {}",
+                self.failed,
+                ran(self.allowed),
+                self.failure
+            ),
+            TrialVerdict::Holds => format!("no failure in {}", self.passed()),
+        };
+        let waits = self.waits.map(|line| {
+            format!("; line {line} waits for others with the lock held: building it tells more")
+        });
+        format!("{said}{}{}", self.others(), waits.unwrap_or_default())
+    }
+
+    /// `the 79 schedules with up to 2 preemptions that it allows`.
+    fn passed(&self) -> String {
+        let all = ran(self.allowed);
+        if self.is_complete {
+            return match self.allowed {
+                1 => "the only schedule that it allows".to_owned(),
+                _ => format!("all {all} that it allows"),
+            };
+        }
+        let bound = preemptions(self.bound);
+        let searched = self.schedules.saturating_sub(self.random);
+        match (self.is_whole, self.random) {
+            (true, 0) => format!("the {all} with {bound} that it allows"),
+            (false, 0) => format!("{all} that it allows, of the first {searched} with {bound}"),
+            (true, random) => format!(
+                "{all} that it allows, of all {searched} with {bound} and {random} random ones"
+            ),
+            (false, random) => {
+                format!("{all} that it allows, of {searched} with {bound} and {random} random ones")
+            }
+        }
+    }
+
+    fn others(&self) -> String {
+        match self.stays.as_slice() {
+            [] => String::new(),
+            [one] => format!("; the other failure stays: {one}"),
+            many => format!("; the other failures stay: {}", many.join(", ")),
+        }
+    }
+}
+
+fn ran(schedules: u64) -> String {
+    match schedules {
+        1 => "1 schedule".to_owned(),
+        several => format!("{several} schedules"),
+    }
+}
+
+/// `up to 2 preemptions`.
+pub fn preemptions(bound: u32) -> String {
+    match bound {
+        0 => "no preemption".to_owned(),
+        1 => "up to 1 preemption".to_owned(),
+        bound => format!("up to {bound} preemptions"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn check(trial: Trial, expected: &Expect) {
+        expected.assert_eq(&trial.in_words());
+    }
+
+    fn held() -> Trial {
+        Trial {
+            verdict: TrialVerdict::Holds,
+            schedules: 100,
+            allowed: 79,
+            bound: 2,
+            ..Trial::not_run("")
+        }
+    }
+
+    #[test]
+    fn the_bound_is_said() {
+        check(
+            held(),
+            &expect![
+                "no failure in 79 schedules that it allows, of the first 100 with up to 2 preemptions"
+            ],
+        );
+        check(
+            Trial {
+                is_whole: true,
+                ..held()
+            },
+            &expect!["no failure in the 79 schedules with up to 2 preemptions that it allows"],
+        );
+        check(
+            Trial {
+                is_whole: true,
+                is_complete: true,
+                ..held()
+            },
+            &expect!["no failure in all 79 schedules that it allows"],
+        );
+    }
+
+    #[test]
+    fn what_stays_and_what_fails_is_said() {
+        let stays = vec!["assertion `saved == 1` failed at hub.c:83".to_owned()];
+        check(
+            Trial { stays, ..held() },
+            &expect![
+                "no failure in 79 schedules that it allows, of the first 100 with up to 2 preemptions; the other failure stays: assertion `saved == 1` failed at hub.c:83"
+            ],
+        );
+        check(
+            Trial {
+                verdict: TrialVerdict::DoesNotHold,
+                failed: 3,
+                failure: "assertion `x` failed at prog.c:88".to_owned(),
+                ..held()
+            },
+            &expect![
+                "tried: failed in 3 of 79 schedules that it allows: assertion `x` failed at prog.c:88"
+            ],
+        );
+        check(
+            Trial {
+                verdict: TrialVerdict::DoesNotHold,
+                allowed: 0,
+                ..held()
+            },
+            &expect!["tried: it allows none of 100 schedules"],
+        );
+        check(Trial::not_run("--no-run"), &expect!["not tried: --no-run"]);
+    }
+}

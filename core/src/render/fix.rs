@@ -1,0 +1,39 @@
+//! The fix of an explanation in a sentence or two.
+
+use crate::{
+    explanation::Explanation,
+    fixes::{Fix, Share, TrialVerdict},
+};
+
+/// The best fix, with what trying it has shown and what it costs; none when nothing is suggested.
+pub fn fix(explanation: &Explanation) -> Option<String> {
+    let fix = explanation.fixes.first()?;
+    let tried = fix.tried.as_ref();
+    let said = tried.map_or(String::new(), |trial| format!(" ({})", trial.in_words()));
+    let sentence = format!("{}{said}.", fix.title);
+    let costs = fix.share.map(cost).map(|cost| format!(" {cost}"));
+    Some(format!("{sentence}{}", costs.unwrap_or_default()))
+}
+
+/// Why there is no fix, when one was tried and is none; empty otherwise.
+pub fn not_fixed(explanation: &Explanation) -> &[String] {
+    let holds = |fix: &Fix| {
+        let tried = fix.tried.as_ref();
+        tried.is_some_and(|trial| trial.verdict == TrialVerdict::Holds)
+    };
+    match explanation.fixes.iter().any(holds) {
+        true => &[],
+        false => &explanation.not_fixed,
+    }
+}
+
+/// What a lock serializes, as a run has it: a sentence.
+pub fn cost(share: Share) -> String {
+    let Share { held, before, of } = share;
+    let steps = format!("The lock is then held for {held} of the {of} steps of a run that passes");
+    match before {
+        0 => format!("{steps}."),
+        before if before >= held => format!("{steps}, as before."),
+        before => format!("{steps}, not for {before}."),
+    }
+}
