@@ -3,7 +3,7 @@
 use super::{
     Case,
     atomic::Changes,
-    model::{Fix, FixKind},
+    model::{Fix, FixKind, Guarded},
     text::{Refusal, lock_order},
 };
 use crate::explanation::{Role, SiteMark};
@@ -60,6 +60,7 @@ pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
                 let edits = case.files.edits(&edits)?;
                 return Ok(Fix {
                     assumes: vec!["no third lock closes the ring".to_owned()],
+                    exclusive: between([(first, one), (second, other)]),
                     ..Fix::edit(FixKind::LockOrder, title, edits, cost)
                 });
             }
@@ -67,4 +68,20 @@ pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
         }
     }
     Err(why)
+}
+
+/// From where a thread holds one of the locks to where it asks for the other: with one order two threads cannot both
+/// be there.
+fn between(pairs: [(&SiteMark, &SiteMark); 2]) -> Vec<Guarded> {
+    let mut all: Vec<Guarded> = pairs
+        .into_iter()
+        .map(|(held, wanted)| Guarded {
+            file: wanted.place.file.clone(),
+            first: held.place.line.min(wanted.place.line),
+            last: held.place.line.max(wanted.place.line),
+            function: wanted.place.function.clone(),
+        })
+        .collect();
+    all.dedup();
+    all
 }

@@ -74,7 +74,6 @@ pub fn offer(
         runs,
         run,
         files: &files,
-        budget,
     };
     let refused = &mut offered.refused;
     match explanation.kind {
@@ -91,7 +90,20 @@ pub fn offer(
                 for fix in order::ordered(&case) {
                     offered.fixes.extend(keep(fix, refused));
                 }
-                offered.fixes.extend(one_step(&case, refused));
+                let known = places::wanted(explanation, run)
+                    .map(|wanted| (wanted, places::families(explanation)));
+                let wanted = match offered.fixes.is_empty() {
+                    true => known.or_else(|| places::both_sides(&case)),
+                    false => known,
+                };
+                if let Some((wanted, data)) = wanted {
+                    let seen = seen::look(runs, &data, budget);
+                    let fixes = atomic::atomic(&wanted, &seen, &files, refused);
+                    offered.fixes.extend(fixes);
+                }
+                if offered.fixes.is_empty() && refused.is_empty() {
+                    refused.push("which lines belong together is not known".to_owned());
+                }
             }
         }
     }
@@ -141,7 +153,7 @@ fn shortest_passing(runs: &[(String, Arc<Run>)]) -> Option<&Run> {
 
 /// What a fix serializes in a run; nothing when it is not a lock that is held for longer.
 fn shared(fix: &Fix, run: &Run) -> Option<Share> {
-    if fix.exclusive.is_empty() {
+    if !matches!(fix.kind, FixKind::WidenSection | FixKind::NewMutex) || fix.exclusive.is_empty() {
         return None;
     }
     Some(constraint::share(fix, run)).filter(|share| share.held > 0)
@@ -164,14 +176,6 @@ fn keep(fix: Result<Fix, Refusal>, refused: &mut Vec<Refusal>) -> Option<Fix> {
     fix.map_err(|why| refused.push(why)).ok()
 }
 
-fn one_step(case: &Case<'_>, refused: &mut Vec<Refusal>) -> Vec<Fix> {
-    let Some(wanted) = places::wanted(case.explanation, case.run) else {
-        return Vec::new();
-    };
-    let seen = seen::look(case.runs, &places::families(case.explanation), case.budget);
-    atomic::atomic(&wanted, &seen, case.files, refused)
-}
-
 /// What a fix is worked out from.
 struct Case<'a> {
     explanation: &'a Explanation,
@@ -180,7 +184,6 @@ struct Case<'a> {
     /// The first failing run, which the steps are of.
     run: &'a Run,
     files: &'a Files<'a>,
-    budget: &'a Budget,
 }
 
 /// The parsed sources.

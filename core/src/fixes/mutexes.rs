@@ -81,6 +81,12 @@ pub(super) fn in_function(
     }
     let style = style.unwrap_or_else(|| guard_style(source));
     let name = last_name(lock);
+    if is_member(source, function, name) {
+        return Ok(Mutex {
+            object: name.to_owned(),
+            style,
+        });
+    }
     let first = lock.split(['.', '[']).next().unwrap_or(lock);
     if family(lock) == lock && lock != name && is_global(source, first)
         || lock == name && is_global(source, name)
@@ -127,6 +133,23 @@ fn operations(source: &Source, node: Node<'_>) -> Vec<(u32, Mutex)> {
     }
     found.sort_by_key(|(line, _)| *line);
     found
+}
+
+/// Is this the name of a member of the class that the function stands in?
+fn is_member(source: &Source, function: Node<'_>, name: &str) -> bool {
+    let mut around = function.parent();
+    while let Some(node) = around {
+        if matches!(node.kind(), "class_specifier" | "struct_specifier") {
+            let all = descendants(node).into_iter();
+            let mut fields = all.filter(|inner| inner.kind() == "field_declaration");
+            return fields.any(|field| {
+                let declarator = field.child_by_field_name("declarator");
+                declarator.is_some_and(|it| source.str(it) == name)
+            });
+        }
+        around = node.parent();
+    }
+    false
 }
 
 fn is_global(source: &Source, name: &str) -> bool {

@@ -1,13 +1,16 @@
 //! Which lines an explanation wants to be one step.
 
-use super::seen::{Access, At, frames};
+use super::{
+    Case,
+    seen::{Access, At, frames},
+};
 use crate::{
     callers::parting,
-    explanation::{Explanation, Role, SiteMark, Step},
+    explanation::{BugKind, Explanation, Role, SiteMark, Step},
     facts::{self, family},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, Run};
+use unsnarl_trace::{EventId, Outcome, Run, ThreadId};
 
 /// Lines of a function.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -98,6 +101,118 @@ pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<Wanted> {
     })
 }
 
+/// What is to be one step where the explanation names one access of each thread only: what the one does with the data
+/// that the other one's function looks at or changes, and that function's part. With the locations of these.
+pub(super) fn both_sides(case: &Case<'_>) -> Option<(Wanted, BTreeSet<String>)> {
+    let explanation = case.explanation;
+    if explanation.kind == BugKind::UseAfterFree {
+        return None;
+    }
+    let mark = |role: Role| {
+        explanation
+            .sites
+            .iter()
+            .filter(move |mark| mark.role == role)
+    };
+    let mut marks = mark(Role::Interference).chain(mark(Role::Cause));
+    let whole = marks.find_map(|mark| Some((mark, step_row(explanation, mark)?)));
+    let (whole, row) = whole?;
+    let parts = match whole.role {
+        Role::Cause => mark(Role::Interference).next()?,
+        _ => mark(Role::Cause).next()?,
+    };
+    let one = own_accesses(case.run, row);
+    let (run, thread) = reaching(case, parts)?;
+    let other = accesses_of(run, thread);
+    let data = shared(case.run, &one, run, &other);
+    let sides = [span(case.run, &one, &data)?, span(run, &other, &data)?];
+    let wanted = Wanted {
+        places: by_function(sides.to_vec()),
+        lock: None,
+        data: facts::stack_variable(&parts.location).to_owned(),
+    };
+    Some((wanted, data))
+}
+
+fn step_row(explanation: &Explanation, mark: &SiteMark) -> Option<EventId> {
+    let at = mark.step?.checked_sub(1)?;
+    let step = explanation.steps.get(at as usize)?;
+    Some(EventId(step.event))
+}
+
+/// A run in which the place of a mark is reached, one that passed if there is one, and the thread that does.
+fn reaching<'c>(case: &'c Case<'_>, mark: &SiteMark) -> Option<(&'c Run, ThreadId)> {
+    let thread = |run: &Run| {
+        let mut events = run.events.iter();
+        let found = events.find(|(_, event)| {
+            let site = run.meta.site(event.site);
+            event.kind.is_access()
+                && (&site.file, site.line) == (&mark.place.file, mark.place.line)
+                && run.location(event.location) == mark.location
+        });
+        found.map(|(_, event)| event.thread)
+    };
+    let passed = |run: &Run| run.meta.outcome == Outcome::Passed;
+    let first = case.runs.iter().filter(|(_, run)| passed(run));
+    let rest = case.runs.iter().filter(|(_, run)| !passed(run));
+    first
+        .chain(rest)
+        .find_map(|(_, run)| Some((&**run, thread(run)?)))
+}
+
+/// Accesses of a row's thread in the function of the row.
+fn own_accesses(run: &Run, row: EventId) -> Vec<EventId> {
+    let function = |row: EventId| frames(run, row).into_iter().next().map(|at| at.function);
+    let own = function(row);
+    let Some(event) = run.events.get(row) else {
+        return Vec::new();
+    };
+    let all = accesses_of(run, event.thread).into_iter();
+    all.filter(|&row| function(row) == own).collect()
+}
+
+fn accesses_of(run: &Run, thread: ThreadId) -> Vec<EventId> {
+    let own = run
+        .events
+        .iter()
+        .filter(|(_, event)| event.thread == thread && event.kind.is_access());
+    own.map(|(row, _)| row).collect()
+}
+
+fn family_of(run: &Run, row: EventId) -> Option<String> {
+    let event = run.events.get(row)?;
+    Some(family(run.location(event.location)))
+}
+
+/// The locations that both have.
+fn shared(run: &Run, one: &[EventId], other_run: &Run, other: &[EventId]) -> BTreeSet<String> {
+    let of = |run: &Run, rows: &[EventId]| -> BTreeSet<String> {
+        rows.iter().filter_map(|&row| family_of(run, row)).collect()
+    };
+    let (one, other) = (of(run, one), of(other_run, other));
+    one.intersection(&other).cloned().collect()
+}
+
+/// The lines of the function that has all of these accesses to the data, from the first to the last.
+fn span(run: &Run, rows: &[EventId], data: &BTreeSet<String>) -> Option<Place> {
+    let is_data = |row: &&EventId| family_of(run, **row).is_some_and(|name| data.contains(&name));
+    let mut rows = rows.iter().filter(is_data);
+    let first = *rows.next()?;
+    let last = rows.next_back().copied().unwrap_or(first);
+    lines(run, first, last)
+}
+
+fn lines(run: &Run, first: EventId, last: EventId) -> Option<Place> {
+    let (a, b) = parting(run, first, last)?;
+    let (a, b) = (run.meta.site(a), run.meta.site(b));
+    (a.function == b.function && a.file == b.file && a.line != 0).then(|| Place {
+        file: a.file.clone(),
+        function: a.function.clone(),
+        first: a.line.min(b.line),
+        last: a.line.max(b.line),
+    })
+}
+
 /// Two causes in one function.
 fn together(causes: &[&SiteMark]) -> Option<Place> {
     let [one, other, ..] = causes else {
@@ -145,14 +260,7 @@ fn interfering(explanation: &Explanation, run: &Run, known: &[Place]) -> Option<
     if within(first.event) && within(last.event) {
         return None;
     }
-    let (a, b) = parting(run, EventId(first.event), EventId(last.event))?;
-    let (a, b) = (run.meta.site(a), run.meta.site(b));
-    (a.function == b.function && a.file == b.file && a.line != 0).then(|| Place {
-        file: a.file.clone(),
-        function: a.function.clone(),
-        first: a.line.min(b.line),
-        last: a.line.max(b.line),
-    })
+    lines(run, EventId(first.event), EventId(last.event))
 }
 
 /// One place per function: from its first line to its last.

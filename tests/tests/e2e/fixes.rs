@@ -56,6 +56,7 @@ macro_rules! hold {
 hold! {
     bank_account bank_total bounded_queue dealt_numbers lost_counter wrong_access_order
     running_average use_before_init lock_order array_list
+    missing_join window_geometry binlog_header linked_list
 }
 
 /// With the edit the program neither fails nor deadlocks, as both compilers make it, and the user's files stay.

@@ -49,13 +49,24 @@ pub fn style(source: &Source) -> Style {
 }
 
 fn free_name(source: &Source, data: &str) -> String {
-    let words: Vec<&str> = data
-        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .collect();
-    let word = words
-        .into_iter()
-        .find(|word| word.chars().any(char::is_alphabetic));
-    let base = word.unwrap_or("step");
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    // A block of the heap has no name of its own, what is in it has; a function's static has that behind the colons.
+    let (is_heap, name) = match data.starts_with("heap(") {
+        true => (true, data.rsplit_once(')').map_or("", |(_, path)| path)),
+        false => (false, data.rsplit_once("::").map_or(data, |(_, name)| name)),
+    };
+    let own = name
+        .find("_M_")
+        .and_then(|end| name.get(..end))
+        .unwrap_or(name);
+    let mut words = own
+        .split(|c: char| !is_word(c))
+        .filter(|word| word.chars().any(char::is_alphabetic));
+    let word = match is_heap {
+        true => words.next_back(),
+        false => words.next(),
+    };
+    let base = word.map_or("step", |word| word.trim_end_matches('_'));
     let names = [
         format!("{base}_lock"),
         format!("{base}_mutex"),

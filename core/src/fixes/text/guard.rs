@@ -54,12 +54,55 @@ pub(super) fn hold(
         free_name(source, function, &inner),
         mutex.object
     );
+    if inner.is_empty() {
+        changes.extend(mutable(source, function, mutex)?);
+    }
     if braces {
         around(source, *first, *end, &lock, &mut changes);
     } else {
         changes.push(line_before(source, first.start_byte(), &lock));
     }
     Ok(kept(source, &at, last, changes, inner.len() as u32))
+}
+
+/// A function that promises to change nothing can lock only a member that is `mutable`.
+fn mutable(source: &Source, function: Node<'_>, mutex: &Mutex) -> Result<Option<Change>, Refusal> {
+    let name = mutex.object.trim_start_matches("this->");
+    let is_member = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if !is_member || !is_const(source, function) {
+        return Ok(None);
+    }
+    let mut stack = vec![source.root()];
+    while let Some(node) = stack.pop() {
+        let declarator = node.child_by_field_name("declarator");
+        let declares = declarator.is_some_and(|it| source.str(it) == name);
+        if declares && node.kind() == "field_declaration" {
+            let is_mutable = source.str(node).starts_with("mutable");
+            let change = Change::insert(node.start_byte(), "mutable ".to_owned());
+            return Ok((!is_mutable).then_some(change));
+        }
+        if declares && node.kind() == "declaration" {
+            return Ok(None);
+        }
+        stack.extend(super::source::children(node));
+    }
+    Err(format!(
+        "`{name}` would have to be `mutable`, and is declared in another file"
+    ))
+}
+
+/// Does a member function promise to change nothing?
+fn is_const(source: &Source, function: Node<'_>) -> bool {
+    let mut declarator = function.child_by_field_name("declarator");
+    while let Some(node) = declarator {
+        if node.kind() == "function_declarator" {
+            let mut parts = super::source::children(node).into_iter();
+            return parts.any(|it| it.kind() == "type_qualifier" && source.str(it) == "const");
+        }
+        let inner = node.child_by_field_name("declarator");
+        declarator = inner.or_else(|| super::source::children(node).last().copied());
+    }
+    false
 }
 
 fn kept(source: &Source, at: &Range<'_>, last: usize, changes: Vec<Change>, joined: u32) -> Kept {

@@ -769,3 +769,44 @@ proptest::proptest! {
         assert!(second.changes.is_empty(), "{edited}\n{:?}", second.changes);
     }
 }
+
+#[test]
+fn a_new_mutex_is_named_after_its_data() {
+    let check = |data: &str, expected: &str| {
+        let text = "int x;\nvoid f(void)\n{\n    x++;\n}\n";
+        let source = Source::parse("a.c", text).unwrap();
+        let (mutex, _) = declare(&source, data, 4).unwrap();
+        assert_eq!(mutex.object, expected, "{data}");
+    };
+    check("balance", "balance_lock");
+    check("accounts[1].balance", "accounts_lock");
+    check("main::machine.next", "machine_lock");
+    check("heap(queue.c:12 by main #0).count_", "count_lock");
+    check("heap(a.cpp:69 by main #0)._M_use_count", "step_lock");
+}
+
+#[test]
+fn a_const_function_locks_a_mutable_member() {
+    let class = |promise: &str, lock: &str| {
+        format!(
+            "class List {{\n    int sum() {promise}\n    {{\n        int sum = first;/*>*/\n        sum += second;/*<*/\n        return sum;\n    }}\n    {lock} m;\n}};\n"
+        )
+    };
+    let held = |promise: &str, lock: &str| {
+        let (text, wanted) = marked(&class(promise, lock));
+        let source = Source::parse("a.cpp", &text).unwrap();
+        let mutex = Mutex {
+            object: "m".to_owned(),
+            style: Style::Guard,
+        };
+        edited(
+            "a.cpp",
+            &text,
+            &hold(&source, &mutex, &wanted).unwrap().changes,
+        )
+    };
+    let mutable = "    mutable std::mutex m;\n";
+    assert!(held("const", "std::mutex").contains(mutable));
+    assert!(held("const", "mutable std::mutex").contains(mutable));
+    assert!(!held("", "std::mutex").contains("mutable"));
+}
