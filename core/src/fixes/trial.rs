@@ -101,10 +101,10 @@ impl Trial {
             (true, 0) => format!("the {all} with {bound} that it allows"),
             (false, 0) => format!("{all} that it allows, of the first {searched} with {bound}"),
             (true, random) => format!(
-                "{all} that it allows, of all {searched} with {bound} and {random} random ones"
+                "{all} that it allows, of all {searched} with {bound} and {random} at random"
             ),
             (false, random) => {
-                format!("{all} that it allows, of {searched} with {bound} and {random} random ones")
+                format!("{all} that it allows, of {searched} with {bound} and {random} at random")
             }
         }
     }

@@ -34,6 +34,6 @@ pub fn cost(share: Share) -> String {
     match before {
         0 => format!("{steps}."),
         before if before >= held => format!("{steps}, as before."),
-        before => format!("{steps}, not for {before}."),
+        before => format!("{steps}, instead of {before}."),
     }
 }
