@@ -14,9 +14,7 @@ const ENOUGH: usize = 5;
 /// round. The reason, for a person, when there is none. Reads run files.
 pub fn passing(state: &State, root: &Root, explained: &Explained) -> Result<Passing, String> {
     let explanation = &explained.explanation;
-    let Some(told) = explained.evidence.as_deref() else {
-        return Err("the failing run cannot be read any more; record again".to_owned());
-    };
+    let folder = RunFolder::new(root.path.join(&state.config.runs_folder));
     let executed = explanation.executed.as_ref();
     let executed = executed.filter(|executed| executed.is_recorded);
     let executed = executed.map(|executed| &executed.other);
@@ -24,14 +22,20 @@ pub fn passing(state: &State, root: &Root, explained: &Explained) -> Result<Pass
         .into_iter()
         .chain(explained.passing.iter())
         .collect();
-    let folder = RunFolder::new(root.path.join(&state.config.runs_folder));
+    // Steps are rows of this run, which need not be the one that is at hand.
+    let told = read_run(&file(&folder, &explanation.run)).map_err(|_| {
+        format!(
+            "the failing run {} cannot be read any more; record again",
+            explanation.run
+        )
+    })?;
     let (mut found, mut whole): (Vec<Passing>, usize) = (Vec::new(), 0);
     for name in names.iter().take(LOOKED_AT) {
         // A run that went since the analysis is no reason to show nothing.
         let Ok(run) = read_run(&file(&folder, name)) else {
             continue;
         };
-        let other = taken(explanation, told, name, &run);
+        let other = taken(explanation, &told, name, &run);
         let adds = other.of.contains(&None);
         if other.of.is_empty() || (other.missing.is_empty() && other.of.is_sorted() && !adds) {
             continue;
