@@ -72,7 +72,14 @@ fn fixes(state: &State, root: &Root, explained: &Explained) -> Vec<Action> {
 
 /// The server runs nothing: whether a fix holds is for the command line to say.
 fn title(fix: &Fix, id: &str) -> String {
-    format!("unsnarl: {} (not tried: unsnarl verify {id})", fix.title)
+    let number = match fix.number {
+        ..=1 => String::new(),
+        other => format!(":{other}"),
+    };
+    format!(
+        "unsnarl: {} (not tried: unsnarl verify {id}{number})",
+        fix.title
+    )
 }
 
 fn marks(explained: &Explained, located: &Located<'_>, path: &Path, lines: &Range<usize>) -> bool {
