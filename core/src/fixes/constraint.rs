@@ -83,6 +83,8 @@ fn in_order(run: &Run, order: &Ordered) -> bool {
     else {
         return true;
     };
+    // A line that sets something has done so with its last write.
+    let is_setting = matches!(order, Ordered::BeginsAfter { .. });
     let mut known: BTreeMap<(u32, u32), bool> = BTreeMap::new();
     let (mut is_created, mut reached, mut begun, mut ended) = (false, None, None, None);
     for (at, event) in run.events.iter() {
@@ -94,13 +96,17 @@ fn in_order(run: &Run, order: &Ordered) -> bool {
                 EventKind::End => ended = Some(at),
                 _ => begun = begun.or(Some(at)),
             }
-        } else if is_created && reached.is_none() && Some(event.thread) == row.parent {
+        } else if is_created
+            && Some(event.thread) == row.parent
+            && (reached.is_none() || is_setting)
+            && (event.kind.writes() || !is_setting)
+        {
             let key = (event.site.0, event.stack.0);
             let is_there = |at: &At| (&at.file, at.line) == (file, *line);
             let is_there = known
                 .entry(key)
                 .or_insert_with(|| frames(run, at).iter().any(is_there));
-            reached = is_there.then_some(at);
+            reached = is_there.then_some(at).or(reached);
         }
     }
     match order {
