@@ -83,10 +83,9 @@ fn in_order(run: &Run, order: &Ordered) -> bool {
     else {
         return true;
     };
-    // A line that sets something has done so with its last write.
-    let is_setting = matches!(order, Ordered::BeginsAfter { .. });
-    let mut known: BTreeMap<(u32, u32), bool> = BTreeMap::new();
-    let (mut is_created, mut reached, mut begun, mut ended) = (false, None, None, None);
+    let mut known: BTreeMap<(u32, u32), Option<usize>> = BTreeMap::new();
+    let (mut is_created, mut begun, mut ended) = (false, None, None);
+    let (mut reached, mut set): (Option<EventId>, Option<(EventId, bool)>) = (None, None);
     for (at, event) in run.events.iter() {
         if event.kind == EventKind::Fork && other_thread(event.value) == Some(own.0) {
             is_created = true;
@@ -96,22 +95,27 @@ fn in_order(run: &Run, order: &Ordered) -> bool {
                 EventKind::End => ended = Some(at),
                 _ => begun = begun.or(Some(at)),
             }
-        } else if is_created
-            && Some(event.thread) == row.parent
-            && (reached.is_none() || is_setting)
-            && (event.kind.writes() || !is_setting)
-        {
-            let key = (event.site.0, event.stack.0);
+        } else if is_created && Some(event.thread) == row.parent {
             let is_there = |at: &At| (&at.file, at.line) == (file, *line);
-            let is_there = known
-                .entry(key)
-                .or_insert_with(|| frames(run, at).iter().any(is_there));
-            reached = is_there.then_some(at).or(reached);
+            let depth = known
+                .entry((event.site.0, event.stack.0))
+                .or_insert_with(|| frames(run, at).iter().position(is_there));
+            if let Some(depth) = *depth {
+                reached = reached.or(Some(at));
+                if event.kind.writes() {
+                    set = Some((at, depth == 0));
+                }
+            } else if let Some((_, is_done)) = &mut set {
+                *is_done = true;
+            }
         }
     }
+    // What a line sets is set by its own write, which comes last, or by the last write of what it calls: then another
+    // line has to follow, or the run may have ended in the middle.
+    let set = set.and_then(|(at, is_done)| is_done.then_some(at));
     match order {
         Ordered::EndsBefore { .. } => comes_first(ended, reached),
-        Ordered::BeginsAfter { .. } => comes_first(reached, begun),
+        Ordered::BeginsAfter { .. } => comes_first(set, begun),
     }
 }
 
