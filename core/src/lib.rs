@@ -7,6 +7,7 @@
 //! [`render`] lays that out as text; [`hover()`](hover::hover) says what happened at a place of one run.
 
 pub mod beside;
+pub mod between;
 pub mod budget;
 pub mod callers;
 pub mod corpus;

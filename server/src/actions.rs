@@ -1,6 +1,7 @@
 //! What can be done about an explanation, offered at the lines that it marks.
 
 use crate::{
+    between,
     edits::{self, FileEdits},
     facts::Explained,
     host::State,
@@ -48,6 +49,17 @@ pub fn actions(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Action> 
         }
     }
     actions
+}
+
+/// What can be asked about the selected lines.
+pub fn question(state: &State, path: &Path, lines: &Range<usize>) -> Option<Action> {
+    let offer = between::question(state, path, lines)?;
+    Some(Action {
+        title: offer.title.clone(),
+        explanation: String::new(),
+        doing: Doing::Command(offer),
+        preferred: false,
+    })
 }
 
 /// The fixes of an explanation; those that cannot be made in the source as it is now say why.

@@ -1,7 +1,7 @@
 //! The handlers: each translates, hands over and, for a request, waits for the answer.
 
 use crate::{
-    actions,
+    actions, between,
     config::Config,
     event::{DocumentEvent, Event, Session},
     extensions::{ExplanationsResult, JumpsResult, SelectParams, SelectResult, StatusResult},
@@ -29,6 +29,9 @@ use tower_lsp::{
 
 /// The protocol's number for a request that was right and could not be done.
 const REQUEST_FAILED: i64 = -32803;
+
+/// What `workspace/executeCommand` does.
+const COMMANDS: [&str; 3] = [lens::SELECT, lens::SUPPRESS, lens::BETWEEN];
 
 /// Stands between the protocol and the main loop.
 #[derive(Debug)]
@@ -109,6 +112,26 @@ impl Backend {
         })
     }
 
+    async fn between(&self, arguments: &[LSPAny]) -> Result<()> {
+        let wanted = || Error::invalid_params("a file's URI and two lines, from 0, are expected");
+        let [uri, first, last] = arguments else {
+            return Err(wanted());
+        };
+        let uri = uri.as_str().and_then(|uri| uri.parse::<Uri>().ok());
+        let line = |line: &LSPAny| usize::try_from(line.as_u64()?).ok();
+        let (Some(uri), Some(first), Some(last)) = (uri, line(first), line(last)) else {
+            return Err(wanted());
+        };
+        let lines = first..last.saturating_add(1);
+        let told = self.at(&uri, move |state, path| {
+            between::answer(state, &path, &lines)
+        });
+        if let Some(text) = told.await? {
+            self.send(Event::Say(format!("unsnarl: {text}")));
+        }
+        Ok(())
+    }
+
     /// Asks about a file what takes no more than a moment; none for what is no file.
     async fn at<T: Send + 'static>(
         &self,
@@ -165,7 +188,7 @@ fn capabilities(session: &Session) -> ServerCapabilities {
         document_highlight_provider: Some(OneOf::Left(true)),
         workspace_symbol_provider: Some(OneOf::Left(true)),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: vec![lens::SELECT.to_owned(), lens::SUPPRESS.to_owned()],
+            commands: COMMANDS.map(str::to_owned).to_vec(),
             ..ExecuteCommandOptions::default()
         }),
         workspace: Some(WorkspaceServerCapabilities {
@@ -327,7 +350,9 @@ impl LanguageServer for Backend {
                 encoding: state.encoding,
                 versioned: state.edits.versioned,
             };
-            to_proto::code_actions(actions::actions(state, &path, &lines), &asked)
+            let mut actions = actions::actions(state, &path, &lines);
+            actions.extend(actions::question(state, &path, &lines));
+            to_proto::code_actions(actions, &asked)
         });
         actions.await
     }
@@ -360,12 +385,11 @@ impl LanguageServer for Backend {
         match params.command.as_str() {
             lens::SELECT => drop(self.choose(id.map(str::to_owned)).await?),
             lens::SUPPRESS => self.suppress(id, more).await?,
+            lens::BETWEEN => self.between(&params.arguments).await?,
             other => {
-                return Err(Error::invalid_params(format!(
-                    "there is no command {other}, but {} and {}",
-                    lens::SELECT,
-                    lens::SUPPRESS
-                )));
+                let all = COMMANDS.join(", ");
+                let text = format!("there is no command {other}, but {all}");
+                return Err(Error::invalid_params(text));
             }
         }
         Ok(None)

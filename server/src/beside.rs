@@ -3,7 +3,7 @@
 use crate::{facts::Explained, host::State, paths::Root};
 use std::{cmp::Reverse, path::PathBuf};
 use unsnarl_core::beside::{Passing, taken};
-use unsnarl_trace::{folder::RunFolder, read::read_run};
+use unsnarl_trace::{Run, folder::RunFolder, read::read_run};
 
 /// So many passing runs are looked at. The recorder keeps no more of one kind that are alike.
 const LOOKED_AT: usize = 50;
@@ -60,6 +60,19 @@ pub fn passing(state: &State, root: &Root, explained: &Explained) -> Result<Pass
             all.min(LOOKED_AT)
         ),
     })
+}
+
+/// The failing run of an explanation and the passing ones beside it, as many as are looked at, with their names.
+pub fn runs<'a>(
+    state: &State,
+    root: &Root,
+    explained: &'a Explained,
+) -> impl Iterator<Item = (&'a str, Run)> {
+    let folder = RunFolder::new(root.path.join(&state.config.runs_folder));
+    let passing = explained.passing.iter().take(LOOKED_AT);
+    let names = std::iter::once(&explained.explanation.run).chain(passing);
+    // A run that went since the analysis is no reason to say nothing.
+    names.filter_map(move |name| Some((name.as_str(), read_run(&file(&folder, name)).ok()?)))
 }
 
 fn file(folder: &RunFolder, name: &str) -> PathBuf {

@@ -34,6 +34,8 @@ pub enum Event {
         /// Hears what came of it.
         answer: oneshot::Sender<Result<(), String>>,
     },
+    /// A text for the user, who asked for it.
+    Say(String),
     /// Something on disk changed.
     Disk(DiskEvent),
     /// The worker has something to say.

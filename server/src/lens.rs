@@ -22,6 +22,9 @@ pub const VERIFY: &str = "unsnarl.verify";
 
 /// A command of the server: calls a finding harmless. Its arguments are the id of an explanation and the reason.
 pub const SUPPRESS: &str = "unsnarl.suppress";
+/// A command of the server: shows what other threads did between two lines. Its arguments are the file's URI and the
+/// lines, from 0.
+pub const BETWEEN: &str = "unsnarl.between";
 /// A command of clients that have it: asks for the reason, then calls [`SUPPRESS`]. Its argument is the id.
 pub const ASK_SUPPRESS: &str = "unsnarl.askSuppress";
 

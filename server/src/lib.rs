@@ -10,6 +10,7 @@ mod actions;
 mod align;
 mod backend;
 mod beside;
+mod between;
 mod cache;
 pub mod config;
 mod deeper;

@@ -101,6 +101,7 @@ impl MainLoop {
                 // The request was cancelled if nobody waits for the answer.
                 let _ = answer.send(self.suppress(&id, because.as_deref()));
             }
+            Event::Say(text) => self.tell(Outgoing::Say(text)),
             Event::Disk(event) => self.disk(event),
             Event::Job(event) => self.job(event),
             // The request was cancelled if nobody waits for the answer.

@@ -25,6 +25,8 @@ pub enum Outgoing {
     Warn(String),
     /// Something that may be looked up in the log.
     Info(String),
+    /// What the user asked to be told.
+    Say(String),
     /// What the client asked for before is out of date: hints and lenses.
     Refresh,
     /// The answers of `unsnarl/status` and `unsnarl/explanations` are others than before.
@@ -97,6 +99,7 @@ pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>)
             }
             Outgoing::DiagnosticsChanged => ask_again(&client),
             Outgoing::Warn(text) => client.log_message(to_proto::WARNING, text).await,
+            Outgoing::Say(text) => client.show_message(to_proto::INFO, text).await,
             Outgoing::Info(text) => client.log_message(to_proto::INFO, text).await,
             Outgoing::Refresh => refresh(&client, able),
             Outgoing::StatusChanged if able.status => {
