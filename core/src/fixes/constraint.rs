@@ -171,6 +171,20 @@ fn spans(fix: &Fix, run: &Run) -> Vec<Span> {
     spans
 }
 
+/// The guarded line from which a thread comes to guarded lines once more, by a call: it would wait for itself. Linear in
+/// the run.
+pub(super) fn taken_twice(fix: &Fix, run: &Run) -> Option<u32> {
+    let mut known: BTreeSet<(u32, u32)> = BTreeSet::new();
+    let rows = run.events.iter();
+    let mut new = rows.filter(|(_, event)| known.insert((event.site.0, event.stack.0)));
+    new.find_map(|(row, _)| {
+        let frames = frames(run, row);
+        let mut held = frames.iter().filter(|at| guards(fix, at)).rev();
+        let outermost = held.next()?;
+        held.next().map(|_| outermost.line)
+    })
+}
+
 fn guards(fix: &Fix, at: &At) -> bool {
     fix.exclusive.iter().any(|lines| {
         lines.file == at.file

@@ -135,6 +135,12 @@ fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
             ));
         }
     }
+    let mut runs = case.runs.iter();
+    if let Some(line) = runs.find_map(|(_, run)| constraint::taken_twice(fix, run)) {
+        return Some(format!(
+            "line {line} leads back to lines of it, where the lock is held already"
+        ));
+    }
     let own = |name: &String| case.explanation.runs.contains(name);
     let mut failing = case.runs.iter().filter(|(name, _)| own(name));
     let allows = |run: &Run| constraint::verdict(fix, run) != constraint::Verdict::Excluded;
@@ -221,6 +227,9 @@ impl<'a> Files<'a> {
             let is_whole = Source::parse(file, &edited).is_some_and(|edited| edited.is_whole());
             if source.is_whole() && !is_whole {
                 return Err("the edited text would not be understood".to_owned());
+            }
+            if edited == source.text() {
+                return Err("the edited text would be the same".to_owned());
             }
             edits.extend(changes.iter().map(|change| edit(file, source, change)));
         }

@@ -2,7 +2,7 @@
 
 use super::{
     Fix, FixKind, Guarded, Offered, Ordered, apply,
-    constraint::{Verdict, verdict},
+    constraint::{Verdict, taken_twice, verdict},
     offer,
 };
 use crate::{
@@ -51,6 +51,16 @@ fn lines_that_were_interrupted_are_excluded() {
     // Another function's lines are others.
     let other = "main.1 R x @10 f\nmain.2 R x @10 g\nmain.1 W x @12\n";
     assert_eq!(verdict(&lines_10_to_12(), &run(other)), Verdict::Allowed);
+}
+
+#[test]
+fn a_lock_that_a_thread_would_wait_for_itself_is_seen() {
+    let twice = |text: &str| taken_twice(&lines_10_to_12(), &run(text));
+    assert_eq!(twice("main R x via=12@f,20@main @11 f\n"), Some(12));
+    assert_eq!(
+        twice("main R x via=12@f,20@main @30 g\nmain R x via=20@main @11 f\n"),
+        None
+    );
 }
 
 #[test]

@@ -18,7 +18,14 @@ fn at<'t>(source: &'t Source, line: u32) -> Result<(Node<'t>, Range<'t>), Refusa
     let function = source
         .function(line)
         .ok_or_else(|| format!("line {line} is in no function of this file"))?;
-    Ok((function, range(function, line, line)?))
+    let place = range(function, line, line)?;
+    // One statement of several, of which the compiler saw one.
+    match place.statements().first() {
+        Some(node) if node.kind().starts_with("preproc") => {
+            Err(format!("line {line} has preprocessor conditions around it"))
+        }
+        _ => Ok((function, place)),
+    }
 }
 
 /// A join that comes earlier.
@@ -60,7 +67,7 @@ pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined,
     let joins: Vec<Node<'_>> = joins.collect();
     let anchor = *place.statements().first().ok_or("there is no statement")?;
     if let Some(join) = joins.iter().find(|join| *lines(**join).start() > before) {
-        return moved_up(source, function, *join, anchor);
+        return moved_up(source, *join, anchor);
     }
     if !joins.is_empty() {
         return Err(format!(
@@ -83,14 +90,9 @@ pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined,
 }
 
 /// The join (with the loop around it) stands before the other statement instead.
-fn moved_up(
-    source: &Source,
-    function: Node<'_>,
-    join: Node<'_>,
-    anchor: Node<'_>,
-) -> Result<Joined, Refusal> {
+fn moved_up(source: &Source, join: Node<'_>, anchor: Node<'_>) -> Result<Joined, Refusal> {
     let line = *lines(join).start();
-    let place = range(function, line, line)?;
+    let (_, place) = at(source, line)?;
     let mut whole = *place.statements().first().ok_or("there is no statement")?;
     while let Some(parent) = whole.parent()
         && whole.parent() != anchor.parent()

@@ -722,6 +722,10 @@ fn statements_that_come_at_another_time() {
         }
     "#]]
     .assert_eq(&edited("a.c", text, &set_before(&source, 5, 4).unwrap()));
+    let text = "int main(void)\n{\n#ifdef EARLY\n    config = load();\n#else\n    pthread_create(&t, NULL, w, NULL);\n    config = load();\n#endif\n}\n";
+    let source = Source::parse("a.c", text).unwrap();
+    let refused = set_before(&source, 7, 6).unwrap_err();
+    assert_eq!(refused, "line 7 has preprocessor conditions around it");
 }
 
 /// A body that goes wrong in no way, of statements that do.
