@@ -71,7 +71,9 @@ fn failing_order(paths: &WalkedPaths, asked: &Asked<'_>) -> Result<Schedule> {
         ),
         Verdict::Impossible => {
             let guessed = match (trace.concretized.is_empty(), trace.gaps.first()) {
-                (true, None) => String::new(),
+                (true, None) => {
+                    ", which the run contradicts: something that it does is not understood".into()
+                }
                 (_, Some(gap)) => format!(", as far as its threads could be followed: {gap}"),
                 (false, None) => {
                     ", with the addresses that were guessed from the order of synchronization"

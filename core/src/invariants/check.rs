@@ -48,7 +48,7 @@ impl fmt::Display for Broken {
 }
 
 /// Effort of one question, in Z3's resource units.
-const EFFORT: u32 = 50_000_000;
+const EFFORT: u32 = 2_000_000;
 
 /// All that an explanation gets wrong, checked over the full path: one question for each statement that changes the
 /// invariant, and one for each branch around the slice. Nothing for an explanation that is right; when the budget

@@ -19,13 +19,25 @@ fn at<'t>(source: &'t Source, line: u32) -> Result<(Node<'t>, Range<'t>), Refusa
         .function(line)
         .ok_or_else(|| format!("line {line} is in no function of this file"))?;
     let place = range(function, line, line)?;
-    // One statement of several, of which the compiler saw one.
     match place.statements().first() {
-        Some(node) if node.kind().starts_with("preproc") => {
+        Some(node) if !is_one(*node) => {
             Err(format!("line {line} has preprocessor conditions around it"))
         }
         _ => Ok((function, place)),
     }
+}
+
+/// Is it one statement, perhaps with a condition of the preprocessor around it, and not one of several?
+fn is_one(node: Node<'_>) -> bool {
+    if !node.kind().starts_with("preproc") {
+        return true;
+    }
+    let inside = super::source::children(node);
+    let is_branch = |child: &Node<'_>| child.kind().starts_with("preproc_el");
+    let statements = inside
+        .iter()
+        .filter(|child| child.kind().ends_with("_statement") || child.kind() == "declaration");
+    !inside.iter().any(is_branch) && statements.count() == 1
 }
 
 /// A join that comes earlier.
