@@ -3,7 +3,7 @@
 //! One file for each run folder, below `.unsnarl/cache`. It holds for exactly the run files that it was made of. What is
 //! damaged, of another version or about other files is as good as not there, and written anew.
 
-use crate::follow::sha256;
+use crate::{follow::sha256, replace::replace};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -84,7 +84,7 @@ pub fn read(root: &Path, runs: &Path, key: &str) -> Option<Kept> {
     (kept.key == key).then_some(kept)
 }
 
-/// Keeps it. It is written beside and renamed, so that nobody reads half of it. Nothing is kept where the project has
+/// Keeps it. Nothing is kept where the project has
 /// no `.unsnarl`: that folder is made with what keeps it out of version control.
 pub fn write(root: &Path, runs: &Path, kept: &Kept) -> io::Result<()> {
     let place = place(root, runs);
@@ -94,9 +94,7 @@ pub fn write(root: &Path, runs: &Path, kept: &Kept) -> io::Result<()> {
         _ => {}
     }
     let body = serde_json::to_string(kept)?;
-    let beside = place.with_extension(std::process::id().to_string());
-    fs::write(&beside, format!("{}\n{body}", head(&body)))?;
-    fs::rename(&beside, &place)
+    replace(&place, &format!("{}\n{body}", head(&body)))
 }
 
 /// The first line: what it is, of which version, and the hash of the rest.

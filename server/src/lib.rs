@@ -38,6 +38,7 @@ mod paths;
 mod pull;
 #[cfg(test)]
 mod random_edits;
+mod replace;
 mod runs;
 mod schedule;
 mod sources;

@@ -1,7 +1,7 @@
 //! The pages about classes of bugs, which diagnostics link to. The binary has them with it and writes them into the
 //! user's cache folder: that works without a network, and the pages are those of this version.
 
-use sha2::{Digest, Sha256};
+use crate::{follow::sha256, replace::replace};
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
@@ -30,14 +30,9 @@ const PAGES: [(&str, &str); 7] = [
 
 /// Writes the pages that are not there yet. Answers with their folder.
 pub fn unpack() -> io::Result<PathBuf> {
-    let mut digest = Sha256::new();
-    PAGES.iter().for_each(|(_, text)| digest.update(text));
-    let hash: String = digest
-        .finalize()
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let all: String = PAGES.iter().map(|(_, text)| *text).collect();
+    let hash = sha256(all.as_bytes());
+    let hash = hash.get(..8).unwrap_or(&hash);
     let folder = cache().join(format!("bugs-{hash}"));
     fs::create_dir_all(&folder)?;
     for (name, text) in PAGES {
@@ -45,10 +40,8 @@ pub fn unpack() -> io::Result<PathBuf> {
         if fs::read_to_string(&page).is_ok_and(|there| there == text) {
             continue;
         }
-        // Another server may be writing it: each writes beside, and the last one renames the same text.
-        let beside = folder.join(format!(".{name}-{}", std::process::id()));
-        fs::write(&beside, text)?;
-        fs::rename(&beside, &page)?;
+        // Another server may be writing the same.
+        replace(&page, text)?;
     }
     Ok(folder)
 }

@@ -1,7 +1,6 @@
 //! Diagnostics for clients that ask for them: whole, or word that they are as before.
 
-use crate::{host::State, marks::FileMarks, to_proto};
-use sha2::{Digest, Sha256};
+use crate::{follow::sha256, host::State, marks::FileMarks, to_proto};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -25,14 +24,9 @@ impl Shown {
     fn of(state: &State, file: &FileMarks) -> Shown {
         let diagnostics = to_proto::diagnostics(&file.marks, &state.terms());
         // Equal diagnostics have equal names, whatever happened in between.
-        let digest = Sha256::digest(format!("{diagnostics:?}"));
         Shown {
             version: file.version,
-            id: digest
-                .iter()
-                .take(8)
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
+            id: sha256(format!("{diagnostics:?}").as_bytes()),
             diagnostics,
         }
     }

@@ -107,11 +107,13 @@ impl Edited {
         assert_eq!(self.document.text.content(), text);
     }
 
-    /// Does the text have this line once?
-    fn is_unique(&self, line: std::ops::Range<usize>) -> bool {
-        let text: String = self.truth[line].iter().map(|it| it.char).collect();
+    /// A line with its break, if the text has it once.
+    fn unique(&self, line: usize) -> Option<std::ops::Range<usize>> {
+        let line = self.line(line);
+        let text: String = self.truth[line.clone()].iter().map(|it| it.char).collect();
         let same = |other: &&str| other.trim() == text.trim();
-        self.document.text.lines().filter(same).count() == 1
+        let is_unique = self.document.text.lines().filter(same).count() == 1;
+        (is_unique && text.ends_with('\n')).then_some(line)
     }
 
     fn edit(&mut self, edit: &Edit) {
@@ -142,33 +144,24 @@ impl Edited {
             }
             Edit::Save => self.document.saved(),
             Edit::Copy(from, to) => {
-                let line = self.line(from);
-                if self.is_unique(line.clone()) && self.truth[line.clone()].ends_with_break() {
+                if let Some(line) = self.unique(from) {
                     let copy = copied(&self.truth[line]);
-                    let to = self.line(to).start;
-                    self.replace(to..to, copy);
+                    self.paste(copy, to);
                 }
             }
             Edit::Move(from, to) => {
-                let line = self.line(from);
-                if self.is_unique(line.clone()) && self.truth[line.clone()].ends_with_break() {
+                if let Some(line) = self.unique(from) {
                     let copy = copied(&self.truth[line.clone()]);
                     self.replace(line, Vec::new());
-                    let to = self.line(to).start;
-                    self.replace(to..to, copy);
+                    self.paste(copy, to);
                 }
             }
         }
     }
-}
 
-trait EndsWithBreak {
-    fn ends_with_break(&self) -> bool;
-}
-
-impl EndsWithBreak for [Tagged] {
-    fn ends_with_break(&self) -> bool {
-        self.last().is_some_and(|it| it.char == '\n')
+    fn paste(&mut self, copy: Vec<Tagged>, to: usize) {
+        let to = self.line(to).start;
+        self.replace(to..to, copy);
     }
 }
 

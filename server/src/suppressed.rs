@@ -1,8 +1,9 @@
 //! The file of the project that says which findings are harmless: read when it changes, written when the user says so.
 
+use crate::replace::replace;
 use std::{
     fs,
-    io::{self, ErrorKind},
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 use unsnarl_core::{
@@ -28,8 +29,7 @@ pub fn read(root: &Path) -> Result<Suppressions, String> {
     })
 }
 
-/// Writes one more into the file, which is read anew before: somebody may have edited it. It is written beside and
-/// renamed, so that nobody reads half of it.
+/// Writes one more into the file, which is read anew before: somebody may have edited it.
 pub fn add(root: &Path, explanation: &Explanation, because: Option<&str>) -> Result<(), String> {
     let suppressions = read(root)?;
     if suppressions.reason(explanation).is_some() {
@@ -44,12 +44,6 @@ pub fn add(root: &Path, explanation: &Explanation, because: Option<&str>) -> Res
             path.display()
         )
     })
-}
-
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let beside = path.with_extension("toml.new");
-    fs::write(&beside, text)?;
-    fs::rename(&beside, path)
 }
 
 /// Where it is.

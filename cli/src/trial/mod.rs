@@ -82,19 +82,17 @@ fn explored(
     let trials = cases.iter().zip(&fixes).map(|(case, (one, at))| {
         let tried = case.as_ref().zip(searched.as_ref());
         tried.map_or_else(
-            || Trial::not_run(only_built(&one.id, *at)),
+            || Trial::not_run(only_built(one, *at)),
             |(case, searched)| case.trial(searched),
         )
     });
     Ok(trials.collect())
 }
 
-fn only_built(id: &str, at: usize) -> String {
-    let name = match at {
-        0 => id.to_owned(),
-        at => format!("{id}:{}", at + 1),
-    };
-    format!("only building it can tell, as unsnarl verify {name} --build \"make\" does")
+fn only_built(explanation: &Explanation, at: usize) -> String {
+    let id = &explanation.id;
+    let number = explanation.fixes.get(at).map_or(1, |fix| fix.number);
+    format!("only building it can tell, as unsnarl verify {id}:{number} --build \"make\" does")
 }
 
 fn search(
