@@ -85,16 +85,19 @@ pub fn read(root: &Path, runs: &Path, key: &str) -> Option<Kept> {
 }
 
 /// Keeps it. Nothing is kept where the project has
-/// no `.unsnarl`: that folder is made with what keeps it out of version control.
+/// no `.unsnarl`, or where that is being removed: it is made with what keeps it out of version control.
 pub fn write(root: &Path, runs: &Path, kept: &Kept) -> io::Result<()> {
     let place = place(root, runs);
-    match fs::create_dir(place.parent().unwrap_or(root)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
     let body = serde_json::to_string(kept)?;
-    replace(&place, &format!("{}\n{body}", head(&body)))
+    let text = format!("{}\n{body}", head(&body));
+    let made = match fs::create_dir(place.parent().unwrap_or(root)) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    };
+    match made.and_then(|()| replace(&place, &text)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        written => written,
+    }
 }
 
 /// The first line: what it is, of which version, and the hash of the rest.
