@@ -38,15 +38,18 @@ pub enum Doing {
 
 /// The actions of some lines (from 0) of a current file: those of each explanation that marks one of them.
 pub fn actions(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Action> {
-    let mut actions = Vec::new();
-    for (root, explained) in state.selected_first() {
+    let marked = state.selected_first().filter(|(root, explained)| {
         let located = Located::new(&state.sources, root, explained);
-        if marks(explained, &located, path, lines) {
-            actions.extend(fixes(state, root, explained));
-            let offers = offers(state, explained).into_iter();
-            let offers = offers.chain([suppress(state, explained)]);
-            actions.extend(offers.map(|offer| action(explained, offer)));
-        }
+        marks(explained, &located, path, lines)
+    });
+    let marked: Vec<_> = marked.collect();
+    let mut actions = Vec::new();
+    for (root, explained) in &marked {
+        actions.extend(fixes(state, root, explained));
+        let offers = offers(state, explained).into_iter();
+        let offers = offers.chain([suppress(state, explained)]);
+        let is_one_of_several = marked.len() > 1;
+        actions.extend(offers.map(|offer| action(explained, offer, is_one_of_several)));
     }
     actions
 }
@@ -103,11 +106,15 @@ fn marks(explained: &Explained, located: &Located<'_>, path: &Path, lines: &Rang
     spots.any(|spot| spot.path == path && lines.contains(&spot.line))
 }
 
-/// Among the actions of other tools it has to say which explanation it is about.
-fn action(explained: &Explained, offer: Offer) -> Action {
+/// Among the actions of other tools it has to say whose it is, and of several explanations which one it is about.
+fn action(explained: &Explained, offer: Offer, is_one_of_several: bool) -> Action {
     let doing = offer.title.trim_start_matches("unsnarl: ");
+    let about = match is_one_of_several {
+        true => format!(" ({})", explained.explanation.headline),
+        false => String::new(),
+    };
     Action {
-        title: format!("unsnarl: {doing} ({})", explained.explanation.headline),
+        title: format!("unsnarl: {doing}{about}"),
         explanation: explained.explanation.id.clone(),
         doing: Doing::Command(offer),
         preferred: false,

@@ -15,7 +15,7 @@ use unsnarl_core::Explanation;
 use unsnarl_trace::folder::RunFile;
 
 /// Changes with what stands in the file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What is kept of the facts about a folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct Kept {
     pub failing: usize,
     /// Failing runs that no explanation is about.
     pub unexplained: usize,
+    /// Failing runs of older builds.
+    pub outdated: usize,
     /// Run files that cannot be used, each with the reason.
     pub broken: BTreeMap<PathBuf, String>,
     /// Best first.

@@ -199,6 +199,8 @@ pub struct StatusResult {
     pub suppressed: usize,
     /// Failing runs that none of them is about.
     pub unexplained: usize,
+    /// Failing runs of builds of which a newer one was recorded: nothing is shown of them.
+    pub outdated: usize,
     /// The analysis ended before it had looked at everything.
     #[serde(rename = "outOfTime")]
     pub out_of_time: bool,
@@ -261,6 +263,7 @@ impl StatusResult {
                 .map(|folder| folder.suppressed().count())
                 .sum(),
             unexplained: facts().map(|facts| facts.unexplained).sum(),
+            outdated: facts().map(|facts| facts.outdated).sum(),
             out_of_time: facts().any(|facts| facts.out_of_time),
             left_out: facts().map(|facts| facts.left_out).sum(),
             memory: Memory {
@@ -332,6 +335,12 @@ fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
     if status.unexplained > 0 {
         let runs = count(status.unexplained, "failing run");
         parts.push(format!("{runs} without an explanation: record more runs"));
+    }
+    if status.outdated > 0 {
+        parts.push(format!(
+            "{} of an older build not shown",
+            count(status.outdated, "failing run")
+        ));
     }
     if status.out_of_time {
         parts.push("the analysis ran out of time, there may be more to find".to_owned());

@@ -25,6 +25,8 @@ pub struct FolderFacts {
     pub explained: Vec<Arc<Explained>>,
     /// Failing runs that no explanation is about.
     pub unexplained: usize,
+    /// Failing runs of builds of which a newer one was recorded: nothing is shown of them.
+    pub outdated: usize,
     /// The analysis ended before it had looked at everything.
     pub out_of_time: bool,
     /// Older run files that are left out: there is no room for them.

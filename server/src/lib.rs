@@ -11,6 +11,7 @@ mod align;
 mod backend;
 mod beside;
 mod between;
+mod builds;
 mod cache;
 pub mod config;
 mod deeper;

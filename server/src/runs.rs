@@ -1,6 +1,7 @@
 //! The run files of one workspace folder: read once each, kept as summaries, forgotten when they go.
 
 use crate::{
+    builds,
     cache::{self, KeptOne},
     deeper::Deeper,
     facts::{Explained, FolderFacts},
@@ -84,6 +85,7 @@ impl RunStore {
             unreadable: None,
             explained: explained.collect(),
             unexplained: kept.unexplained,
+            outdated: kept.outdated,
             out_of_time: false,
             left_out: files.left_out,
             memory: files.memory,
@@ -122,6 +124,7 @@ impl RunStore {
             runs: facts.runs,
             failing: facts.failing,
             unexplained: facts.unexplained,
+            outdated: facts.outdated,
             broken: facts.broken.clone(),
             explained: explained.collect(),
         };
@@ -178,7 +181,11 @@ impl RunStore {
             self.take_in(file);
         }
         self.at_hand.clear();
-        let (explained, unexplained) = self.explain(budget)?;
+        let Answers {
+            explained,
+            unexplained,
+            outdated,
+        } = self.explain(budget)?;
         let runs = || self.corpora.iter().flat_map(|corpus| corpus.runs());
         Ok(FolderFacts {
             runs: runs().count(),
@@ -187,6 +194,7 @@ impl RunStore {
             unreadable,
             explained,
             unexplained,
+            outdated,
             out_of_time: budget.stop() == Some(StopReason::OutOfTime),
             left_out,
             memory,
@@ -311,13 +319,17 @@ impl RunStore {
         self.files.insert(file.clone());
     }
 
-    /// Explanations, and the number of failing runs that none of them is about.
-    fn explain(&self, budget: &Budget) -> Result<(Vec<Arc<Explained>>, usize), Superseded> {
-        let (mut explained, mut unexplained) = (Vec::new(), 0);
+    fn explain(&self, budget: &Budget) -> Result<Answers, Superseded> {
+        let old = builds::outdated(&self.corpora, &self.files);
+        let mut answers = Answers::default();
         for corpus in self.corpora.iter() {
+            if old.contains(corpus.key()) {
+                answers.outdated += corpus.failing().count();
+                continue;
+            }
             let findings = explain(corpus, budget).findings;
             let passing: Arc<[String]> = corpus.passing().map(|run| run.name.clone()).collect();
-            unexplained += unsnarl_core::unexplained(corpus, &findings).len();
+            answers.unexplained += unsnarl_core::unexplained(corpus, &findings).len();
             for explanation in findings {
                 let mut shown_by = explanation
                     .runs
@@ -326,14 +338,23 @@ impl RunStore {
                 let evidence = shown_by.next();
                 let known = self.fixing.add_known(explanation, evidence.as_ref());
                 let known = self.deeper.add_known(known, evidence.as_ref());
-                explained.push(Arc::new(
-                    Explained::new(known, evidence).beside(passing.clone()),
-                ));
+                let one = Explained::new(known, evidence).beside(passing.clone());
+                answers.explained.push(Arc::new(one));
             }
             give_way(budget)?;
         }
-        Ok((explained, unexplained))
+        Ok(answers)
     }
+}
+
+/// What comparing runs gives.
+#[derive(Default)]
+struct Answers {
+    explained: Vec<Arc<Explained>>,
+    /// Failing runs that none of them is about.
+    unexplained: usize,
+    /// Failing runs of builds that are out of date.
+    outdated: usize,
 }
 
 /// A file that trips the reader or the analysis up is broken, and no reason to end the server.

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use std::{fs, path::PathBuf, time::Duration};
 use support::{
     Client,
-    bank::{ASSERTION, Workspace},
+    bank::{ASSERTION, Workspace, passing},
     capabilities, uri,
 };
 
@@ -136,5 +136,33 @@ async fn the_oldest_runs_are_left_out_when_there_is_no_room() {
     // A run that lands is the newest one.
     workspace.land_failing("failed-random-new");
     assert_eq!(client.diagnostics(&workspace.source()).await.len(), 4);
+    client.shutdown().await;
+}
+
+/// A user mends the program, builds and records it again: what was wrong with the build before is no news any more.
+#[tokio::test]
+async fn a_newer_build_takes_the_marks_of_the_older_one_away() {
+    let workspace = Workspace::new();
+    let source = workspace.source();
+    workspace.land_failing("failed-random-1");
+    let mut client = Client::start(&workspace.path()).await;
+    assert_eq!(client.diagnostics(&source).await.len(), 4);
+    let mut mended = passing(&source);
+    mended.meta.build_id = "b2".to_owned();
+    let mended = workspace.land("passed-random-2", &mended);
+    assert_eq!(client.diagnostics(&source).await, [] as [Value; 0]);
+    let is_hidden = |status: &Value| status["quiescent"] == true && status["outdated"] == 1;
+    let status = client.status(is_hidden).await;
+    assert_eq!(
+        status["message"],
+        "2 runs, 1 failing, 0 explanations; 1 failing run of an older build not shown"
+    );
+    client.shutdown().await;
+
+    // Another session knows it from the cache, and without the newer build the older one counts again.
+    let mut client = Client::start(&workspace.path()).await;
+    client.status(is_hidden).await;
+    fs::remove_file(mended).unwrap();
+    assert_eq!(client.diagnostics(&source).await.len(), 4);
     client.shutdown().await;
 }
