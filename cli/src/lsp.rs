@@ -13,5 +13,7 @@ pub fn run() -> Result<ExitCode> {
         .with_writer(io::stderr)
         .with_ansi(false)
         .init();
-    unsnarl_server::serve_stdio().context("the language server had to give up")
+    let unsnarl = std::env::current_exe().context("this program's own file cannot be found")?;
+    let setup = unsnarl_server::Setup::of(unsnarl);
+    unsnarl_server::serve_stdio(setup).context("the language server had to give up")
 }

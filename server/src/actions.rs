@@ -10,7 +10,7 @@ use crate::{
     paths::Root,
 };
 use std::{ops::Range, path::Path};
-use unsnarl_core::fixes::Fix;
+use unsnarl_core::fixes::{Fix, TrialVerdict};
 
 /// Something that a person may choose.
 #[derive(Clone, PartialEq, Debug)]
@@ -85,8 +85,12 @@ fn fixes(state: &State, root: &Root, explained: &Explained) -> Vec<Action> {
     actions
 }
 
-/// The server runs nothing: whether a fix holds is for the command line to say.
+/// With what came of trying it, or with what tries it.
 fn title(fix: &Fix, id: &str) -> String {
+    let tried = fix.tried.as_ref();
+    if let Some(trial) = tried.filter(|trial| trial.verdict != TrialVerdict::NotTried) {
+        return format!("unsnarl: {} ({})", fix.title, trial.in_words());
+    }
     let number = match fix.number {
         ..=1 => String::new(),
         other => format!(":{other}"),

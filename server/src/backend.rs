@@ -31,7 +31,7 @@ use tower_lsp::{
 const REQUEST_FAILED: i64 = -32803;
 
 /// What `workspace/executeCommand` does.
-const COMMANDS: [&str; 3] = [lens::SELECT, lens::SUPPRESS, lens::BETWEEN];
+const COMMANDS: [&str; 4] = [lens::SELECT, lens::SUPPRESS, lens::BETWEEN, lens::CONFIRM];
 
 /// Stands between the protocol and the main loop.
 #[derive(Debug)]
@@ -104,12 +104,17 @@ impl Backend {
             because: because.map(str::to_owned),
             answer,
         });
-        let done = done.await.map_err(|_| Error::request_cancelled())?;
-        done.map_err(|problem| Error {
-            code: ErrorCode::ServerError(REQUEST_FAILED),
-            message: problem.into(),
-            data: None,
-        })
+        done.await
+            .map_err(|_| Error::request_cancelled())?
+            .map_err(failed)
+    }
+
+    async fn confirm(&self, id: Option<&str>) -> Result<()> {
+        let (answer, done) = oneshot::channel();
+        self.send(Event::Confirm(id.map(str::to_owned), answer));
+        done.await
+            .map_err(|_| Error::request_cancelled())?
+            .map_err(failed)
     }
 
     async fn between(&self, arguments: &[LSPAny]) -> Result<()> {
@@ -161,6 +166,15 @@ impl Backend {
         if let Some(path) = from_proto::path(uri) {
             self.send(Event::Document(event(path)));
         }
+    }
+}
+
+/// The answer to a request that was right and could not be done, with the reason for a person.
+fn failed(problem: String) -> Error {
+    Error {
+        code: ErrorCode::ServerError(REQUEST_FAILED),
+        message: problem.into(),
+        data: None,
     }
 }
 
@@ -386,6 +400,7 @@ impl LanguageServer for Backend {
             lens::SELECT => drop(self.choose(id.map(str::to_owned)).await?),
             lens::SUPPRESS => self.suppress(id, more).await?,
             lens::BETWEEN => self.between(&params.arguments).await?,
+            lens::CONFIRM => self.confirm(id).await?,
             other => {
                 let all = COMMANDS.join(", ");
                 let text = format!("there is no command {other}, but {all}");

@@ -3,7 +3,7 @@
 //! One file for each run folder, below `.unsnarl/cache`. It holds for exactly the run files that it was made of. What is
 //! damaged, of another version or about other files is as good as not there, and written anew.
 
-use crate::{follow::sha256, replace::replace};
+use crate::{confirming::Shown, follow::sha256, replace::replace};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,6 +34,8 @@ pub struct Kept {
     pub broken: BTreeMap<PathBuf, String>,
     /// Best first.
     pub explained: Vec<KeptOne>,
+    /// What running programs again has shown, by explanation, with the name of the run that was executed.
+    pub confirmed: BTreeMap<String, (String, Shown)>,
 }
 
 /// What is kept of one explanation.

@@ -25,18 +25,35 @@ pub enum SettingKind {
     Switch,
     /// A whole number from 1.
     Number,
+    /// One of these words. Only the user gives it, no project.
+    Permission(&'static [&'static str]),
 }
 
 impl SettingKind {
     /// Its type in JSON schemas.
     pub fn json_type(self) -> &'static str {
         match self {
-            Self::Folder => "string",
+            Self::Folder | Self::Permission(_) => "string",
             Self::Switch => "boolean",
             Self::Number => "integer",
         }
     }
 }
+
+/// Whether programs may be run again to confirm what was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MayRun {
+    /// Where the user has said so.
+    #[default]
+    Ask,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// The words for [`MayRun`].
+const MAY_RUN: &[&str] = &["ask", "always", "never"];
 
 /// All settings.
 pub const SETTINGS: &[Setting] = &[
@@ -65,6 +82,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "Show above a cause what can be done with its explanation.",
     },
     Setting {
+        name: "confirm",
+        kind: SettingKind::Permission(MAY_RUN),
+        default: "ask",
+        doc: "Run recorded programs again in the background, to confirm what was found and to try fixes: `always`, `never`, or `ask` once for each workspace folder.",
+    },
+    Setting {
         name: "memory",
         kind: SettingKind::Number,
         default: "2048",
@@ -83,6 +106,8 @@ pub struct Config {
     pub invariant_hints: bool,
     /// `codeLens`.
     pub code_lens: bool,
+    /// `confirm`.
+    pub confirm: MayRun,
     /// `memory`, in megabytes.
     pub memory: u64,
 }
@@ -94,6 +119,7 @@ impl Default for Config {
             step_hints: true,
             invariant_hints: true,
             code_lens: true,
+            confirm: MayRun::Ask,
             memory: 2048,
         }
     }
@@ -129,6 +155,7 @@ impl Config {
             "stepHints" => self.step_hints = switch()?,
             "invariantHints" => self.invariant_hints = switch()?,
             "codeLens" => self.code_lens = switch()?,
+            "confirm" => self.confirm = may_run(value)?,
             "memory" => self.memory = number(name, value)?,
             unknown => {
                 let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
@@ -139,6 +166,18 @@ impl Config {
             }
         }
         Ok(())
+    }
+}
+
+fn may_run(value: &Value) -> Result<MayRun, String> {
+    match value.as_str() {
+        Some("ask") => Ok(MayRun::Ask),
+        Some("always") => Ok(MayRun::Always),
+        Some("never") => Ok(MayRun::Never),
+        _ => Err(format!(
+            "the setting unsnarl.confirm is {value}, but has to be one of: {}",
+            MAY_RUN.join(", ")
+        )),
     }
 }
 
@@ -193,6 +232,7 @@ mod tests {
             json!({"a": 1}),
             json!({"stepHints": "no"}),
             json!({"memory": 0}),
+            json!({"confirm": "yes"}),
         ] {
             let (config, complaints) = read(bad);
             assert_eq!((config, complaints.len()), (Config::default(), 1));
@@ -203,7 +243,7 @@ mod tests {
     fn declared_defaults_are_the_defaults() {
         for setting in SETTINGS {
             let value = match setting.kind {
-                SettingKind::Folder => json!(setting.default),
+                SettingKind::Folder | SettingKind::Permission(_) => json!(setting.default),
                 SettingKind::Switch | SettingKind::Number => {
                     serde_json::from_str(setting.default).unwrap()
                 }
@@ -231,6 +271,13 @@ mod tests {
                 "{}",
                 setting.name
             );
+        }
+    }
+
+    #[test]
+    fn every_word_of_a_permission_is_one() {
+        for word in MAY_RUN {
+            assert!(read("confirm", &json!(word)).1.is_empty(), "{word}");
         }
     }
 

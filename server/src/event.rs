@@ -34,6 +34,11 @@ pub enum Event {
         /// Hears what came of it.
         answer: oneshot::Sender<Result<(), String>>,
     },
+    /// The user wants an explanation confirmed, by its id; none is the selected one. The answer is for a person when
+    /// that cannot be done.
+    Confirm(Option<String>, oneshot::Sender<Result<(), String>>),
+    /// What the user said about running programs of a folder again; none is not now.
+    MayRun(PathBuf, Option<bool>),
     /// A text for the user, who asked for it.
     Say(String),
     /// Something on disk changed.
@@ -67,6 +72,10 @@ pub struct Session {
     pub related: bool,
     /// It asks for diagnostics: none are sent unasked.
     pub pulls: bool,
+    /// It can ask the user without getting in the way.
+    pub asks: bool,
+    /// The user trusts what is in the workspace.
+    pub trusts: bool,
 }
 
 /// What a client can do with edits.
@@ -130,6 +139,8 @@ pub enum JobEvent {
         /// To do in all.
         total: usize,
     },
+    /// The program of a folder is run again.
+    Confirming,
     /// One folder is done.
     Folder(PathBuf, Arc<FolderFacts>),
     /// The job is over.

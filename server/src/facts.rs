@@ -27,6 +27,8 @@ pub struct FolderFacts {
     pub unexplained: usize,
     /// Failing runs of builds of which a newer one was recorded: nothing is shown of them.
     pub outdated: usize,
+    /// Explanations of recorded runs that were not run again.
+    pub unconfirmed: usize,
     /// The analysis ended before it had looked at everything.
     pub out_of_time: bool,
     /// Older run files that are left out: there is no room for them.

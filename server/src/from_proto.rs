@@ -44,6 +44,8 @@ pub fn session(params: &InitializeParams) -> Session {
         edits: edit_abilities(client),
         related: related(client),
         pulls: pulls(client),
+        asks: switch(client, "asks").unwrap_or(false),
+        trusts: switch(client, "trusted").unwrap_or(true),
     }
 }
 
@@ -81,6 +83,11 @@ fn encoding(client: &ClientCapabilities) -> Encoding {
 /// What the client says about unsnarl among the experimental capabilities.
 fn own(client: &ClientCapabilities) -> Option<&serde_json::Value> {
     client.experimental.as_ref()?.get("unsnarl")
+}
+
+/// A yes or no of those.
+fn switch(client: &ClientCapabilities, name: &str) -> Option<bool> {
+    own(client)?.get(name)?.as_bool()
 }
 
 /// The commands that clients with more than the protocol have: `{ "unsnarl": { "commands": [...] } }` among the
@@ -148,9 +155,7 @@ fn abilities(client: &ClientCapabilities) -> Abilities {
         lens_refresh: workspace
             .and_then(|workspace| workspace.code_lens.as_ref()?.refresh_support)
             .unwrap_or(false),
-        status: own(client)
-            .and_then(|own| own.get("status")?.as_bool())
-            .unwrap_or(false),
+        status: switch(client, "status").unwrap_or(false),
     }
 }
 

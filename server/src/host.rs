@@ -38,6 +38,10 @@ pub struct State {
     pub related: bool,
     /// The client asks for diagnostics.
     pub pulls: bool,
+    /// Programs can be run again, where that is allowed.
+    pub can_confirm: bool,
+    /// Folders in which programs may be run again.
+    pub may_run: BTreeSet<PathBuf>,
     /// Where the pages about classes of bugs are, if they could be written.
     pub manual: Option<PathBuf>,
     /// Nothing is being analysed or waits for it.
@@ -62,6 +66,8 @@ pub struct ClientTerms {
     pub related: bool,
     /// It asks for diagnostics: none are sent unasked.
     pub pulls: bool,
+    /// Programs can be run again, where that is allowed.
+    pub can_confirm: bool,
 }
 
 /// A change of the state.
@@ -85,6 +91,8 @@ pub enum Change {
     Facts(PathBuf, Arc<FolderFacts>),
     /// The file that says what is harmless changed, in one of the folders.
     Suppressions,
+    /// The folders in which programs may be run again.
+    MayRun(BTreeSet<PathBuf>),
     /// Where the pages about classes of bugs are.
     Manual(PathBuf),
     /// Work began or ended.
@@ -115,6 +123,7 @@ impl Host {
                 state.edits = client.edits;
                 state.related = client.related;
                 state.pulls = client.pulls;
+                state.can_confirm = client.can_confirm;
             }
             Change::AddFolder(path) => state.add_folder(path),
             Change::RemoveFolder(path) => state.remove_folder(&path),
@@ -124,6 +133,7 @@ impl Host {
             Change::SourceOnDisk(path) => state.source_changed(&path),
             Change::Facts(path, facts) => state.learn(&path, facts),
             Change::Suppressions => state.read_suppressions(),
+            Change::MayRun(folders) => state.may_run = folders,
             Change::Manual(folder) => state.manual = Some(folder),
             Change::Quiescent(quiescent) => state.quiescent = quiescent,
             Change::Watching(problem) => state.watch_problem = problem,
@@ -188,6 +198,23 @@ impl State {
         selected
             .into_iter()
             .chain(self.explained().filter(is_other))
+    }
+
+    /// Would running the program of an explanation again be new, if the user allowed it?
+    pub fn could_confirm(&self, explained: &Explained) -> bool {
+        let is_of = |folder: &&Folder| {
+            folder
+                .shown
+                .iter()
+                .any(|one| std::ptr::eq(&**one, explained))
+        };
+        let folder = self.folders.iter().find(is_of);
+        let is_allowed = folder.is_some_and(|folder| self.may_run.contains(&folder.root.path));
+        let explanation = &explained.explanation;
+        self.can_confirm
+            && !is_allowed
+            && explanation.executed.is_none()
+            && !explanation.run.is_empty()
     }
 
     /// How marks are put for the client.

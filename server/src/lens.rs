@@ -25,6 +25,8 @@ pub const SUPPRESS: &str = "unsnarl.suppress";
 /// A command of the server: shows what other threads did between two lines. Its arguments are the file's URI and the
 /// lines, from 0.
 pub const BETWEEN: &str = "unsnarl.between";
+/// A command of the server: runs the program again to confirm an explanation. Its argument is the id.
+pub const CONFIRM: &str = "unsnarl.confirm";
 /// A command of clients that have it: asks for the reason, then calls [`SUPPRESS`]. Its argument is the id.
 pub const ASK_SUPPRESS: &str = "unsnarl.askSuppress";
 
@@ -72,13 +74,17 @@ pub fn offers(state: &State, explained: &Arc<Explained>) -> Vec<Offer> {
         true => {}
         false => offers.push(offer("show the steps", SELECT, id())),
     }
+    if state.could_confirm(explained) {
+        offers.push(offer("confirm by running it again", CONFIRM, id()));
+    }
     if let Some(run) = explanation.runs.first() {
         offers.push(offer("replay", REPLAY, vec![json!(run)]));
     }
     if !explanation.fixes.is_empty() {
         offers.push(offer("verify the fix", VERIFY, id()));
     }
-    offers.retain(|offer| offer.command == SELECT || state.commands.contains(offer.command));
+    let is_ours = |command| [SELECT, CONFIRM].contains(&command);
+    offers.retain(|offer| is_ours(offer.command) || state.commands.contains(offer.command));
     offers
 }
 

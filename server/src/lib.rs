@@ -3,8 +3,9 @@
 //!
 //! One thread owns the state ([`host`]) and handles one [`event`] at a time; another analyses
 //! ([`worker`]); the protocol's handlers are async, translate ([`from_proto`], [`to_proto`]) and hand
-//! over. The server never runs the user's program. Into the workspace it writes what it keeps below `.unsnarl` and, when
-//! the user says that a finding is harmless, the file of suppressions.
+//! over. The server runs the user's program again only where the user has allowed that ([`permission`]), and in a
+//! process of its own ([`confirmer`]). Into the workspace it writes what it keeps below `.unsnarl` and, when the user says
+//! that a finding is harmless, the file of suppressions.
 
 mod actions;
 mod align;
@@ -14,6 +15,9 @@ mod between;
 mod builds;
 mod cache;
 pub mod config;
+mod confirmer;
+mod confirming;
+mod consent;
 mod deeper;
 mod document;
 mod edits;
@@ -36,6 +40,7 @@ mod marks;
 mod op_queue;
 mod outgoing;
 mod paths;
+mod permission;
 mod pull;
 #[cfg(test)]
 mod random_edits;
@@ -52,8 +57,11 @@ mod words;
 mod worker;
 
 use crate::{backend::Backend, event::Event};
+use confirmer::Confirmer;
+use permission::Permissions;
 use std::{
     io,
+    path::PathBuf,
     process::ExitCode,
     sync::{
         Arc,
@@ -63,22 +71,42 @@ use std::{
 };
 use tower_lsp::{LspService, Server};
 
+/// What a server has at hand besides its client.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// The command line tool, which runs programs again; without it nothing is confirmed.
+    pub unsnarl: Option<PathBuf>,
+    /// Where the user's answers are kept about in which folders programs may be run; without it they are for the
+    /// session.
+    pub permissions: Option<PathBuf>,
+}
+
+impl Setup {
+    /// That of a tool that is this binary, with the answers among the user's own files.
+    pub fn of(unsnarl: PathBuf) -> Setup {
+        Setup {
+            unsnarl: Some(unsnarl),
+            permissions: permission::file(),
+        }
+    }
+}
+
 /// Serves one editor over the process's standard input and output until it says `exit` or closes them.
 ///
 /// The status is what the protocol asks for: 0 when `shutdown` came before the end, 1 otherwise.
-pub fn serve_stdio() -> io::Result<ExitCode> {
+pub fn serve_stdio(setup: Setup) -> io::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let ending = runtime.block_on(serve(tokio::io::stdin(), tokio::io::stdout()));
+    let ending = runtime.block_on(serve(tokio::io::stdin(), tokio::io::stdout(), setup));
     // Reading standard input cannot be interrupted: don't wait for the thread that does it.
     runtime.shutdown_background();
     Ok(ending?.exit_code())
 }
 
 /// Serves one client over any pair of streams. Everything that was started has ended when it returns.
-pub async fn serve<I, O>(input: I, output: O) -> io::Result<Ending>
+pub async fn serve<I, O>(input: I, output: O, setup: Setup) -> io::Result<Ending>
 where
     I: tokio::io::AsyncRead + Unpin,
     O: tokio::io::AsyncWrite,
@@ -88,7 +116,9 @@ where
     let main = {
         let events = events.clone();
         let thread = std::thread::Builder::new().name("unsnarl-main".to_owned());
-        thread.spawn(move || main_loop::run(&events, &inbox, outgoing))?
+        let confirmer = setup.unsnarl.map(Confirmer::new);
+        let permissions = Permissions::kept_in(setup.permissions);
+        thread.spawn(move || main_loop::run(&events, &inbox, outgoing, confirmer, permissions))?
     };
     let shut_down = Arc::new(AtomicBool::new(false));
     let (mut client, backend) = (None, Backend::new(events.clone(), shut_down.clone()));
@@ -103,7 +133,8 @@ where
         .custom_method("unsnarl/select", Backend::select)
         .custom_method("unsnarl/schedule", Backend::schedule)
         .finish();
-    let sender = client.map(|client| tokio::spawn(outgoing::send_all(client, messages)));
+    let sender =
+        client.map(|client| tokio::spawn(outgoing::send_all(client, messages, events.clone())));
     Server::new(input, output, socket).serve(service).await;
     // The loop may have ended already, after `shutdown`.
     let _ = events.send(Event::Stop);

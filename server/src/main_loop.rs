@@ -1,6 +1,8 @@
 //! The loop that owns the state: one event at a time, nothing waits in it.
 
 use crate::{
+    confirmer::Confirmer,
+    consent::Consent,
     event::{DiskEvent, Event, JobEvent, Session},
     extensions::count,
     facts::FolderFacts,
@@ -9,9 +11,10 @@ use crate::{
     marks::FileMarks,
     op_queue::OpQueue,
     outgoing::{Outgoing, Work},
+    permission::Permissions,
     suppressed,
     watch::Watcher,
-    worker::{Job, Worker},
+    worker::{Folder, Job, Worker},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,8 +28,16 @@ use std::{
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Handles events until [`Event::Stop`]; then everything that was started is ended.
-pub fn run(events: &Sender<Event>, inbox: &Receiver<Event>, outgoing: UnboundedSender<Outgoing>) {
-    let worker = match Worker::start(events.clone()) {
+/// `confirmer` runs programs again where `permissions` has that the user allowed it.
+pub fn run(
+    events: &Sender<Event>,
+    inbox: &Receiver<Event>,
+    outgoing: UnboundedSender<Outgoing>,
+    confirmer: Option<Confirmer>,
+    permissions: Permissions,
+) {
+    let can_confirm = confirmer.is_some();
+    let worker = match Worker::start(events.clone(), confirmer) {
         Ok(worker) => worker,
         Err(error) => {
             let text = format!(
@@ -46,6 +57,7 @@ pub fn run(events: &Sender<Event>, inbox: &Receiver<Event>, outgoing: UnboundedS
         named: BTreeMap::new(),
         stale: 0,
         working: false,
+        consent: Consent::new(can_confirm, permissions),
     };
     loop {
         let event = match main.queue.rest(Instant::now()) {
@@ -76,6 +88,8 @@ struct MainLoop {
     stale: usize,
     /// Progress was begun.
     working: bool,
+    /// Whether programs may be run again.
+    consent: Consent,
 }
 
 impl MainLoop {
@@ -101,6 +115,13 @@ impl MainLoop {
                 // The request was cancelled if nobody waits for the answer.
                 let _ = answer.send(self.suppress(&id, because.as_deref()));
             }
+            Event::Confirm(id, answer) => {
+                // The request was cancelled if nobody waits for the answer.
+                let _ = answer.send(self.confirm(id));
+            }
+            Event::MayRun(folder, Some(may)) => self.allow(folder, may),
+            // Not now: the lens above an explanation still offers it.
+            Event::MayRun(_, None) => {}
             Event::Say(text) => self.tell(Outgoing::Say(text)),
             Event::Disk(event) => self.disk(event),
             Event::Job(event) => self.job(event),
@@ -112,12 +133,16 @@ impl MainLoop {
 
     fn start(&mut self, session: Session) {
         self.tell(Outgoing::Abilities(session.abilities));
+        self.consent.is_possible &= session.trusts;
+        self.consent.asks = session.asks;
+        self.consent.setting = session.config.confirm;
         let start = Change::Start(ClientTerms {
             encoding: session.encoding,
             commands: session.commands,
             edits: session.edits,
             related: session.related,
             pulls: session.pulls,
+            can_confirm: self.consent.is_possible,
         });
         self.host.apply(start);
         self.host.apply(Change::Config(session.config));
@@ -151,13 +176,63 @@ impl MainLoop {
             self.watcher.watch_runs(&folder, &self.runs_of(&folder));
             self.queue.request(folder);
         }
+        self.tell_who_may_run();
         self.publish();
+    }
+
+    /// The user looks at an explanation and wants it confirmed.
+    fn confirm(&mut self, id: Option<String>) -> Result<(), String> {
+        let state = self.host.snapshot();
+        let found = match &id {
+            None => state.selected(),
+            Some(id) => state
+                .explained()
+                .find(|(_, explained)| explained.explanation.id == *id),
+        };
+        let (root, explained) = found.ok_or_else(|| match id {
+            Some(id) => format!("nothing that is explained now is called {id}"),
+            None => "nothing is explained now".to_owned(),
+        })?;
+        if explained.explanation.executed.is_some() {
+            return Err("it was run again already; new runs are looked at anew".to_owned());
+        }
+        self.consent.allow_now(&root.path)?;
+        self.run_again(root.path.clone());
+        Ok(())
+    }
+
+    /// The user has answered.
+    fn allow(&mut self, folder: PathBuf, may: bool) {
+        if let Err(error) = self.consent.answer(&folder, may) {
+            self.tell(Outgoing::Warn(format!(
+                "cannot remember whether programs of {} may be run: {error}; it will be asked again",
+                folder.display()
+            )));
+        }
+        if may {
+            self.run_again(folder);
+        }
+    }
+
+    fn run_again(&mut self, folder: PathBuf) {
+        self.tell_who_may_run();
+        self.tell(Outgoing::Refresh);
+        self.queue.request(folder);
+    }
+
+    fn tell_who_may_run(&mut self) {
+        let mut folders = self.folders();
+        folders.retain(|folder| self.consent.may_run(folder));
+        self.host
+            .apply(Change::MayRun(folders.into_iter().collect()));
     }
 
     fn configure(&mut self, config: crate::config::Config, complaints: Vec<String>) {
         self.complain(complaints);
         if self.host.snapshot().config != config {
+            self.consent.setting = config.confirm;
             self.host.apply(Change::Config(config));
+            self.tell_who_may_run();
             self.tell(Outgoing::Refresh);
             for folder in self.folders() {
                 self.watcher.forget(&folder);
@@ -233,6 +308,7 @@ impl MainLoop {
                 }
                 self.tell(Outgoing::Working(Work::Files(done, total)));
             }
+            JobEvent::Confirming => self.tell(Outgoing::Working(Work::Confirming)),
             JobEvent::Folder(folder, facts) => self.learn(&folder, facts),
             JobEvent::Ended { superseded, defect } => {
                 let known = self.folders();
@@ -255,7 +331,11 @@ impl MainLoop {
         self.name_broken(folder, &facts);
         let before = self.host.snapshot().facts_of(folder);
         let is_shown = before.is_none_or(|before| !before.shows_the_same(&facts));
+        let question = self.consent.question(folder, &facts);
         self.host.apply(Change::Facts(folder.to_owned(), facts));
+        if let Some(text) = question {
+            self.tell(Outgoing::AskToRun(folder.to_owned(), text));
+        }
         let stale = self.publish();
         if is_shown {
             self.tell(Outgoing::Refresh);
@@ -323,10 +403,14 @@ impl MainLoop {
     }
 
     fn start_job(&mut self) {
-        if let Some((folders, budget)) = self.queue.start(Instant::now()) {
+        if let Some((folders, budget, leisure)) = self.queue.start(Instant::now()) {
             let folders = folders
                 .into_iter()
-                .map(|root| (root.clone(), self.runs_of(&root)))
+                .map(|root| Folder {
+                    runs: self.runs_of(&root),
+                    may_run: self.consent.may_run(&root),
+                    root,
+                })
                 .collect();
             let state = self.host.snapshot();
             let room = state.config.memory_bytes() / state.folders.len().max(1) as u64;
@@ -334,6 +418,7 @@ impl MainLoop {
                 folders,
                 room,
                 budget,
+                leisure,
             });
         }
         let quiescent = self.queue.is_idle();

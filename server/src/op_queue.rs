@@ -12,6 +12,9 @@ use std::{
 };
 use unsnarl_core::Budget;
 
+/// Running programs again is given up after this time.
+const LONGEST_LEISURE: Duration = Duration::from_secs(300);
+
 /// A job that takes longer shows what it has.
 const LONGEST_JOB: Duration = Duration::from_secs(120);
 
@@ -31,6 +34,7 @@ pub struct OpQueue {
 struct Running {
     folders: BTreeSet<PathBuf>,
     budget: Budget,
+    leisure: Budget,
     protected: bool,
     since: Instant,
 }
@@ -38,6 +42,10 @@ struct Running {
 impl OpQueue {
     /// A folder changed.
     pub fn request(&mut self, folder: PathBuf) {
+        // Nobody waits for what can be done at any other time.
+        if let Some(running) = &self.running {
+            running.leisure.cancel();
+        }
         if let Some(running) = self
             .running
             .as_ref()
@@ -62,18 +70,24 @@ impl OpQueue {
         })
     }
 
-    /// What to work on now, if something waits and nothing runs.
-    pub fn start(&mut self, now: Instant) -> Option<(Vec<PathBuf>, Budget)> {
+    /// What to work on now, if something waits and nothing runs; the second budget is for what can wait.
+    pub fn start(&mut self, now: Instant) -> Option<(Vec<PathBuf>, Budget, Budget)> {
         let rests = self.rest(now).is_some_and(|rest| !rest.is_zero());
         if self.running.is_some() || self.waiting.is_empty() || rests {
             return None;
         }
         let folders = std::mem::take(&mut self.waiting);
         let budget = Budget::lasting(LONGEST_JOB);
-        let job = (folders.iter().cloned().collect(), budget.clone());
+        let leisure = Budget::lasting(LONGEST_LEISURE);
+        let job = (
+            folders.iter().cloned().collect(),
+            budget.clone(),
+            leisure.clone(),
+        );
         self.running = Some(Running {
             folders,
             budget,
+            leisure,
             protected: self.gave_way,
             since: now,
         });
@@ -100,6 +114,7 @@ impl OpQueue {
     pub fn cancel(&self) {
         if let Some(running) = &self.running {
             running.budget.cancel();
+            running.leisure.cancel();
         }
     }
 }
@@ -115,17 +130,18 @@ mod tests {
         assert!(queue.start(now).is_none());
         queue.request(a());
         queue.request(a());
-        let (folders, first) = queue.start(now).unwrap();
+        let (folders, first, leisure) = queue.start(now).unwrap();
         assert_eq!(folders, [a()]);
         assert!(queue.start(now).is_none(), "one job at a time");
 
         queue.request(PathBuf::from("b"));
         assert_eq!(first.stop(), None, "another folder is no reason to stop");
+        assert!(leisure.stop().is_some(), "but what can wait gives way");
         queue.request(a());
         assert!(first.stop().is_some());
         queue.ended(vec![a()], now);
 
-        let (_, second) = queue.start(now).unwrap();
+        let (_, second, _) = queue.start(now).unwrap();
         queue.request(a());
         assert_eq!(
             second.stop(),
@@ -133,7 +149,7 @@ mod tests {
             "the job after a superseded one runs to its end"
         );
         queue.ended(vec![], now);
-        let (_, third) = queue.start(now).unwrap();
+        let (_, third, _) = queue.start(now).unwrap();
         queue.request(a());
         assert!(third.stop().is_some());
         queue.ended(vec![], now);

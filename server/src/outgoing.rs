@@ -1,7 +1,7 @@
 //! What the server says to the client unasked, and the task that says it.
 
-use crate::{encoding::Encoding, marks::FileMarks, to_proto};
-use std::path::PathBuf;
+use crate::{encoding::Encoding, event::Event, marks::FileMarks, to_proto};
+use std::{path::PathBuf, sync::mpsc::Sender};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tower_lsp::{
     Client,
@@ -27,6 +27,8 @@ pub enum Outgoing {
     Info(String),
     /// What the user asked to be told.
     Say(String),
+    /// May programs of this folder be run again? The text asks so.
+    AskToRun(PathBuf, String),
     /// What the client asked for before is out of date: hints and lenses.
     Refresh,
     /// The answers of `unsnarl/status` and `unsnarl/explanations` are others than before.
@@ -61,6 +63,8 @@ pub enum Work {
     Begin,
     /// Run files read.
     Files(usize, usize),
+    /// The program runs again.
+    Confirming,
     /// Over.
     End,
 }
@@ -80,7 +84,11 @@ pub struct Abilities {
 
 /// Sends messages in order until all senders are gone. Progress has its own task: the client has to
 /// answer before it begins, and nothing else may wait for that.
-pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>) {
+pub async fn send_all(
+    client: Client,
+    mut messages: UnboundedReceiver<Outgoing>,
+    events: Sender<Event>,
+) {
     let (mut able, mut progress) = (Abilities::default(), None);
     while let Some(message) = messages.recv().await {
         match message {
@@ -101,6 +109,7 @@ pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>)
             Outgoing::Warn(text) => client.log_message(to_proto::WARNING, text).await,
             Outgoing::Say(text) => client.show_message(to_proto::INFO, text).await,
             Outgoing::Info(text) => client.log_message(to_proto::INFO, text).await,
+            Outgoing::AskToRun(folder, text) => ask_to_run(&client, folder, text, events.clone()),
             Outgoing::Refresh => refresh(&client, able),
             Outgoing::StatusChanged if able.status => {
                 client.send_notification::<StatusChanged>(()).await;
@@ -116,6 +125,31 @@ pub async fn send_all(client: Client, mut messages: UnboundedReceiver<Outgoing>)
             }
         }
     }
+}
+
+/// What the user may answer.
+const ANSWERS: [(&str, Option<bool>); 3] = [
+    ("Run It", Some(true)),
+    ("Not Now", None),
+    ("Never Here", Some(false)),
+];
+
+/// The user answers when there is time for it, or never.
+fn ask_to_run(client: &Client, folder: PathBuf, text: String, events: Sender<Event>) {
+    let client = client.clone();
+    tokio::spawn(async move {
+        let actions = ANSWERS.map(|(title, _)| to_proto::message_action(title));
+        let chosen = client
+            .show_message_request(to_proto::INFO, text, Some(actions.to_vec()))
+            .await;
+        // No answer, or a client that cannot ask, is not now.
+        let chosen = chosen.ok().flatten();
+        let answer = ANSWERS
+            .iter()
+            .find(|(title, _)| chosen.as_ref().is_some_and(|chosen| chosen.title == *title));
+        // The loop is gone only after `shutdown`.
+        let _ = events.send(Event::MayRun(folder, answer.and_then(|(_, may)| *may)));
+    });
 }
 
 /// As [`refresh`], for diagnostics.

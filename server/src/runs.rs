@@ -3,6 +3,8 @@
 use crate::{
     builds,
     cache::{self, KeptOne},
+    confirmer::Answer,
+    confirming::Confirming,
     deeper::Deeper,
     facts::{Explained, FolderFacts},
     fixing::Fixing,
@@ -14,7 +16,9 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_core::{Budget, Corpora, Corpus, CorpusKey, RunSummary, StopReason, explain};
+use unsnarl_core::{
+    Budget, Corpora, Corpus, CorpusKey, Explanation, RunSummary, StopReason, explain,
+};
 use unsnarl_trace::{
     Run,
     folder::{RunFile, RunFolder, run_file},
@@ -34,6 +38,7 @@ pub struct RunStore {
     corpora: Corpora,
     fixing: Fixing,
     deeper: Deeper,
+    confirming: Confirming,
     /// Runs that were read before their turn.
     at_hand: BTreeMap<RunFile, Arc<Run>>,
     /// What the cache holds for, once it was read or written.
@@ -76,6 +81,7 @@ impl RunStore {
         self.kept = Some(String::new());
         let kept = cache::read(&root.path, folder, &key)?;
         self.kept = Some(key);
+        self.confirming.remember(kept.confirmed, &files.there);
         let explained = kept.explained.into_iter();
         let explained = explained.map(|one| Arc::new(self.take_over(one, &files.there)));
         Some(FolderFacts {
@@ -86,6 +92,7 @@ impl RunStore {
             explained: explained.collect(),
             unexplained: kept.unexplained,
             outdated: kept.outdated,
+            unconfirmed: 0,
             out_of_time: false,
             left_out: files.left_out,
             memory: files.memory,
@@ -127,6 +134,7 @@ impl RunStore {
             outdated: facts.outdated,
             broken: facts.broken.clone(),
             explained: explained.collect(),
+            confirmed: self.confirming.shown(),
         };
         match cache::write(&root.path, folder, &kept) {
             Err(error) if is_first => Err(format!(
@@ -195,6 +203,7 @@ impl RunStore {
             explained,
             unexplained,
             outdated,
+            unconfirmed: 0,
             out_of_time: budget.stop() == Some(StopReason::OutOfTime),
             left_out,
             memory,
@@ -215,13 +224,57 @@ impl RunStore {
         let ids: BTreeSet<String> = ids.cloned().collect();
         self.fixing.keep_only(&ids);
         self.deeper.keep_only(&ids);
+        self.confirming.keep_only(&ids, &self.files);
         if self.add_fixes(root, &mut facts, budget)? {
-            told(facts.clone());
+            told(self.shown(&facts));
         }
         if self.add_invariants(folder, &mut facts, budget)? {
-            told(facts.clone());
+            told(self.shown(&facts));
         }
         Ok(facts)
+    }
+
+    /// The explanations that could be confirmed by running a program again, and were not yet.
+    pub fn unconfirmed<'a>(
+        &'a self,
+        facts: &'a FolderFacts,
+    ) -> impl Iterator<Item = &'a Explanation> {
+        let all = facts.explained.iter().map(|one| &one.explanation);
+        all.filter(|one| !one.runs.is_empty() && !self.confirming.knows(one))
+    }
+
+    /// Learns what running programs again has shown of what was not confirmed yet.
+    pub fn learn(&mut self, facts: &FolderFacts, answer: &Answer) {
+        let asked: Vec<Explanation> = self.unconfirmed(facts).cloned().collect();
+        self.confirming.learn(&asked, answer, &self.files);
+        self.kept = Some(String::new());
+    }
+
+    /// The facts as they are shown: with what running programs again has shown of them.
+    pub fn shown(&self, facts: &FolderFacts) -> FolderFacts {
+        let mut shown = facts.clone();
+        shown.unconfirmed = self.unconfirmed(facts).count();
+        let (mut told, mut refuted) = (BTreeSet::new(), BTreeSet::new());
+        shown.explained.clear();
+        for one in &facts.explained {
+            match self.confirming.add_known(one.explanation.clone()) {
+                None => refuted.extend(&one.explanation.runs),
+                Some(known) if !told.insert(known.id.clone()) => {}
+                Some(known) if known == one.explanation => shown.explained.push(one.clone()),
+                Some(known) => {
+                    let known = Explained::new(known, one.evidence.clone());
+                    shown
+                        .explained
+                        .push(Arc::new(known.beside(one.passing.clone())));
+                }
+            }
+        }
+        let explains = |run: &&&String| {
+            let mut all = shown.explained.iter();
+            all.any(|one| one.explanation.runs.contains(run))
+        };
+        shown.unexplained += refuted.iter().filter(|run| !explains(run)).count();
+        shown
     }
 
     fn add_fixes(

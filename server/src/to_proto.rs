@@ -22,10 +22,10 @@ use tower_lsp::{
         CodeDescription, CodeLens, Command, Diagnostic, DiagnosticRelatedInformation,
         DiagnosticSeverity, DocumentChanges, DocumentHighlight, DocumentHighlightKind, Hover,
         HoverContents, InlayHint, InlayHintLabel, InlayHintTooltip, Location, MarkupContent,
-        MarkupKind, MessageType, NumberOrString, OneOf, OptionalVersionedTextDocumentIdentifier,
-        Position, PositionEncodingKind, Range, SymbolKind, TextDocumentEdit, TextEdit, Uri,
-        WorkDoneProgress, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport,
-        WorkspaceEdit, WorkspaceSymbol,
+        MarkupKind, MessageActionItem, MessageType, NumberOrString, OneOf,
+        OptionalVersionedTextDocumentIdentifier, Position, PositionEncodingKind, Range, SymbolKind,
+        TextDocumentEdit, TextEdit, Uri, WorkDoneProgress, WorkDoneProgressBegin,
+        WorkDoneProgressEnd, WorkDoneProgressReport, WorkspaceEdit, WorkspaceSymbol,
     },
 };
 use unsnarl_core::BugKind;
@@ -34,6 +34,14 @@ use unsnarl_core::BugKind;
 pub const WARNING: MessageType = MessageType::WARNING;
 /// Shown in the client's log.
 pub const INFO: MessageType = MessageType::INFO;
+
+/// An answer that the user may choose.
+pub fn message_action(title: &str) -> MessageActionItem {
+    MessageActionItem {
+        title: title.to_owned(),
+        properties: Default::default(),
+    }
+}
 
 /// What columns are counted in, by its name.
 pub fn encoding(encoding: Encoding) -> PositionEncodingKind {
@@ -284,6 +292,10 @@ pub fn progress(work: Work) -> WorkDoneProgress {
         Work::Files(done, total) => WorkDoneProgress::Report(WorkDoneProgressReport {
             message: Some(format!("{done} of {total} run files")),
             percentage: Some((done * 100 / total.max(1)) as u32),
+            ..WorkDoneProgressReport::default()
+        }),
+        Work::Confirming => WorkDoneProgress::Report(WorkDoneProgressReport {
+            message: Some("running the program again".to_owned()),
             ..WorkDoneProgressReport::default()
         }),
         Work::End => WorkDoneProgress::End(WorkDoneProgressEnd::default()),

@@ -1,6 +1,8 @@
-//! The thread that analyses. It is told what to look at and reports; nothing is shared.
+//! The thread that analyses. It is told what to look at and reports; nothing is shared. What takes longest comes last:
+//! running programs again, when nothing else is left to do.
 
 use crate::{
+    confirmer::{Answer, Confirmer, NoAnswer},
     event::{Event, JobEvent},
     facts::FolderFacts,
     paths::Root,
@@ -15,18 +17,35 @@ use std::{
         mpsc::{Receiver, Sender, channel},
     },
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 use unsnarl_core::Budget;
+
+/// Nothing has to have happened for this long before programs are run again.
+const QUIET: Duration = Duration::from_millis(500);
 
 /// Work to do.
 #[derive(Debug)]
 pub struct Job {
-    /// Workspace folders and their run folders.
-    pub folders: Vec<(PathBuf, PathBuf)>,
+    /// Workspace folders.
+    pub folders: Vec<Folder>,
     /// How much memory the runs of each folder may take, in bytes.
     pub room: u64,
     /// Ends the job when something newer happens.
     pub budget: Budget,
+    /// Ends what can be done at any other time.
+    pub leisure: Budget,
+}
+
+/// A workspace folder to look at.
+#[derive(Debug)]
+pub struct Folder {
+    /// Where it is.
+    pub root: PathBuf,
+    /// Its run folder.
+    pub runs: PathBuf,
+    /// Its programs may be run again.
+    pub may_run: bool,
 }
 
 /// A workspace folder.
@@ -47,10 +66,11 @@ pub struct Worker {
 
 impl Worker {
     /// Starts the thread. It reports to `events`.
-    pub fn start(events: Sender<Event>) -> std::io::Result<Worker> {
+    /// `confirmer` runs programs again.
+    pub fn start(events: Sender<Event>, confirmer: Option<Confirmer>) -> std::io::Result<Worker> {
         let (jobs, inbox) = channel();
         let thread = std::thread::Builder::new().name("unsnarl-analysis".to_owned());
-        let thread = thread.spawn(move || work(&inbox, &events))?;
+        let thread = thread.spawn(move || work(&inbox, &events, confirmer.as_ref()))?;
         Ok(Worker {
             jobs: Some(jobs),
             thread: Some(thread),
@@ -76,62 +96,168 @@ impl Drop for Worker {
     }
 }
 
-/// Brings one folder up to date and tells of it whenever there is something to show. Answers with what the user should
-/// know of besides.
+/// What came of looking at a folder, and what the user should know of besides.
+type Looked = Result<(FolderFacts, Option<String>), Superseded>;
+
+/// Brings one folder up to date and tells of it whenever there is something to show.
 fn look(
     store: &mut RunStore,
     at: &Place<'_>,
     budget: &Budget,
     progress: impl FnMut(usize, usize),
     mut told: impl FnMut(FolderFacts),
-) -> Result<Option<String>, Superseded> {
+) -> Looked {
     if let Some(facts) = store.reopen(&at.root, at.runs, at.room) {
-        told(facts);
+        told(store.shown(&facts));
     }
     let facts = store.refresh(at.runs, at.room, budget, progress)?;
-    told(facts.clone());
+    told(store.shown(&facts));
     let facts = store.deepen(&at.root, at.runs, facts, budget, told)?;
-    Ok(store.keep(&at.root, at.runs, &facts).err())
+    let problem = store.keep(&at.root, at.runs, &facts).err();
+    Ok((facts, problem))
 }
 
-fn work(jobs: &Receiver<Job>, events: &Sender<Event>) {
-    let mut stores = BTreeMap::<PathBuf, RunStore>::new();
-    // Nobody listens any more while the server ends.
-    let report = |event: JobEvent| drop(events.send(Event::Job(event)));
-    for job in jobs {
-        let (mut superseded, mut defect) = (Vec::new(), None);
-        for (root, runs) in job.folders {
-            let progress = |done, total| report(JobEvent::Progress { done, total });
-            let store = stores.entry(root.clone()).or_default();
-            let told = |facts| report(JobEvent::Folder(root.clone(), Arc::new(facts)));
-            let at = Place {
-                root: Root::new(root.clone()),
-                runs: &runs,
-                room: job.room,
-            };
-            let result = catch_unwind(AssertUnwindSafe(|| {
-                look(store, &at, &job.budget, progress, told)
-            }));
-            match result {
-                Ok(Ok(problem)) => defect = problem.or(defect),
-                Ok(Err(Superseded)) => superseded.push(root),
-                Err(_) => {
-                    defect = Some(format!(
-                        "the analysis of {} failed; this is a defect of unsnarl, please report it with the run files",
-                        runs.display()
-                    ));
-                    stores.remove(&root);
-                }
+/// Runs the program of a folder again, if that is new, and tells of what it has shown.
+fn confirm(
+    store: &mut RunStore,
+    at: &Place<'_>,
+    facts: FolderFacts,
+    (confirmer, budget): (&Confirmer, &Budget),
+    begins: impl FnOnce(),
+    told: impl FnOnce(FolderFacts),
+) -> Looked {
+    if store.unconfirmed(&facts).next().is_none() {
+        return Ok((facts, None));
+    }
+    rest(budget)?;
+    begins();
+    let (answer, problem) = match confirmer.confirm(&at.root.path, at.runs, budget) {
+        Ok(answer) => (answer, None),
+        Err(NoAnswer::Superseded) => return Err(Superseded),
+        Err(NoAnswer::Failed(reason)) => (Answer::default(), Some(reason)),
+    };
+    store.learn(&facts, &answer);
+    told(store.shown(&facts));
+    // What could not be had now may be had in another session.
+    let problem = problem.or_else(|| store.keep(&at.root, at.runs, &facts).err());
+    Ok((facts, problem))
+}
+
+/// Who is recording now should not have to share the processor.
+fn rest(budget: &Budget) -> Result<(), Superseded> {
+    let until = Instant::now() + QUIET;
+    while Instant::now() < until {
+        if budget.stop().is_some() {
+            return Err(Superseded);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// The thread's own.
+struct Work<'a> {
+    stores: BTreeMap<PathBuf, RunStore>,
+    confirmer: Option<&'a Confirmer>,
+    events: &'a Sender<Event>,
+}
+
+/// What came of a job.
+#[derive(Default)]
+struct Outcome {
+    superseded: Vec<PathBuf>,
+    defect: Option<String>,
+}
+
+impl Work<'_> {
+    fn report(&self, event: JobEvent) {
+        // Nobody listens any more while the server ends.
+        let _ = self.events.send(Event::Job(event));
+    }
+
+    fn job(&mut self, job: &Job) {
+        let mut outcome = Outcome::default();
+        let mut seen = Vec::new();
+        for folder in &job.folders {
+            let facts = self.tend(folder, job, &mut outcome, None);
+            seen.extend(facts.map(|facts| (folder, facts)));
+        }
+        for (folder, facts) in seen {
+            if folder.may_run && self.confirmer.is_some() {
+                self.tend(folder, job, &mut outcome, Some(facts));
             }
         }
-        report(JobEvent::Ended { superseded, defect });
+        let Outcome { superseded, defect } = outcome;
+        self.report(JobEvent::Ended { superseded, defect });
+    }
+
+    /// Looks at a folder, or has confirmed what was found there. What trips up costs only that folder.
+    fn tend(
+        &mut self,
+        folder: &Folder,
+        job: &Job,
+        outcome: &mut Outcome,
+        found: Option<FolderFacts>,
+    ) -> Option<FolderFacts> {
+        let mut store = self.stores.remove(&folder.root).unwrap_or_default();
+        let at = Place {
+            root: Root::new(folder.root.clone()),
+            runs: &folder.runs,
+            room: job.room,
+        };
+        let told = |facts| self.report(JobEvent::Folder(folder.root.clone(), Arc::new(facts)));
+        let result = catch_unwind(AssertUnwindSafe(|| match (found, self.confirmer) {
+            (Some(facts), Some(confirmer)) => {
+                let begins = || self.report(JobEvent::Confirming);
+                confirm(
+                    &mut store,
+                    &at,
+                    facts,
+                    (confirmer, &job.leisure),
+                    begins,
+                    told,
+                )
+            }
+            _ => {
+                let progress = |done, total| self.report(JobEvent::Progress { done, total });
+                look(&mut store, &at, &job.budget, progress, told)
+            }
+        }));
+        let Ok(result) = result else {
+            outcome.defect = Some(format!(
+                "the analysis of {} failed; this is a defect of unsnarl, please report it with the run files",
+                folder.runs.display()
+            ));
+            return None;
+        };
+        self.stores.insert(folder.root.clone(), store);
+        match result {
+            Ok((facts, problem)) => {
+                outcome.defect = problem.or(outcome.defect.take());
+                Some(facts)
+            }
+            Err(Superseded) => {
+                outcome.superseded.push(folder.root.clone());
+                None
+            }
+        }
+    }
+}
+
+fn work(jobs: &Receiver<Job>, events: &Sender<Event>, confirmer: Option<&Confirmer>) {
+    let mut work = Work {
+        stores: BTreeMap::new(),
+        confirmer,
+        events,
+    };
+    for job in jobs {
+        work.job(&job);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
     use unsnarl_trace::{script::parse, write::write_run};
 
     /// How long a superseded job may go on.
@@ -176,16 +302,21 @@ mod tests {
         // Each in a new worker, at a moment of its own: while runs are read, compared, looked into further.
         let stop_after = |moment: usize| {
             let (events, inbox) = channel();
-            let worker = Worker::start(events).unwrap();
+            let worker = Worker::start(events, None).unwrap();
             let budget = Budget::unlimited();
             worker.run(Job {
-                folders: vec![(folder.path().to_owned(), runs.clone())],
+                folders: vec![Folder {
+                    root: folder.path().to_owned(),
+                    runs: runs.clone(),
+                    may_run: false,
+                }],
                 room: u64::MAX,
                 budget: budget.clone(),
+                leisure: budget.clone(),
             });
             wait(&inbox, |event| match event {
                 JobEvent::Progress { done, .. } => *done == moment * 16,
-                JobEvent::Folder(..) | JobEvent::Ended { .. } => true,
+                JobEvent::Folder(..) | JobEvent::Ended { .. } | JobEvent::Confirming => true,
             });
             let since = Instant::now();
             budget.cancel();

@@ -35,7 +35,9 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let has = |word: &str| words.iter().any(|other| other == word);
     match words.first().map(String::as_str) {
-        Some("lsp") => return unsnarl_server::serve_stdio().unwrap(),
+        Some("lsp") => {
+            return unsnarl_server::serve_stdio(unsnarl_server::Setup::default()).unwrap();
+        }
         Some("--version") => println!("the server under test"),
         // Only the figure, for benchmarks.
         Some("latency") => return finish(&[with_neovim(latency)]),

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let has = |word: &str| words.iter().any(|other| other == word);
     if has("lsp") {
-        return unsnarl_server::serve_stdio().unwrap();
+        return unsnarl_server::serve_stdio(unsnarl_server::Setup::default()).unwrap();
     }
     if has("--list") {
         // Test runners ask for the names of the tests first, and whether some are to be left out.

@@ -66,12 +66,19 @@ fn with_settings(manifest: &str) -> Result<String> {
 
 fn property(setting: &Setting) -> Result<String> {
     let default = match setting.kind {
-        SettingKind::Folder => serde_json::to_string(setting.default)?,
+        SettingKind::Folder | SettingKind::Permission(_) => serde_json::to_string(setting.default)?,
         SettingKind::Switch | SettingKind::Number => setting.default.to_owned(),
     };
+    let (words, scope) = match setting.kind {
+        SettingKind::Permission(words) => (
+            format!("          \"enum\": {},\n", serde_json::to_string(words)?),
+            "machine",
+        ),
+        _ => (String::new(), "resource"),
+    };
     Ok(format!(
-        "        \"unsnarl.{}\": {{\n          \"type\": \"{}\",\n          \"default\": {default},\n          \
-         \"scope\": \"resource\",\n          \"markdownDescription\": {}\n        }},\n",
+        "        \"unsnarl.{}\": {{\n          \"type\": \"{}\",\n{words}          \"default\": {default},\n          \
+         \"scope\": \"{scope}\",\n          \"markdownDescription\": {}\n        }},\n",
         setting.name,
         setting.kind.json_type(),
         serde_json::to_string(setting.doc)?

@@ -42,5 +42,5 @@ return {
   cmd = options.cmd,
   filetypes = { 'c', 'cpp' },
   root_dir = root_dir,
-  init_options = { runsFolder = options.runs_folder },
+  init_options = { runsFolder = options.runs_folder, confirm = options.confirm },
 }

@@ -112,8 +112,23 @@ local function fix(line)
   vim.cmd('write')
 end
 
+--- Has the program run again, until the server says what that has shown.
+---@param client vim.lsp.Client
+local function confirmed(client)
+  vim.cmd('Unsnarl confirm')
+  local text
+  wait('the program is run again', function()
+    local reply = client:request_sync('unsnarl/explanations', nil, 5000)
+    local first = reply and reply.result and reply.result.explanations[1]
+    text = first and first.text
+    return first and first.certainty == 'confirmed'
+  end)
+  check('the numbers are told', text and text:find('fails 10/10', 1, true), text)
+  check('and that the fix was tried', text and text:find('no failure in', 1, true), text)
+end
+
 rig.main(function()
-  rig.client()
+  local client = rig.client()
   local read, between = line_of('long available = account.balance'), line_of('account.balance += amount')
   wait('marks', function()
     return #vim.diagnostic.get(0, { lnum = read - 1 }) > 0
@@ -136,5 +151,6 @@ rig.main(function()
   end)
 
   both_orders(read, between)
+  confirmed(client)
   fix(read)
 end)

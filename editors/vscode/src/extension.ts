@@ -20,6 +20,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand('unsnarl.askSuppress', (argument?: unknown) => suppress(idOf(argument))),
     vscode.commands.registerCommand('unsnarl.restartServer', () => server.start()),
     vscode.commands.registerCommand('unsnarl.showLog', () => server.showLog()),
+    // Only now may programs be run.
+    vscode.workspace.onDidGrantWorkspaceTrust(() => server.start()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('unsnarl.server.path')) {
         void server.start();

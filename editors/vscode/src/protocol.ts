@@ -38,6 +38,7 @@ export interface Explanation {
   steps: Step[];
   fixes?: Fix[];
   not_fixed?: string[];
+  executed: { verdict: string; reason: string; next: string } | null;
   confirmed: { fails: number; of_fails: number; passes: number; of_passes: number } | null;
   text: string;
   /** Program and arguments of the failing run; empty when it cannot be read. */

@@ -19,7 +19,7 @@ const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.replay
 class Abilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     const experimental: object = capabilities.experimental ?? {};
-    capabilities.experimental = { ...experimental, unsnarl: { commands: COMMANDS, status: true } };
+    capabilities.experimental = { ...experimental, unsnarl: { commands: COMMANDS, status: true, asks: true, trusted: vscode.workspace.isTrusted } };
   }
   initialize(): void {}
   getState(): FeatureState {

@@ -49,8 +49,12 @@ export class Tree implements vscode.TreeDataProvider<Node> {
       item.description = `${explanation.runs.length} ${explanation.runs.length === 1 ? 'run' : 'runs'}`;
       item.command = this.open(explanation.failureLocation);
     } else if (explanation.certainty !== 'confirmed') {
-      item.description = 'not run again yet';
-      item.tooltip = 'In a terminal, `unsnarl explain` runs the failing order and another one again.';
+      const { executed } = explanation;
+      item.description = executed === null ? 'not run again yet' : plain(executed.reason);
+      item.tooltip = executed === null ? 'Runs the failing order and another one again.' : plain(executed.next);
+      if (executed === null) {
+        item.command = { title: 'Confirm', command: 'unsnarl.confirm', arguments: [explanation.id] };
+      }
     }
     return item;
   }

@@ -16,7 +16,7 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
-use unsnarl_server::{Ending, serve};
+use unsnarl_server::{Ending, Setup, serve};
 
 /// How long an expected message may take on a loaded machine.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -60,11 +60,16 @@ impl Client {
 
     /// Starts a server with these parameters of `initialize`.
     pub async fn start_with(params: Value) -> Client {
+        Client::set_up(params, Setup::default()).await
+    }
+
+    /// Starts a server with these parameters of `initialize` that has this at hand.
+    pub async fn set_up(params: Value, setup: Setup) -> Client {
         let (ours, theirs) = duplex(1 << 20);
         let (input, output) = split(theirs);
         let (from_server, to_server) = split(ours);
         let mut client = Client {
-            server: tokio::spawn(serve(input, output)),
+            server: tokio::spawn(serve(input, output, setup)),
             to_server: Some(to_server),
             from_server: BufReader::new(from_server),
             unread: VecDeque::new(),
@@ -117,7 +122,12 @@ impl Client {
 
     /// Answers a request of the server with null.
     pub async fn answer(&mut self, request: &Value) {
-        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": null });
+        self.answer_with(request, Value::Null).await;
+    }
+
+    /// Answers a request of the server.
+    pub async fn answer_with(&mut self, request: &Value, result: Value) {
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         self.send(answer).await;
     }
 

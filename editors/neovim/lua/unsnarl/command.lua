@@ -62,6 +62,12 @@ function commands.dsp()
   require('unsnarl.dsp').show()
 end
 
+--- Runs the program of the selected explanation again, in the background, to confirm it and to try its fixes. From
+--- then on that is done for all of the project until Neovim ends.
+function commands.confirm()
+  ask('workspace/executeCommand', { command = 'unsnarl.confirm' }, function() end)
+end
+
 function commands.record()
   require('unsnarl.terminal').record()
 end

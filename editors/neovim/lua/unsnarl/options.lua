@@ -5,6 +5,7 @@ local M = {}
 ---@field cmd string[] How the language server is started.
 ---@field enabled boolean Start it by itself for C and C++.
 ---@field runs_folder string Folder that run files land in, relative to the project.
+---@field confirm string Run programs again in the background: 'ask' (`:Unsnarl confirm` does it), 'always' or 'never'.
 ---@field hints boolean Show steps and invariants at the ends of lines.
 ---@field steps_in_float boolean Show the steps of an explanation in the diagnostic float (Neovim 0.11 draws none).
 
@@ -13,6 +14,7 @@ local defaults = {
   cmd = { 'unsnarl', 'lsp' },
   enabled = true,
   runs_folder = '.unsnarl/runs',
+  confirm = 'ask',
   hints = true,
   steps_in_float = true,
 }

@@ -1,0 +1,140 @@
+//! What running the programs again has shown, by explanation: executed once, remembered while its run is there.
+
+use crate::confirmer::Answer;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_core::{Explanation, fixes::Fix};
+use unsnarl_trace::folder::RunFile;
+
+/// What was shown.
+#[derive(Debug, Default)]
+pub struct Confirming {
+    known: BTreeMap<String, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// The run that was executed again.
+    run: RunFile,
+    shown: Shown,
+}
+
+/// What executing has shown about an explanation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Shown {
+    /// It was told with these fixes then, untried.
+    before: Vec<Fix>,
+    outcome: Outcome,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Outcome {
+    /// It stands, or this one stands in its place.
+    Told(Box<Explanation>),
+    /// It is wrong.
+    Refuted,
+    /// Nothing is known of it; it is not asked again.
+    Nothing,
+}
+
+impl Confirming {
+    /// Forgets all but these explanations, and what was executed of runs that are gone or other ones now.
+    pub fn keep_only(&mut self, ids: &BTreeSet<String>, files: &BTreeSet<RunFile>) {
+        self.known
+            .retain(|id, known| ids.contains(id) && files.contains(&known.run));
+    }
+
+    /// Was it executed, as far as it could be?
+    pub fn knows(&self, explanation: &Explanation) -> bool {
+        self.known.contains_key(&explanation.id)
+    }
+
+    /// What was shown of an explanation, to be kept.
+    pub fn shown(&self) -> BTreeMap<String, (String, Shown)> {
+        let all = self.known.iter();
+        let one = |(id, known): (&String, &Known)| {
+            (id.clone(), (known.run.name.clone(), known.shown.clone()))
+        };
+        all.map(one).collect()
+    }
+
+    /// Takes over what was shown in another session.
+    pub fn remember(&mut self, all: BTreeMap<String, (String, Shown)>, files: &BTreeSet<RunFile>) {
+        for (id, (name, shown)) in all {
+            if let Some(run) = files.iter().find(|file| file.name == name).cloned() {
+                self.known.insert(id, Known { run, shown });
+            }
+        }
+    }
+
+    /// Learns what was shown of these explanations, which are as they are before anything is executed.
+    pub fn learn(&mut self, asked: &[Explanation], answer: &Answer, files: &BTreeSet<RunFile>) {
+        let ids: BTreeSet<&String> = asked.iter().map(|one| &one.id).collect();
+        for one in asked {
+            let outcome = outcome(one, answer, &ids);
+            let name = match &outcome {
+                Outcome::Told(told) => &told.run,
+                _ => &one.run,
+            };
+            let named = |name: &String| files.iter().find(|file| file.name == *name);
+            let run = named(name).or_else(|| one.runs.iter().find_map(named));
+            if let Some(run) = run.cloned() {
+                let before = one.fixes.clone();
+                let shown = Shown { before, outcome };
+                self.known.insert(one.id.clone(), Known { run, shown });
+            }
+        }
+    }
+
+    /// The explanation with what executing has shown; none when it is wrong.
+    pub fn add_known(&self, explanation: Explanation) -> Option<Explanation> {
+        let Some(known) = self.known.get(&explanation.id) else {
+            return Some(explanation);
+        };
+        match &known.shown.outcome {
+            Outcome::Refuted => None,
+            Outcome::Nothing => Some(explanation),
+            Outcome::Told(told) => Some(merged(explanation, told, &known.shown.before)),
+        }
+    }
+}
+
+/// What became of one of the explanations.
+fn outcome(one: &Explanation, answer: &Answer, asked: &BTreeSet<&String>) -> Outcome {
+    let same = |other: &&Explanation| other.id == one.id;
+    if let Some(told) = answer.explanations.iter().find(same) {
+        return Outcome::Told(Box::new(told.clone()));
+    }
+    if answer.refuted.iter().any(|other| other.id == one.id) {
+        return Outcome::Refuted;
+    }
+    // Where another story of the same failure held instead, it has an id of its own.
+    let instead = |other: &&Explanation| {
+        let shares = || other.runs.iter().any(|run| one.runs.contains(run));
+        !asked.contains(&other.id) && other.failure == one.failure && shares()
+    };
+    let instead = answer.explanations.iter().find(instead);
+    instead.map_or(Outcome::Nothing, |told| {
+        Outcome::Told(Box::new(told.clone()))
+    })
+}
+
+/// What was told after executing, with what newer runs say of the same finding.
+fn merged(now: Explanation, told: &Explanation, before: &[Fix]) -> Explanation {
+    let mut told = told.clone();
+    let (fixes, not_fixed) = match now.fixes == before {
+        true => (told.fixes, told.not_fixed),
+        // The source or what is known of the locks is another than when they were tried.
+        false => (now.fixes, now.not_fixed),
+    };
+    (told.fixes, told.not_fixed) = (fixes, not_fixed);
+    if told.id == now.id {
+        told.contrast = now.contrast;
+        told.caveats = now.caveats;
+    }
+    Explanation {
+        runs: now.runs,
+        also_fails: now.also_fails,
+        ..told
+    }
+}
