@@ -210,7 +210,7 @@ rig.main(function()
   end)
   vim.notify = notify
   holds('status', told or '', '1 run, 1 failing, 1 explanation')
-  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'dsp', 'explain', 'hints', 'jump', 'next', 'previous', 'record', 'replay', 'select', 'status', 'steps', 'verify' }))
+  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'confirm', 'dsp', 'explain', 'hints', 'jump', 'next', 'previous', 'record', 'replay', 'select', 'status', 'steps', 'verify' }))
 
   vim.cmd('checkhealth unsnarl')
   local health = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
