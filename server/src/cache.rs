@@ -3,7 +3,7 @@
 //! One file for each run folder, below `.unsnarl/cache`. It holds for exactly the run files that it was made of. What is
 //! damaged, of another version or about other files is as good as not there, and written anew.
 
-use crate::{confirming::Shown, follow::sha256, replace::replace};
+use crate::{confirming::Shown, follow::sha256, replace::replace, unexplained};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ use unsnarl_core::Explanation;
 use unsnarl_trace::folder::RunFile;
 
 /// Changes with what stands in the file.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What is kept of the facts about a folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,8 +26,8 @@ pub struct Kept {
     pub runs: usize,
     /// How many of them failed.
     pub failing: usize,
-    /// Failing runs that no explanation is about.
-    pub unexplained: usize,
+    /// Failures that no explanation is about.
+    pub unexplained: Vec<unexplained::Kept>,
     /// Failing runs of older builds.
     pub outdated: usize,
     /// Run files that cannot be used, each with the reason.

@@ -262,7 +262,7 @@ impl StatusResult {
                 .iter()
                 .map(|folder| folder.suppressed().count())
                 .sum(),
-            unexplained: facts().map(|facts| facts.unexplained).sum(),
+            unexplained: facts().map(|facts| facts.unexplained_runs()).sum(),
             outdated: facts().map(|facts| facts.outdated).sum(),
             out_of_time: facts().any(|facts| facts.out_of_time),
             left_out: facts().map(|facts| facts.left_out).sum(),

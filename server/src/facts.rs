@@ -1,6 +1,6 @@
 //! What analysis found out about one workspace folder.
 
-use crate::{follow::Recorded, paths::Root, suppressed};
+use crate::{follow::Recorded, paths::Root, suppressed, unexplained::Unexplained};
 use rustc_hash::FxHashMap;
 use std::{
     collections::BTreeMap,
@@ -23,8 +23,8 @@ pub struct FolderFacts {
     pub unreadable: Option<String>,
     /// What is wrong with the program, best explanation first.
     pub explained: Vec<Arc<Explained>>,
-    /// Failing runs that no explanation is about.
-    pub unexplained: usize,
+    /// Failures that no explanation is about.
+    pub unexplained: Vec<Arc<Unexplained>>,
     /// Failing runs of builds of which a newer one was recorded: nothing is shown of them.
     pub outdated: usize,
     /// Explanations of recorded runs that were not run again.
@@ -49,6 +49,11 @@ impl FolderFacts {
             all.collect()
         };
         shown(self) == shown(other)
+    }
+
+    /// Failing runs that no explanation is about.
+    pub fn unexplained_runs(&self) -> usize {
+        self.unexplained.iter().map(|one| one.kept.runs.len()).sum()
     }
 }
 
@@ -75,9 +80,10 @@ impl Explained {
             .chain(edited.map(|edit| edit.file.clone()))
             .filter(|file| !file.is_empty())
         {
-            recorded
-                .entry(file)
-                .or_insert_with_key(|file| recorded_file(&explanation, evidence.as_deref(), file));
+            recorded.entry(file).or_insert_with_key(|file| {
+                let places: Vec<&Place> = places(&explanation).collect();
+                recorded_file(&places, evidence.as_deref(), file)
+            });
         }
         Explained {
             explanation,
@@ -114,7 +120,8 @@ pub fn places(explanation: &Explanation) -> impl Iterator<Item = &Place> {
         .chain(&explanation.failure.site)
 }
 
-fn recorded_file(explanation: &Explanation, run: Option<&Run>, file: &str) -> Recorded {
+/// What is known of a file that has these places.
+pub fn recorded_file(places: &[&Place], run: Option<&Run>, file: &str) -> Recorded {
     let sources = run.map_or(&[][..], |run| &run.meta.sources);
     let sites = run.map_or(&[][..], |run| &run.meta.sites);
     let of_site = |site: &SiteRow| (site.line, site.text.clone());
@@ -124,9 +131,10 @@ fn recorded_file(explanation: &Explanation, run: Option<&Run>, file: &str) -> Re
         .filter(|site| site.file == file)
         .map(of_site)
         .chain(
-            places(explanation)
+            places
+                .iter()
                 .filter(|place| place.file == file)
-                .map(of_place),
+                .map(|place| of_place(place)),
         )
         .filter(|(line, text)| *line > 0 && !text.is_empty())
         .collect();

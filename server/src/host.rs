@@ -6,10 +6,12 @@ use crate::{
     encoding::Encoding,
     event::{DocumentEvent, EditAbilities},
     facts::{Explained, Folder, FolderFacts},
+    follow::Recorded,
     marks::{self, FileMarks},
     outgoing::Terms,
     paths::{Root, candidates},
     sources::Sources,
+    unexplained::Unexplained,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -148,6 +150,25 @@ impl State {
         folders.flat_map(|folder| folder.shown.iter().map(|one| (&folder.root, one)))
     }
 
+    /// Failures without an explanation, with the folder that they belong to.
+    pub fn unexplained(&self) -> impl Iterator<Item = (&Root, &Arc<Unexplained>)> {
+        self.folders.iter().flat_map(|folder| {
+            let all = folder.facts.iter().flat_map(|facts| &facts.unexplained);
+            all.map(|one| (&folder.root, one))
+        })
+    }
+
+    /// The recorded files that marks may be in.
+    fn recorded(&self) -> impl Iterator<Item = (&Root, &Recorded)> {
+        let explained = self
+            .explained()
+            .flat_map(|(root, one)| one.files().map(move |(_, file)| (root, file)));
+        let unexplained = self
+            .unexplained()
+            .flat_map(|(root, one)| one.files().map(move |(_, file)| (root, file)));
+        explained.chain(unexplained)
+    }
+
     /// What is known of a folder.
     pub fn facts_of(&self, path: &Path) -> Option<Arc<FolderFacts>> {
         let mut folders = self.folders.iter();
@@ -281,13 +302,11 @@ impl State {
     }
 
     fn load_sources(&mut self) {
-        let explained: Vec<_> = self
-            .explained()
-            .map(|(root, explained)| (root.clone(), explained.clone()))
-            .collect();
-        for (root, explained) in explained {
-            self.sources.load(&root, &explained);
+        let mut sources = std::mem::take(&mut self.sources);
+        for (root, recorded) in self.recorded() {
+            sources.load(root, recorded);
         }
+        self.sources = sources;
     }
 
     /// Reads what is harmless in each folder.
@@ -314,7 +333,7 @@ impl State {
 
     fn forget_unneeded_sources(&mut self) {
         let mut sources = std::mem::take(&mut self.sources);
-        sources.keep_only(self.explained());
+        sources.keep_only(self.recorded());
         self.sources = sources;
     }
 }

@@ -52,6 +52,7 @@ mod suppressed;
 mod symbols;
 mod text;
 mod to_proto;
+mod unexplained;
 mod watch;
 mod words;
 mod worker;

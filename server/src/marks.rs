@@ -5,11 +5,12 @@
 
 use crate::{
     facts::Explained,
-    follow::LineMap,
+    follow::{LineMap, Recorded},
     host::State,
     paths::Root,
     sources::{Found, Sources},
     text::Text,
+    unexplained::Unexplained,
     words::{self, same_line},
 };
 use rustc_hash::FxHashMap;
@@ -56,10 +57,10 @@ pub struct Mark {
     pub spot: Spot,
     /// How loud.
     pub level: Level,
-    /// What kind of bug.
-    pub kind: BugKind,
-    /// Id of the explanation.
-    pub explanation: String,
+    /// What kind of bug; none when nobody knows.
+    pub kind: Option<BugKind>,
+    /// Id of the explanation, if there is one.
+    pub explanation: Option<String>,
     /// What a person reads.
     pub message: String,
     /// The steps in the order in which they ran.
@@ -94,6 +95,19 @@ pub fn of_all(state: &State) -> (BTreeMap<PathBuf, FileMarks>, usize) {
                 .push(mark);
         }
     }
+    for (root, unexplained) in state.unexplained() {
+        let Some(place) = &unexplained.kept.failure.site else {
+            continue;
+        };
+        let located = Located::of_files(&state.sources, root, unexplained.files());
+        match located.spot(place) {
+            None => stale += usize::from(place.line > 0),
+            Some(spot) => {
+                let file = files.entry(spot.path.clone()).or_default();
+                file.marks.push(of_unexplained(unexplained, spot));
+            }
+        }
+    }
     for (path, file) in &mut files {
         file.version = state
             .sources
@@ -106,6 +120,18 @@ pub fn of_all(state: &State) -> (BTreeMap<PathBuf, FileMarks>, usize) {
     (files, stale)
 }
 
+/// A failure that was seen, and nobody knows why.
+fn of_unexplained(unexplained: &Unexplained, spot: Spot) -> Mark {
+    Mark {
+        spot,
+        level: Level::Error,
+        kind: None,
+        explanation: None,
+        message: unexplained.message(),
+        related: Vec::new(),
+    }
+}
+
 /// The files of one explanation, followed to where they are now.
 #[derive(Debug)]
 pub struct Located<'a> {
@@ -116,12 +142,21 @@ pub struct Located<'a> {
 impl<'a> Located<'a> {
     /// Finds every file that the explanation speaks of.
     pub fn new(sources: &'a Sources, root: &Root, explained: &'a Arc<Explained>) -> Located<'a> {
+        Located::of_files(sources, root, explained.files())
+    }
+
+    /// Finds these files.
+    pub fn of_files(
+        sources: &'a Sources,
+        root: &Root,
+        files: impl Iterator<Item = (&'a String, &'a Recorded)>,
+    ) -> Located<'a> {
         let find = |(name, recorded): (&'a String, _)| {
             Some((name.as_str(), sources.find(root, recorded)?))
         };
         Located {
             sources,
-            files: explained.files().filter_map(find).collect(),
+            files: files.filter_map(find).collect(),
         }
     }
 
@@ -189,8 +224,8 @@ impl<'a> Located<'a> {
         Mark {
             spot,
             level: draft.level,
-            kind: explained.explanation.kind,
-            explanation: explained.explanation.id.clone(),
+            kind: Some(explained.explanation.kind),
+            explanation: Some(explained.explanation.id.clone()),
             message: draft.message,
             related,
         }

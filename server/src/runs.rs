@@ -2,26 +2,29 @@
 
 use crate::{
     builds,
-    cache::{self, KeptOne},
-    confirmer::Answer,
     confirming::Confirming,
     deeper::Deeper,
     facts::{Explained, FolderFacts},
     fixing::Fixing,
     paths::Root,
+    unexplained::{self, Unexplained},
 };
+mod kept;
+mod listing;
+mod shown;
+
+pub use listing::is_run_file_name;
+use listing::{Fitting, list};
 use std::{
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_core::{
-    Budget, Corpora, Corpus, CorpusKey, Explanation, RunSummary, StopReason, explain,
-};
+use unsnarl_core::{Budget, Corpora, Corpus, CorpusKey, RunSummary, StopReason, explain};
 use unsnarl_trace::{
     Run,
-    folder::{RunFile, RunFolder, run_file},
+    folder::{RunFile, run_file},
     read::read_run,
 };
 
@@ -45,11 +48,6 @@ pub struct RunStore {
     kept: Option<String>,
 }
 
-/// What a run takes of memory for each byte of its file, and beside that: measured with `cargo xtask bench editor`.
-const MEMORY_PER_BYTE: u64 = 4;
-/// See [`MEMORY_PER_BYTE`].
-const MEMORY_PER_RUN: u64 = 16 << 10;
-
 /// Events of the runs that are read once more to work out fixes: what all of them together may take of memory, about
 /// 50 bytes each.
 const MOST_EVENTS: usize = 1_000_000;
@@ -57,112 +55,7 @@ const MOST_EVENTS: usize = 1_000_000;
 /// Runs with their names.
 type Runs = Arc<[(String, Arc<Run>)]>;
 
-/// A file that a recorder finished: `*.arrow`, not one that it is still writing (`.*`).
-pub fn is_run_file_name(path: &Path) -> bool {
-    let hidden = path
-        .file_name()
-        .is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
-    !hidden
-        && path
-            .extension()
-            .is_some_and(|extension| extension == "arrow")
-}
-
 impl RunStore {
-    /// What was found about the files of the folder in another session, if nothing was read yet and the files are
-    /// those of then.
-    pub fn reopen(&mut self, root: &Root, folder: &Path, room: u64) -> Option<FolderFacts> {
-        if self.kept.is_some() {
-            return None;
-        }
-        let (all, _) = list(folder);
-        let files = Fitting::of(all, room);
-        let key = cache::key(&files.there);
-        self.kept = Some(String::new());
-        let kept = cache::read(&root.path, folder, &key)?;
-        self.kept = Some(key);
-        self.confirming.remember(kept.confirmed, &files.there);
-        let explained = kept.explained.into_iter();
-        let explained = explained.map(|one| Arc::new(self.take_over(one, &files.there)));
-        Some(FolderFacts {
-            runs: kept.runs,
-            failing: kept.failing,
-            broken: kept.broken,
-            unreadable: None,
-            explained: explained.collect(),
-            unexplained: kept.unexplained,
-            outdated: kept.outdated,
-            unconfirmed: 0,
-            out_of_time: false,
-            left_out: files.left_out,
-            memory: files.memory,
-        })
-    }
-
-    fn take_over(&mut self, one: KeptOne, files: &BTreeSet<RunFile>) -> Explained {
-        let name = one.evidence.as_ref();
-        let file = files.iter().find(|file| Some(&file.name) == name);
-        let read = |file: &RunFile| Some((file.clone(), Arc::new(read_run(&file.path).ok()?)));
-        let Some((file, run)) = file.and_then(read) else {
-            return Explained::new(one.explanation, None).beside(one.passing.into());
-        };
-        if let Some(rests_on) = one.fixes {
-            self.fixing.remember(&one.explanation, &run, rests_on);
-        }
-        if one.has_invariants {
-            self.deeper.remember(&one.explanation, &run);
-        }
-        self.at_hand.insert(file, run.clone());
-        Explained::new(one.explanation, Some(run)).beside(one.passing.into())
-    }
-
-    /// Keeps for another session what was found. An error is told once: later sessions take longer, that is all.
-    pub fn keep(&mut self, root: &Root, folder: &Path, facts: &FolderFacts) -> Result<(), String> {
-        let key = cache::key(&self.files);
-        // Of a folder that is being removed nothing is kept: its end must not meet a new file.
-        if facts.runs == 0 || facts.out_of_time || self.kept.as_ref() == Some(&key) {
-            return Ok(());
-        }
-        let is_first = self.kept.as_ref().is_none_or(String::is_empty);
-        self.kept = Some(key.clone());
-        let explained = facts.explained.iter().map(|one| self.kept_one(one));
-        let kept = cache::Kept {
-            key,
-            runs: facts.runs,
-            failing: facts.failing,
-            unexplained: facts.unexplained,
-            outdated: facts.outdated,
-            broken: facts.broken.clone(),
-            explained: explained.collect(),
-            confirmed: self.confirming.shown(),
-        };
-        match cache::write(&root.path, folder, &kept) {
-            Err(error) if is_first => Err(format!(
-                "cannot write into {}: {error}; the next start will read all runs again",
-                root.path.join(".unsnarl/cache").display()
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    fn kept_one(&self, explained: &Explained) -> KeptOne {
-        let explanation = explained.explanation.clone();
-        let evidence = explained.evidence.as_ref();
-        let corpus = evidence.and_then(|run| self.corpus_of(run));
-        let is_evidence = |name: &&String| {
-            let held = corpus.and_then(|corpus| corpus.get(name)?.run.as_ref());
-            held.zip(evidence)
-                .is_some_and(|(held, run)| Arc::ptr_eq(held, run))
-        };
-        KeptOne {
-            evidence: explanation.runs.iter().find(is_evidence).cloned(),
-            passing: explained.passing.to_vec(),
-            fixes: self.fixing.rests_on(&explanation.id).cloned(),
-            has_invariants: self.deeper.knows(&explanation.id),
-            explanation,
-        }
-    }
-
     /// Brings the store up to date with the run folder, then explains what fails. What was read stays read
     /// when the budget ends the work. `room` is how much memory the runs may take, in bytes. `progress` hears how many
     /// of the new files are done.
@@ -232,49 +125,6 @@ impl RunStore {
             told(self.shown(&facts));
         }
         Ok(facts)
-    }
-
-    /// The explanations that could be confirmed by running a program again, and were not yet.
-    pub fn unconfirmed<'a>(
-        &'a self,
-        facts: &'a FolderFacts,
-    ) -> impl Iterator<Item = &'a Explanation> {
-        let all = facts.explained.iter().map(|one| &one.explanation);
-        all.filter(|one| !one.runs.is_empty() && !self.confirming.knows(one))
-    }
-
-    /// Learns what running programs again has shown of what was not confirmed yet.
-    pub fn learn(&mut self, facts: &FolderFacts, answer: &Answer) {
-        let asked: Vec<Explanation> = self.unconfirmed(facts).cloned().collect();
-        self.confirming.learn(&asked, answer, &self.files);
-        self.kept = Some(String::new());
-    }
-
-    /// The facts as they are shown: with what running programs again has shown of them.
-    pub fn shown(&self, facts: &FolderFacts) -> FolderFacts {
-        let mut shown = facts.clone();
-        shown.unconfirmed = self.unconfirmed(facts).count();
-        let (mut told, mut refuted) = (BTreeSet::new(), BTreeSet::new());
-        shown.explained.clear();
-        for one in &facts.explained {
-            match self.confirming.add_known(one.explanation.clone()) {
-                None => refuted.extend(&one.explanation.runs),
-                Some(known) if !told.insert(known.id.clone()) => {}
-                Some(known) if known == one.explanation => shown.explained.push(one.clone()),
-                Some(known) => {
-                    let known = Explained::new(known, one.evidence.clone());
-                    shown
-                        .explained
-                        .push(Arc::new(known.beside(one.passing.clone())));
-                }
-            }
-        }
-        let explains = |run: &&&String| {
-            let mut all = shown.explained.iter();
-            all.any(|one| one.explanation.runs.contains(run))
-        };
-        shown.unexplained += refuted.iter().filter(|run| !explains(run)).count();
-        shown
     }
 
     fn add_fixes(
@@ -382,7 +232,9 @@ impl RunStore {
             }
             let findings = explain(corpus, budget).findings;
             let passing: Arc<[String]> = corpus.passing().map(|run| run.name.clone()).collect();
-            answers.unexplained += unsnarl_core::unexplained(corpus, &findings).len();
+            answers
+                .unexplained
+                .extend(unexplained::of_corpus(corpus, &findings));
             for explanation in findings {
                 let mut shown_by = explanation
                     .runs
@@ -404,8 +256,8 @@ impl RunStore {
 #[derive(Default)]
 struct Answers {
     explained: Vec<Arc<Explained>>,
-    /// Failing runs that none of them is about.
-    unexplained: usize,
+    /// Failures that none of them is about.
+    unexplained: Vec<Arc<Unexplained>>,
     /// Failing runs of builds that are out of date.
     outdated: usize,
 }
@@ -434,63 +286,10 @@ fn summarize(file: &RunFile, at_hand: Option<Arc<Run>>) -> Result<RunSummary, St
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(defect)
 }
 
-/// The newest of a folder's run files, as many as there is room for; at least one.
-struct Fitting {
-    there: BTreeSet<RunFile>,
-    left_out: usize,
-    memory: u64,
-}
-
-impl Fitting {
-    fn of(all: BTreeSet<RunFile>, room: u64) -> Fitting {
-        let mut newest: Vec<RunFile> = all.into_iter().collect();
-        newest.sort_by(|a, b| b.modified.cmp(&a.modified).then(a.cmp(b)));
-        let number = newest.len();
-        let (mut there, mut memory) = (BTreeSet::new(), 0);
-        for file in newest {
-            let with_it = memory + file.len * MEMORY_PER_BYTE + MEMORY_PER_RUN;
-            if with_it > room && !there.is_empty() {
-                break;
-            }
-            memory = with_it;
-            there.insert(file);
-        }
-        Fitting {
-            left_out: number - there.len(),
-            there,
-            memory,
-        }
-    }
-}
-
 /// Running out of time is no reason to throw away what there is; something newer is.
 fn give_way(budget: &Budget) -> Result<(), Superseded> {
     match budget.stop() {
         Some(StopReason::Cancelled) => Err(Superseded),
         _ => Ok(()),
-    }
-}
-
-/// The run files of a folder, and why it cannot be read if it cannot. One that is not there has none.
-fn list(folder: &Path) -> (BTreeSet<RunFile>, Option<String>) {
-    match RunFolder::new(folder).files() {
-        Ok(files) => (files.into_iter().collect(), None),
-        Err(error) => {
-            let shown = folder.display();
-            let text = format!("cannot read {shown}: {error}; check that it is a readable folder");
-            (BTreeSet::new(), Some(text))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names() {
-        let is = |name: &str| is_run_file_name(&Path::new("/w/.unsnarl/runs").join(name));
-        assert!(is("failed-random-1-0a1b2c3d.arrow"));
-        assert!(!is(".failed.arrow") && !is("notes.txt") && !is("arrow") && !is(".arrow"));
     }
 }

@@ -2,16 +2,12 @@
 
 use crate::{
     document::Document,
-    facts::Explained,
     follow::{LineMap, Recorded, sha256},
     paths::{Root, candidates},
     text::Text,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 /// Larger files are no sources that a person reads.
 const MAX_SOURCE_BYTES: u64 = 16 << 20;
@@ -59,30 +55,22 @@ impl Sources {
             .or_else(on_disk)
     }
 
-    /// Keeps only what these explanations need.
-    pub fn keep_only<'a>(
-        &mut self,
-        explained: impl Iterator<Item = (&'a Root, &'a Arc<Explained>)>,
-    ) {
+    /// Keeps only what these recorded files need.
+    pub fn keep_only<'a>(&mut self, needed: impl Iterator<Item = (&'a Root, &'a Recorded)>) {
         let (mut files, mut hashes) = (FxHashSet::default(), FxHashSet::default());
-        for (root, explained) in explained {
-            for (_, recorded) in explained.files() {
-                files.extend(candidates(root, &recorded.origin));
-                hashes.extend(recorded.sha256.clone());
-            }
+        for (root, recorded) in needed {
+            files.extend(candidates(root, &recorded.origin));
+            hashes.extend(recorded.sha256.clone());
         }
         self.disk.retain(|path, _| files.contains(path));
         self.baselines.retain(|hash, _| hashes.contains(hash));
     }
 
-    /// Reads what [`Sources::find`] needs for an explanation, and keeps the recorded state of each file
-    /// when it sees it.
-    pub fn load(&mut self, root: &Root, explained: &Explained) {
-        for (_, recorded) in explained.files() {
-            for path in candidates(root, &recorded.origin) {
-                self.read(&path);
-                self.keep_baseline(&path, recorded);
-            }
+    /// Reads what [`Sources::find`] needs for a recorded file, and keeps its recorded state when it sees it.
+    pub fn load(&mut self, root: &Root, recorded: &Recorded) {
+        for path in candidates(root, &recorded.origin) {
+            self.read(&path);
+            self.keep_baseline(&path, recorded);
         }
     }
 

@@ -85,8 +85,14 @@ pub fn diagnostics(marks: &[Mark], terms: &Terms) -> Vec<Diagnostic> {
         Diagnostic {
             range: range(&mark.spot, encoding),
             severity: Some(severity(mark.level)),
-            code: Some(NumberOrString::String(mark.kind.word().to_owned())),
-            code_description: page(terms, mark.kind).map(|href| CodeDescription { href }),
+            code: mark
+                .kind
+                .map(|kind| NumberOrString::String(kind.word().to_owned())),
+            code_description: mark.kind.and_then(|kind| {
+                Some(CodeDescription {
+                    href: page(terms, kind)?,
+                })
+            }),
             source: Some("unsnarl".to_owned()),
             message: if related {
                 mark.message.clone()
@@ -95,7 +101,10 @@ pub fn diagnostics(marks: &[Mark], terms: &Terms) -> Vec<Diagnostic> {
             },
             related_information: Some(places.collect())
                 .filter(|all: &Vec<_>| related && !all.is_empty()),
-            data: Some(serde_json::json!({ "explanation": mark.explanation })),
+            data: mark
+                .explanation
+                .as_ref()
+                .map(|id| serde_json::json!({ "explanation": id })),
             ..Diagnostic::default()
         }
     };

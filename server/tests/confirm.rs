@@ -61,16 +61,19 @@ impl Place {
         }
     }
 
-    /// A client with this setting; `own` is what it says of itself.
-    async fn client(&self, setting: &str, own: Value) -> Client {
+    fn params(&self, setting: &str, own: Value) -> Value {
         let mut able = capabilities();
         able["experimental"]["unsnarl"] = own;
-        let params = json!({
+        json!({
             "capabilities": able,
             "rootUri": uri(&self.workspace.path()),
             "initializationOptions": { "confirm": setting },
-        });
-        let mut client = Client::set_up(params, self.setup()).await;
+        })
+    }
+
+    /// A client with this setting; `own` is what it says of itself.
+    async fn client(&self, setting: &str, own: Value) -> Client {
+        let mut client = Client::set_up(self.params(setting, own), self.setup()).await;
         client.hush("textDocument/publishDiagnostics");
         client
     }
@@ -198,6 +201,18 @@ async fn what_is_refuted_is_not_shown() {
         (&status["explanations"], &status["unexplained"]),
         (&json!(0), &json!(1))
     );
+    client.shutdown().await;
+
+    // Its failure is still there to be seen, in the next session, too.
+    let mut client = Client::set_up(place.params("always", json!({})), place.setup()).await;
+    let marks = client.diagnostics(&place.workspace.source()).await;
+    assert_eq!(marks.len(), 1);
+    let said = marks[0]["message"].as_str().unwrap();
+    assert!(
+        said.contains("does not hold when it is run again"),
+        "{said}"
+    );
+    client.hush("textDocument/publishDiagnostics");
     client.shutdown().await;
 
     // Another story of the same failure comes in its place.

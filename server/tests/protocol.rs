@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+#[allow(dead_code, reason = "shared with tests that use the rest")]
 mod support;
 
 use serde_json::{Value, json};

@@ -16,7 +16,7 @@ pub use fix::{cost, fix, not_fixed};
 pub use html::{Section, html};
 pub use lanes::lanes;
 pub use markdown::markdown;
-pub use text::{nothing_failed, summary, text, unexplained, why};
+pub use text::{next_for_unexplained, nothing_failed, summary, text, unexplained, why};
 
 use crate::{
     explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},

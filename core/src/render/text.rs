@@ -271,6 +271,17 @@ pub fn nothing_failed(corpus: &Corpus) -> String {
     text
 }
 
+/// What may help where failing runs have no explanation, in a sentence.
+pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
+    match corpus.counts().passing() {
+        0 => "No passing run was recorded to compare with: record more runs.",
+        1..10 => "Few passing runs were recorded to compare with: record more runs.",
+        _ => {
+            "No access of another thread sets the failing runs apart: the cause may be a number of accesses rather than their order, or lie in code that was not compiled by unsnarl."
+        }
+    }
+}
+
 /// What to say about failing runs that nothing explains.
 pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
     let Some(run) = names.first().and_then(|name| corpus.get(name)) else {
@@ -289,13 +300,7 @@ pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
         1 => String::new(),
         n => format!(" (and {} more)", n - 1),
     };
-    let next = match corpus.counts().passing() {
-        0 => "No passing run was recorded to compare with: record more runs.",
-        1..10 => "Few passing runs were recorded to compare with: record more runs.",
-        _ => {
-            "No access of another thread sets the failing runs apart: the cause may be a number of accesses rather than their order, or lie in code that was not compiled by unsnarl."
-        }
-    };
+    let next = next_for_unexplained(corpus);
     format!(
         "{}{more} failed without an explanation: {message}{at}.\n{next}\n",
         run.name

@@ -137,6 +137,20 @@ pub fn passing(source: &Path) -> Run {
     )
 }
 
+/// A run that does what the passing one does, and fails.
+pub fn strange(source: &Path) -> Run {
+    let failure = format!("main fails @{ASSERTION} assertion `balance == 450` failed");
+    let parts = [
+        START,
+        &deposit(300),
+        &read_to_withdraw(500),
+        &write_withdrawn(450),
+        &end(450),
+        &failure,
+    ];
+    run(source, &parts)
+}
+
 const START: &str = "
     main begin @20 main
     main fork main.1 @21

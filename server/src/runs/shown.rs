@@ -1,0 +1,63 @@
+//! What is told of a folder: what was found, with what running its programs again has shown.
+
+use super::RunStore;
+use crate::{
+    confirmer::Answer,
+    facts::{Explained, FolderFacts},
+    unexplained,
+};
+use std::{collections::BTreeSet, sync::Arc};
+use unsnarl_core::Explanation;
+
+impl RunStore {
+    /// The explanations that could be confirmed by running a program again, and were not yet.
+    pub fn unconfirmed<'a>(
+        &'a self,
+        facts: &'a FolderFacts,
+    ) -> impl Iterator<Item = &'a Explanation> {
+        let all = facts.explained.iter().map(|one| &one.explanation);
+        all.filter(|one| !one.runs.is_empty() && !self.confirming.knows(one))
+    }
+
+    /// Learns what running programs again has shown of what was not confirmed yet.
+    pub fn learn(&mut self, facts: &FolderFacts, answer: &Answer) {
+        let asked: Vec<Explanation> = self.unconfirmed(facts).cloned().collect();
+        self.confirming.learn(&asked, answer, &self.files);
+        self.kept = Some(String::new());
+    }
+
+    /// The facts as they are shown: with what running programs again has shown of them.
+    pub fn shown(&self, facts: &FolderFacts) -> FolderFacts {
+        let mut shown = facts.clone();
+        shown.unconfirmed = self.unconfirmed(facts).count();
+        let (mut told, mut refuted) = (BTreeSet::new(), Vec::new());
+        shown.explained.clear();
+        for one in &facts.explained {
+            match self.confirming.add_known(one.explanation.clone()) {
+                None => refuted.push(one),
+                Some(known) if !told.insert(known.id.clone()) => {}
+                Some(known) if known == one.explanation => shown.explained.push(one.clone()),
+                Some(known) => {
+                    let known = Explained::new(known, one.evidence.clone());
+                    shown
+                        .explained
+                        .push(Arc::new(known.beside(one.passing.clone())));
+                }
+            }
+        }
+        for one in refuted {
+            let mut runs = one.explanation.runs.clone();
+            runs.retain(|run| !explains(&shown, run));
+            if !runs.is_empty() {
+                let left = unexplained::refuted(&one.explanation, one.evidence.as_deref(), runs);
+                shown.unexplained.push(Arc::new(left));
+            }
+        }
+        shown
+    }
+}
+
+fn explains(facts: &FolderFacts, run: &String) -> bool {
+    let mut all = facts.explained.iter();
+    all.any(|one| one.explanation.runs.contains(run))
+}

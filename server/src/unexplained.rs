@@ -1,0 +1,102 @@
+//! Failures that no explanation is about: they are shown at their place all the same, with what to do.
+
+use crate::{extensions::count, facts::recorded_file, follow::Recorded};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, sync::Arc};
+use unsnarl_core::{Corpus, Explanation, FailurePlace, render};
+use unsnarl_trace::Run;
+
+/// Runs that fail at one place, and nobody knows why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Where and how.
+    pub failure: FailurePlace,
+    /// Their names, in order.
+    pub runs: Vec<String>,
+    /// What to do about it, for a person.
+    pub next: String,
+}
+
+/// The same with what is known of its file.
+#[derive(Debug)]
+pub struct Unexplained {
+    /// What is kept of it.
+    pub kept: Kept,
+    files: FxHashMap<String, Recorded>,
+}
+
+impl Unexplained {
+    /// What is shown of a failure; `run` is one of the runs, as long as its file can be read.
+    pub fn new(kept: Kept, run: Option<&Run>) -> Unexplained {
+        let site = kept.failure.site.iter();
+        let files = site.filter(|site| !site.file.is_empty()).map(|site| {
+            let file = site.file.clone();
+            let recorded = recorded_file(&[site], run, &file);
+            (file, recorded)
+        });
+        Unexplained {
+            files: files.collect(),
+            kept,
+        }
+    }
+
+    /// The file of the failure.
+    pub fn files(&self) -> impl Iterator<Item = (&String, &Recorded)> {
+        self.files.iter()
+    }
+
+    /// What a person reads at its place.
+    pub fn message(&self) -> String {
+        let Kept {
+            failure,
+            runs,
+            next,
+        } = &self.kept;
+        let runs = count(runs.len(), "run");
+        format!(
+            "{} (in {runs}, without an explanation). {next}",
+            failure.message
+        )
+    }
+}
+
+/// Those of a corpus that none of the findings is about.
+pub fn of_corpus(corpus: &Corpus, findings: &[Explanation]) -> Vec<Arc<Unexplained>> {
+    let mut places = BTreeMap::<_, Kept>::new();
+    for name in unsnarl_core::unexplained(corpus, findings) {
+        let run = corpus.get(&name);
+        let Some(failure) = run.and_then(|run| run.failure.as_ref()) else {
+            continue;
+        };
+        let site = failure.site.as_ref();
+        let place = site.map(|site| (site.file.as_str(), site.line));
+        let kept = places.entry((failure.message.clone(), place));
+        let kept = kept.or_insert_with(|| Kept {
+            failure: failure.clone(),
+            runs: Vec::new(),
+            next: render::next_for_unexplained(corpus).to_owned(),
+        });
+        kept.runs.push(name);
+    }
+    let shown = places.into_values().map(|kept| {
+        let mut runs = kept
+            .runs
+            .iter()
+            .filter_map(|name| corpus.get(name)?.run.clone());
+        let run = runs.next();
+        Arc::new(Unexplained::new(kept, run.as_deref()))
+    });
+    shown.collect()
+}
+
+/// One that was explained, and the explanation does not hold.
+pub fn refuted(explanation: &Explanation, run: Option<&Run>, runs: Vec<String>) -> Unexplained {
+    let kept = Kept {
+        failure: explanation.failure.clone(),
+        runs,
+        next: "What seemed to be the cause does not hold when it is run again: record more runs."
+            .to_owned(),
+    };
+    Unexplained::new(kept, run)
+}
