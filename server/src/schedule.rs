@@ -343,6 +343,8 @@ fn value(step: &Step) -> Option<(&str, &str)> {
 fn effect(effect: &str) -> Option<(&str, &str)> {
     let (verb, value) = effect.split_once(' ')?;
     let value = value.split_once(", ").map_or(value, |(value, _)| value);
+    // The failing step names its variable itself.
+    let value = value.rsplit_once(" = ").map_or(value, |(_, value)| value);
     ["reads", "writes", "updates"]
         .contains(&verb)
         .then_some((verb, value))

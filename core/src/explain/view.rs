@@ -307,7 +307,10 @@ impl<'a> View<'a> {
             event: self.failure.0,
             via: Vec::new(),
         };
-        if let Some(read) = read.filter(|&read| self.place(read).line == step.place.line) {
+        // What ends at a closing brace reads for itself, as destructors do, not for the program's author.
+        let is_written = |read: &EventId| self.place(*read).text != "}";
+        let on_line = |read: &EventId| self.place(*read).line == step.place.line;
+        if let Some(read) = read.filter(|read| on_line(read) && is_written(read)) {
             // Which pointer it was says nothing.
             if self.summary.failure_kind == Some(FailureKind::DoubleFree) {
                 step.effect = format!("frees it again, {ends}");

@@ -238,12 +238,18 @@
     }
     const lines = story.fixes.map((title) => make('li', '', title));
     const parts = [make('h2', '', story.fixes.length === 1 ? 'Fix' : 'Fixes'), make('ul', 'fixes', ...lines)];
+    parts.push(action('Apply the fix', 'applyFix'));
     if (story.trusted) {
-      const button = make('button', 'action', 'Verify the fix');
-      button.addEventListener('click', () => vscode.postMessage({ run: 'verify' }));
-      parts.push(button);
+      parts.push(action('Verify the fix', 'verify'));
     }
     return parts;
+  }
+
+  /** A button that runs a command of the extension. */
+  function action(title, run) {
+    const button = make('button', 'action', title);
+    button.addEventListener('click', () => vscode.postMessage({ run }));
+    return button;
   }
 
   const connectAll = () => view.querySelectorAll('figure').forEach(connect);

@@ -1,5 +1,6 @@
 // Where it begins: each feature is a file of its own.
 import * as vscode from 'vscode';
+import { fixes } from './fix';
 import { jumps } from './jump';
 import { running } from './run';
 import { ScheduleView, idOf } from './schedule';
@@ -14,13 +15,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     status(server),
     new Tree(server).register(),
     new ScheduleView(server, context.extensionUri),
+    fixes(server),
     jumps(server),
     running(server, context.workspaceState),
     vscode.commands.registerCommand('unsnarl.chooseExplanation', () => choose(server)),
     vscode.commands.registerCommand('unsnarl.askSuppress', (argument?: unknown) => suppress(idOf(argument))),
     vscode.commands.registerCommand('unsnarl.restartServer', () => server.start()),
+    vscode.commands.registerCommand('unsnarl.walkthrough', () => walkthrough(context.extension.id)),
     vscode.commands.registerCommand('unsnarl.showLog', () => server.showLog()),
-    // Only now may programs be run.
+    // Only now may programs be run, and what runs them be offered.
     vscode.workspace.onDidGrantWorkspaceTrust(() => server.start()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('unsnarl.server.path')) {
@@ -30,6 +33,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   );
   await vscode.commands.executeCommand('setContext', 'unsnarl.active', true);
   await server.start();
+}
+
+async function walkthrough(extension: string): Promise<void> {
+  await vscode.commands.executeCommand('workbench.action.openWalkthrough', `${extension}#start`, false);
 }
 
 async function choose(server: Server): Promise<void> {

@@ -7,6 +7,7 @@ export function jumps(server: Server): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.commands.registerCommand('unsnarl.nextStep', () => step(server, 'next')),
     vscode.commands.registerCommand('unsnarl.previousStep', () => step(server, 'previous')),
+    vscode.commands.registerCommand('unsnarl.firstStep', () => first(server, 'next')),
     vscode.commands.registerCommand('unsnarl.jump', () => choose(server)),
   );
 }
@@ -32,6 +33,11 @@ async function step(server: Server, kind: 'next' | 'previous'): Promise<void> {
     void vscode.window.setStatusBarMessage(`unsnarl: this is the ${kind === 'next' ? 'last' : 'first'} step`, 4000);
     return;
   }
+  await first(server, kind);
+}
+
+/** To the first step of the selected explanation, or to the last one. */
+async function first(server: Server, kind: 'next' | 'previous'): Promise<void> {
   const { explanations, selected } = await server.explanations();
   const explanation = explanations.find((one) => one.id === selected);
   const locations = (explanation?.stepLocations ?? []).filter((location) => location !== null);

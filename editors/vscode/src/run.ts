@@ -1,12 +1,13 @@
 // Recording, replaying and verifying, in a terminal, and only when the user asks.
 import * as vscode from 'vscode';
-import { type Explanation, type Fix } from './protocol';
+import { fixOf } from './fix';
+import { type Explanation } from './protocol';
 import { idOf } from './schedule';
 import { type Server, binary } from './server';
 
 export function running(server: Server, state: vscode.Memento): vscode.Disposable {
   return vscode.Disposable.from(
-    vscode.commands.registerCommand('unsnarl.record', () => record(state)),
+    vscode.commands.registerCommand('unsnarl.record', () => record(server, state)),
     vscode.commands.registerCommand('unsnarl.recordAgain', (argument?: unknown) => recordAgain(server, argument)),
     vscode.commands.registerCommand('unsnarl.replay', (argument?: unknown) => replay(server, argument)),
     vscode.commands.registerCommand('unsnarl.verify', (argument?: unknown) => verify(server, argument)),
@@ -15,7 +16,7 @@ export function running(server: Server, state: vscode.Memento): vscode.Disposabl
 
 const LAST = 'unsnarl.program';
 
-async function record(state: vscode.Memento): Promise<void> {
+async function record(server: Server, state: vscode.Memento): Promise<void> {
   const program = await vscode.window.showInputBox({
     title: 'Record runs until some fail',
     prompt: 'The program and its arguments, built with "unsnarl cc"',
@@ -26,7 +27,26 @@ async function record(state: vscode.Memento): Promise<void> {
     return;
   }
   await state.update(LAST, program);
-  await inTerminal('record', `record --until-failing 3 -- ${program}`);
+  await tell(server, await inTerminal('record', `record --until-failing 3 -- ${program}`));
+}
+
+/** What came of recording, and where to go on. */
+async function tell(server: Server, status: number | undefined): Promise<void> {
+  if (status === 0) {
+    void vscode.window.showInformationMessage('unsnarl: every run passed.');
+  } else if (status === 1) {
+    const explanation = await server.explained();
+    const [show, step] = ['Show Explanation', 'Go to First Step'];
+    const headline = explanation?.headline.replaceAll('`', '') ?? 'some runs failed; nothing explains them yet';
+    const choice = await vscode.window.showInformationMessage(`unsnarl: ${headline}.`, ...(explanation === undefined ? [] : [show, step]));
+    if (choice === show) {
+      await vscode.commands.executeCommand('unsnarl.showExplanation');
+    } else if (choice === step) {
+      await vscode.commands.executeCommand('unsnarl.firstStep');
+    }
+  } else if (status !== undefined) {
+    void vscode.window.showErrorMessage('unsnarl: the program could not be recorded; the terminal says why.');
+  }
 }
 
 /** The program of an explanation once more: after a change, for instance. */
@@ -37,7 +57,7 @@ async function recordAgain(server: Server, argument: unknown): Promise<void> {
     return;
   }
   const words = explanation.command.map(quoted).join(' ');
-  await inTerminal('record', `record --until-failing 3 -- ${words}`, explanation.directory);
+  await tell(server, await inTerminal('record', `record --until-failing 3 -- ${words}`, explanation.directory));
 }
 
 /** A run's name, a node of the tree, or nothing: then the failing run of the selected explanation. */
@@ -59,24 +79,19 @@ async function verify(server: Server, argument: unknown): Promise<void> {
     void vscode.window.showInformationMessage('unsnarl: nothing is explained, so there is no fix to verify.');
     return;
   }
-  const at = numberOf(argument);
+  const at = fixOf(argument)?.number;
   const status = await inTerminal('verify', `verify ${quoted(explanation.id)}${at === undefined ? '' : `:${at}`}`, folderOf(explanation));
   if (status === 0) {
-    void vscode.window.showInformationMessage('unsnarl: the fix holds; the terminal says in which schedules.');
+    const apply = 'Apply the Fix';
+    const choice = await vscode.window.showInformationMessage('unsnarl: the fix holds; the terminal says in which schedules.', apply);
+    if (choice === apply) {
+      await vscode.commands.executeCommand('unsnarl.applyFix', argument ?? explanation.id);
+    }
   } else if (status === 1) {
     void vscode.window.showWarningMessage('unsnarl: the fix does not hold; the terminal shows the schedule that fails.');
   } else if (status !== undefined) {
     void vscode.window.showErrorMessage('unsnarl: the fix could not be tried; the terminal says why.');
   }
-}
-
-/** Which of its fixes a node of the tree is about, from 1. */
-function numberOf(argument: unknown): number | undefined {
-  if (typeof argument !== 'object' || argument === null || !('fix' in argument) || !('at' in argument)) {
-    return undefined;
-  }
-  const { fix, at } = argument as { fix: Fix; at: number };
-  return fix.number ?? at + 1;
 }
 
 async function about(server: Server, argument: unknown): Promise<Explanation | undefined> {

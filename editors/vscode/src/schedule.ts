@@ -8,7 +8,7 @@ import { type Server } from './server';
 import { tally } from './tree';
 
 /** What the page says. */
-type Said = { ready: true } | { step: number; passing: boolean } | { run: 'verify' | 'replay' };
+type Said = { ready: true } | { step: number; passing: boolean } | { run: 'verify' | 'applyFix' };
 
 export class ScheduleView implements vscode.Disposable {
   private panel: vscode.WebviewPanel | undefined;
@@ -68,7 +68,7 @@ export class ScheduleView implements vscode.Disposable {
     if ('ready' in said) {
       await this.draw();
     } else if ('run' in said) {
-      await vscode.commands.executeCommand(`unsnarl.${said.run}`);
+      await vscode.commands.executeCommand(`unsnarl.${said.run}`, this.shown);
     } else {
       const order = said.passing ? this.schedule?.passing : this.schedule?.failing;
       const step = order?.steps.find((one) => one.number === said.step);
@@ -119,7 +119,7 @@ function story(explanation: Explanation): object {
   return {
     headline: explanation.headline,
     failure: `${explanation.failure.message} · ${tally(explanation)}`,
-    detail: explanation.detail,
+    detail: explanation.detail.replaceAll('\n', ' '),
     lines: [explanation.remark, explanation.contrast].filter((line) => line !== ''),
     fixes: (explanation.fixes ?? []).map((fix) => fix.title),
     trusted: vscode.workspace.isTrusted,

@@ -10,16 +10,20 @@ import {
   type StaticFeature,
   TransportKind,
 } from 'vscode-languageclient/node';
-import { type Explanations, type Jump, type JumpParams, type Schedule, type Status } from './protocol';
+import { type Explanation, type Explanations, type Jump, type JumpParams, type Schedule, type Status } from './protocol';
 
 /** Commands that the server may offer because this extension has them. */
-const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.replay', 'unsnarl.verify', 'unsnarl.askSuppress'];
+const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.askSuppress'];
+/** Those that run the program. */
+const RUNNING = ['unsnarl.replay', 'unsnarl.verify'];
 
 /** Says what this client can do beyond the protocol. */
 class Abilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     const experimental: object = capabilities.experimental ?? {};
-    capabilities.experimental = { ...experimental, unsnarl: { commands: COMMANDS, status: true, asks: true, trusted: vscode.workspace.isTrusted } };
+    const trusted = vscode.workspace.isTrusted;
+    const commands = trusted ? [...COMMANDS, ...RUNNING] : COMMANDS;
+    capabilities.experimental = { ...experimental, unsnarl: { commands, status: true, asks: true, trusted } };
   }
   initialize(): void {}
   getState(): FeatureState {
@@ -79,6 +83,33 @@ export class Server implements vscode.Disposable {
 
   async explanations(): Promise<Explanations> {
     return (await this.ask<Explanations>('unsnarl/explanations')) ?? { explanations: [], selected: null };
+  }
+
+  /** The selected explanation. Runs that were recorded just now are waited for, but not for ever. */
+  async explained(): Promise<Explanation | undefined> {
+    const patience = Date.now() + 5000;
+    for (;;) {
+      const [status, { explanations, selected }] = await Promise.all([this.status(), this.explanations()]);
+      const explanation = explanations.find((one) => one.id === selected);
+      const isDone = status === undefined || status.quiescent;
+      if (isDone && (explanation !== undefined || Date.now() > patience)) {
+        return explanation;
+      }
+      await this.nextChange(500);
+    }
+  }
+
+  /** Waits until something else is known, at most some milliseconds. */
+  private nextChange(most: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        listener.dispose();
+        resolve();
+      };
+      const timer = setTimeout(done, most);
+      const listener = this.onDidChange(done);
+    });
   }
 
   async status(): Promise<Status | undefined> {

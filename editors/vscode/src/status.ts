@@ -1,5 +1,6 @@
 // The item in the status bar: is it well, and is there something to read?
 import * as vscode from 'vscode';
+import { type Status } from './protocol';
 import { type Server } from './server';
 
 export function status(server: Server): vscode.Disposable {
@@ -19,8 +20,9 @@ export function status(server: Server): vscode.Disposable {
     const icon = !status.quiescent ? 'sync~spin' : status.health === 'warning' ? 'warning' : 'references';
     const bugs = status.explanations === 1 ? '1 bug' : `${status.explanations} bugs`;
     item.text = `$(${icon}) unsnarl${status.explanations > 0 ? `: ${bugs}` : ''}`;
-    item.tooltip = status.message;
-    item.command = status.explanations > 0 ? 'unsnarl.showExplanation' : 'unsnarl.showLog';
+    item.tooltip = vscode.workspace.isTrusted ? status.message : `${status.message}; runs are only read: this workspace is not trusted`;
+    item.command = commandFor(status);
+    void vscode.commands.executeCommand('setContext', 'unsnarl.explained', status.explanations > 0);
     item.backgroundColor =
       status.health === 'warning' ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
   };
@@ -28,4 +30,12 @@ export function status(server: Server): vscode.Disposable {
     item,
     server.onDidChange(() => void show()),
   );
+}
+
+/** What a click leads to: what there is to read, else what is wrong, else what to do first. */
+function commandFor(status: Status): string {
+  if (status.explanations > 0) {
+    return 'unsnarl.showExplanation';
+  }
+  return status.health === 'warning' ? 'unsnarl.showLog' : 'unsnarl.explanations.focus';
 }

@@ -41,7 +41,7 @@ export class Tree implements vscode.TreeDataProvider<Node> {
 
   private lineItem({ explanation, line }: Line): vscode.TreeItem {
     const isFailure = line === 'failure';
-    const item = new vscode.TreeItem(isFailure ? plain(explanation.failure.message) : tally(explanation));
+    const item = new vscode.TreeItem(isFailure ? plain(explanation.failure.message) : sure(explanation));
     item.id = `${explanation.id}/${line}`;
     item.iconPath = new vscode.ThemeIcon(isFailure ? 'error' : explanation.certainty === 'confirmed' ? 'pass' : 'question');
     item.contextValue = line;
@@ -110,11 +110,16 @@ function fixItem({ explanation, fix, at }: FixNode): vscode.TreeItem {
 
 const plain = (text: string): string => text.replaceAll('`', '');
 
-/** How sure it is, in a word. */
-export function tally(explanation: Explanation): string {
+/** How sure it is, in a word, or how often it was seen. */
+function sure(explanation: Explanation): string {
   const { confirmed } = explanation;
   if (explanation.certainty === 'confirmed' && confirmed) {
     return `fails ${confirmed.fails}/${confirmed.of_fails}, otherwise passes ${confirmed.passes}/${confirmed.of_passes}`;
   }
   return explanation.certainty;
+}
+
+/** The same where nothing else says that it was not tried. */
+export function tally(explanation: Explanation): string {
+  return `${sure(explanation)}${explanation.executed === null ? ', not run again yet' : ''}`;
 }

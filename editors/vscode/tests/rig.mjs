@@ -70,11 +70,18 @@ const SETTINGS = {
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
 };
 
-/** Starts code-server with the extension on a folder; `folder` holds all that it writes. */
-async function serve({ tools, vsix, server, workspace, state, theme }) {
+/** How the editor treats a folder that nobody has trusted yet: without a question, as one that is not. */
+const UNTRUSTED = {
+  'security.workspace.trust.enabled': true,
+  'security.workspace.trust.startupPrompt': 'never',
+  'security.workspace.trust.banner': 'never',
+};
+
+/** Starts code-server with the extension on a folder; `state` holds all that it writes. */
+async function serve({ tools, vsix, server, workspace, state, theme, untrusted }) {
   const user = path.join(state, 'data/User');
   fs.mkdirSync(user, { recursive: true });
-  const settings = { ...SETTINGS, 'workbench.colorTheme': theme };
+  const settings = { ...SETTINGS, ...(untrusted ? UNTRUSTED : {}), 'workbench.colorTheme': theme };
   fs.writeFileSync(path.join(user, 'settings.json'), JSON.stringify(settings));
   // Where a program is differs between machines, and so belongs to the one that the extension runs on.
   const machine = path.join(state, 'data/Machine');
@@ -92,7 +99,7 @@ async function serve({ tools, vsix, server, workspace, state, theme }) {
   const env = { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_DATA_HOME: home, EXTENSIONS_GALLERY: '{"serviceUrl":""}' };
   const install = spawnSync(node, [...common, '--install-extension', vsix, '--force'], { env, encoding: 'utf8' });
   check('the extension is installed', install.status === 0, install.stdout + install.stderr);
-  const words = ['--disable-telemetry', '--disable-update-check', '--reconnection-grace-time', '5', '--disable-workspace-trust'];
+  const words = ['--disable-telemetry', '--disable-update-check', '--reconnection-grace-time', '5', ...(untrusted ? [] : ['--disable-workspace-trust'])];
   const log = fs.openSync(path.join(state, 'server.log'), 'w');
   const child = spawn(node, [...common, ...words, workspace], { env, stdio: ['ignore', log, log] });
   await until('the editor is served', async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok);
@@ -123,6 +130,22 @@ export async function texts(page, selector) {
   return (await page.locator(selector).allTextContents()).join('\n').replaceAll('\u00a0', ' ');
 }
 
+/** What a test is about, from its words WORKSPACE FILE PICTURES and from what the driver says through the environment. */
+export function fromArguments(others) {
+  const [workspace, file, pictures] = process.argv.slice(2);
+  fs.mkdirSync(pictures, { recursive: true });
+  return {
+    workspace,
+    file,
+    pictures,
+    state: fs.mkdtempSync(path.join(workspace, '..', 'vscode-')),
+    tools: process.env.UNSNARL_TEST_VSCODE,
+    server: process.env.UNSNARL_TEST_SERVER,
+    vsix: path.join(import.meta.dirname, '../unsnarl.vsix'),
+    ...others,
+  };
+}
+
 /** Runs a test in an editor of its own, prints the tally, and ends with status 0 when every check held. */
 export async function main(options, test) {
   const { child, url } = await serve(options);
@@ -139,6 +162,7 @@ export async function main(options, test) {
   } finally {
     await context.close();
     child.kill('SIGTERM');
+    fs.rmSync(options.state, { recursive: true, force: true });
   }
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed === 0 ? 0 : 1;

@@ -1,57 +1,14 @@
 // What a user sees, in a real VS Code: node spec.mjs WORKSPACE FILE PICTURES
 import fs from 'node:fs';
 import path from 'node:path';
-import { check, main, texts, until } from './rig.mjs';
+import { check, fromArguments, main, texts, until } from './rig.mjs';
+import { command, line, open, schedule } from './user.mjs';
 
-const [workspace, file, pictures] = process.argv.slice(2);
-const state = fs.mkdtempSync(path.join(workspace, '..', 'vscode-'));
-fs.mkdirSync(pictures, { recursive: true });
-const here = import.meta.dirname;
-
-const options = {
-  workspace,
-  state,
-  pictures,
-  tools: process.env.UNSNARL_TEST_VSCODE,
-  server: process.env.UNSNARL_TEST_SERVER,
-  vsix: path.join(here, '../unsnarl.vsix'),
-  theme: process.env.UNSNARL_TEST_THEME ?? 'Default Light Modern',
-};
-
-/** The frame of the view of an explanation, once both orders are drawn. */
-function schedule(page) {
-  return until('the view of the explanation is drawn', async () => {
-    for (const frame of page.frames()) {
-      const captions = await frame.locator('figcaption').allTextContents().catch(() => []);
-      if (captions.length === 2) {
-        return frame;
-      }
-    }
-    return undefined;
-  });
-}
-
-async function command(page, title) {
-  await page.keyboard.press('F1');
-  await page.locator('.quick-input-widget input').first().waitFor();
-  await page.keyboard.type(title);
-  await until(`the command "${title}" is offered`, async () =>
-    (await texts(page, '.quick-input-list .monaco-list-row.focused')).includes(title.replace('unsnarl: ', '')),
-  );
-  await page.keyboard.press('Enter');
-}
-
-const line = async (page) => (await texts(page, '.statusbar-item')).match(/Ln (\d+)/)?.[1];
+const options = fromArguments({ theme: process.env.UNSNARL_TEST_THEME ?? 'Default Light Modern' });
+const { workspace, file } = options;
 
 await main(options, async (page, shot) => {
-  const rows = '.monaco-workbench .explorer-folders-view .monaco-list-row';
-  await until('the workbench is drawn', () => page.locator(rows).first().isVisible());
-  await page.keyboard.press('Control+P');
-  await page.locator('.quick-input-widget input').first().waitFor();
-  await page.keyboard.type(file);
-  await until('the file is found', async () => (await texts(page, '.quick-input-list .monaco-list-row.focused')).includes(file));
-  await page.keyboard.press('Enter');
-  await until('the file is open', async () => (await texts(page, '.view-lines')).includes('account'));
+  await open(page, file);
   await until('the status bar counts the bug', async () => (await texts(page, '.statusbar-item')).includes('unsnarl: 1 bug'));
 
   await command(page, 'unsnarl: Go to Next Step');
@@ -127,4 +84,3 @@ await main(options, async (page, shot) => {
   await page.keyboard.press('Control+S');
   await until('and saved', () => fs.readFileSync(source, 'utf8') !== before);
 });
-fs.rmSync(state, { recursive: true, force: true });

