@@ -171,6 +171,7 @@
         last = one === undefined ? undefined : last;
       }
       const head = make('th', '', plain(values.variable));
+      head.title = values.variable;
       head.scope = 'row';
       return make('tr', '', head, ...cells);
     });

@@ -15,76 +15,112 @@ local function show(lines)
   vim.keymap.set('n', 'q', '<cmd>close<cr>', { buffer = bufnr, desc = 'Close the explanations' })
 end
 
-local commands = {}
-
-function commands.explain()
+--- Shows all explanations as text; what there is instead when nothing is explained.
+local function explain()
   ask('unsnarl/explanations', nil, function(result)
     local texts = vim.tbl_map(function(explanation)
       return vim.trim(explanation.text)
     end, result.explanations)
     if #texts == 0 then
-      commands.status()
+      M.run({ 'status' })
       return
     end
     show(vim.split(table.concat(texts, '\n\n'), '\n'))
   end)
 end
 
-function commands.status()
+local function status()
   ask('unsnarl/status', nil, function(result)
     local level = result.health == 'ok' and vim.log.levels.INFO or vim.log.levels.WARN
     vim.notify('unsnarl: ' .. result.message, level)
   end)
 end
 
-function commands.next()
-  require('unsnarl.jump').step('next')
-end
-
-function commands.previous()
-  require('unsnarl.jump').step('previous')
-end
-
-function commands.jump()
-  require('unsnarl.jump').choose()
-end
-
-function commands.steps()
-  require('unsnarl.steps').quickfix()
-end
-
-function commands.select()
-  require('unsnarl.steps').select()
-end
-
---- Shows the order that fails beside one that passes.
-function commands.dsp()
-  require('unsnarl.dsp').show()
+local function hints()
+  local all = require('unsnarl.hints')
+  all.enable(not all.are_enabled())
 end
 
 --- Runs the program of the selected explanation again, in the background, to confirm it and to try its fixes. From
 --- then on that is done for all of the project until Neovim ends.
-function commands.confirm()
+local function confirm()
   ask('workspace/executeCommand', { command = 'unsnarl.confirm' }, function() end)
 end
 
-function commands.record()
-  require('unsnarl.terminal').record()
+--- Calls a function of a module that is loaded only then.
+---@param name string
+---@param what string
+---@param ... any
+local function lazily(name, what, ...)
+  local arguments = { ... }
+  return function()
+    require(name)[what](unpack(arguments))
+  end
 end
 
-function commands.replay()
-  require('unsnarl.terminal').replay()
-end
+---@class unsnarl.Command
+---@field name string
+---@field help string What it does, as the help says it.
+---@field runs boolean? It runs the user's program.
+---@field run fun()
 
-function commands.verify()
-  require('unsnarl.terminal').verify()
-end
-
---- Shows or hides the hints of unsnarl at the ends of lines.
-function commands.hints()
-  local hints = require('unsnarl.hints')
-  hints.enable(not hints.are_enabled())
-end
+--- The subcommands, declared once: completion and help are made of this.
+---@type unsnarl.Command[]
+M.all = {
+  { name = 'explain', run = explain, help = 'All explanations in a split; `q` closes it.' },
+  { name = 'status', run = status, help = 'One line: how many runs were read, and what is wrong.' },
+  {
+    name = 'steps',
+    run = lazily('unsnarl.steps', 'quickfix'),
+    help = 'The steps of the selected explanation, in the order in which they ran, in the |quickfix| list.',
+  },
+  {
+    name = 'next',
+    run = lazily('unsnarl.jump', 'step', 'next'),
+    help = 'Go to the next step; from a line that is none, to the first.',
+  },
+  {
+    name = 'previous',
+    run = lazily('unsnarl.jump', 'step', 'previous'),
+    help = 'Go to the step before; from a line that is none, to the last.',
+  },
+  {
+    name = 'jump',
+    run = lazily('unsnarl.jump', 'choose'),
+    help = 'Go along an edge of this line: to what came next or before in the failing run or in passing ones, or '
+      .. 'where a value came from. Asks where there are several.',
+  },
+  {
+    name = 'dsp',
+    run = lazily('unsnarl.dsp', 'show'),
+    help = 'The order that fails beside one that passes, in two windows: |unsnarl-dsp|.',
+  },
+  {
+    name = 'select',
+    run = lazily('unsnarl.steps', 'select'),
+    help = 'Choose the explanation of which the steps are shown.',
+  },
+  { name = 'hints', run = hints, help = 'Show or hide the hints at the ends of lines.' },
+  {
+    name = 'confirm',
+    run = confirm,
+    help = 'Run the program again in the background, to confirm the explanations and to try their fixes; from then on '
+      .. 'in this project until Neovim ends.',
+  },
+  {
+    name = 'record',
+    run = lazily('unsnarl.terminal', 'record'),
+    runs = true,
+    help = 'Record the program of the selected explanation again, until some runs fail: after a change, for instance.',
+  },
+  { name = 'replay', run = lazily('unsnarl.terminal', 'replay'), runs = true, help = 'Replay its failing run.' },
+  {
+    name = 'verify',
+    run = lazily('unsnarl.terminal', 'verify'),
+    runs = true,
+    help = 'Try its fix, and say whether it holds.',
+  },
+}
 
 --- Calls an explanation harmless, once the user has said why; the server writes it down.
 ---@param id string
@@ -100,9 +136,11 @@ end
 --- Runs a subcommand.
 ---@param words string[]
 function M.run(words)
-  local command = commands[words[1]]
+  local command = vim.iter(M.all):find(function(one)
+    return one.name == words[1]
+  end)
   if command then
-    command()
+    command.run()
   else
     local known = table.concat(M.complete(''), ', ')
     vim.notify(('unsnarl: there is no `:Unsnarl %s`, but %s'):format(words[1], known), vim.log.levels.ERROR)
@@ -113,9 +151,12 @@ end
 ---@param lead string
 ---@return string[]
 function M.complete(lead)
-  local names = vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, vim.tbl_keys(commands))
+  local names = {}
+  for _, command in ipairs(M.all) do
+    if vim.startswith(command.name, lead) then
+      names[#names + 1] = command.name
+    end
+  end
   table.sort(names)
   return names
 end
