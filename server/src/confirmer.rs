@@ -103,8 +103,25 @@ fn read(status: ExitStatus, output: &str, errors: &str) -> Result<Answer, String
         };
         return Err(format!("unsnarl explain ended with {status}: {said}"));
     }
-    serde_json::from_str(output)
-        .map_err(|error| format!("the answer of unsnarl explain cannot be read: {error}"))
+    let mut answer: Answer = serde_json::from_str(output)
+        .map_err(|error| format!("the answer of unsnarl explain cannot be read: {error}"))?;
+    let all = answer.explanations.iter_mut().chain(&mut answer.refuted);
+    all.for_each(name_runs);
+    Ok(answer)
+}
+
+/// Of a folder that is not that of where it was started the tool names runs by their files; here they have their names.
+fn name_runs(explanation: &mut Explanation) {
+    let executed = explanation.executed.iter_mut();
+    let recorded = executed.filter(|executed| executed.is_recorded);
+    let others = recorded.map(|executed| &mut executed.other);
+    let runs = explanation.runs.iter_mut().chain([&mut explanation.run]);
+    for name in runs.chain(others) {
+        let stem = name.strip_suffix(".arrow").map(Path::new);
+        if let Some(stem) = stem.and_then(Path::file_name) {
+            *name = stem.to_string_lossy().into_owned();
+        }
+    }
 }
 
 /// Asks the process to end what it runs. It takes a moment for that, in which nobody waits for it.

@@ -70,7 +70,7 @@ pub fn codegen(check: bool) -> Result<()> {
     if check {
         generator.arg("--check");
     }
-    match shell_run(generator) {
+    match shell_run(with_tools(generator)?) {
         Err(_) if check => bail!("generated files are out of date: run `cargo xtask codegen`"),
         other => other,
     }

@@ -35,6 +35,7 @@ end, {
 })
 
 -- Offered, not forced: map them as you like, e.g. vim.keymap.set('n', ']u', '<Plug>(unsnarl-next)').
-for _, name in ipairs({ 'next', 'previous', 'jump', 'steps', 'select', 'explain', 'hints', 'dsp', 'confirm', 'record', 'replay', 'verify' }) do
+local names = { 'explain', 'status', 'steps', 'next', 'previous', 'jump', 'dsp', 'select', 'hints', 'confirm', 'record', 'replay', 'verify' }
+for _, name in ipairs(names) do
   vim.keymap.set('n', ('<Plug>(unsnarl-%s)'):format(name), ('<Cmd>Unsnarl %s<CR>'):format(name))
 end

@@ -150,7 +150,7 @@ rig.main(function()
     return cursor() == between
   end)
 
-  both_orders(read, between)
   confirmed(client)
+  both_orders(read, between)
   fix(read)
 end)

@@ -10,6 +10,9 @@ const { workspace, file } = options;
 await main(options, async (page, shot) => {
   await open(page, file);
   await until('the status bar counts the bug', async () => (await texts(page, '.statusbar-item')).includes('unsnarl: 1 bug'));
+  const yes = page.locator('.notifications-toasts .monaco-button', { hasText: 'Run It' }).first();
+  await until('it asks before it runs the program', () => yes.isVisible());
+  await yes.click();
 
   await command(page, 'unsnarl: Go to Next Step');
   await until('it goes to the first step', async () => (await line(page)) === '46');
@@ -67,6 +70,10 @@ await main(options, async (page, shot) => {
   await page.keyboard.press('Enter');
   await until('and Enter to the line', async () => (await line(page)) === '54');
 
+  await command(page, 'Focus on Concurrency Bugs View');
+  await until('the orders were run again', async () => (await texts(page, '.pane-body .monaco-list-row')).includes('fails 10/10, otherwise passes 10/10'));
+  await until('and the fix is there', async () => (await texts(page, '.pane-body .monaco-list-row')).includes('Fix: keep account.lock'));
+
   await page.keyboard.press('Control+Shift+M');
   await until('the problems are listed', async () => (await texts(page, '.markers-panel .monaco-list-row')).includes('was lost'));
   await shot('problems');
@@ -80,7 +87,13 @@ await main(options, async (page, shot) => {
   await page.locator('.action-widget .monaco-list-row', { hasText: 'unsnarl: keep `account.lock`' }).first().click();
   const source = path.join(workspace, file);
   const before = fs.readFileSync(source, 'utf8');
-  await until('it is applied', async () => (await page.locator('.tab.dirty').count()) > 0);
+  const isChanged = async () => (await page.locator('.tab.dirty').count()) > 0;
+  await until('it is applied', isChanged);
+  await page.locator('.view-line').first().click();
+  await page.keyboard.press('Control+Z');
+  await until('and taken back', async () => !(await isChanged()));
+  await frame.locator('button.action', { hasText: 'Apply the fix' }).click();
+  await until('the view applies it, too', isChanged);
   await page.keyboard.press('Control+S');
   await until('and saved', () => fs.readFileSync(source, 'utf8') !== before);
 });

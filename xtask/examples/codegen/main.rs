@@ -1,5 +1,7 @@
 //! Writes the files that are made from declarations in the code: the settings, declared once in
-//! `server/src/config.rs`. With `--check` it only says which are out of date.
+//! `server/src/config.rs`, and the subcommands and options of the Neovim plugin, declared in its Lua. With `--check` it only says which are out of date.
+
+mod help;
 
 use anyhow::{Context, Result, bail};
 use std::{fmt::Write, fs, path::Path};
@@ -16,6 +18,7 @@ fn main() -> Result<()> {
             manifest,
             with_settings(&fs::read_to_string(project.join(manifest))?)?,
         ),
+        ("editors/neovim/doc/unsnarl.txt", help::text(&project)?),
     ];
     for (name, text) in files {
         let path = project.join(name);
