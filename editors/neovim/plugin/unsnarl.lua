@@ -35,7 +35,7 @@ end, {
 })
 
 -- Offered, not forced: map them as you like, e.g. vim.keymap.set('n', ']u', '<Plug>(unsnarl-next)').
-local names = { 'explain', 'status', 'steps', 'next', 'previous', 'jump', 'dsp', 'select', 'hints', 'confirm', 'record', 'replay', 'verify' }
+local names = { 'explain', 'status', 'steps', 'next', 'previous', 'jump', 'dsp', 'select', 'suppress', 'hints', 'confirm', 'record', 'replay', 'verify' }
 for _, name in ipairs(names) do
   vim.keymap.set('n', ('<Plug>(unsnarl-%s)'):format(name), ('<Cmd>Unsnarl %s<CR>'):format(name))
 end

@@ -51,6 +51,22 @@ local function drawn(winid)
   return lines, table.concat(below, ' '), signs
 end
 
+--- A note stands behind its line, inside the window.
+---@param winid integer
+local function notes_fit(winid)
+  local notes, info = 0, vim.fn.getwininfo(winid)[1]
+  local lines = drawn(winid)
+  for _, line in ipairs(lines) do
+    local before, note = line:match('^(.*) | (<%- .*)$')
+    if note then
+      notes = notes + 1
+      local columns = vim.fn.strdisplaywidth(before) + 1 + vim.fn.strdisplaywidth(note)
+      check('there is room for ' .. note, columns <= info.width - info.textoff, { columns, info.width, info.textoff })
+    end
+  end
+  check('both notes are there', notes == 2, lines)
+end
+
 local function both_orders(read, between)
   local source = vim.api.nvim_get_current_win()
   vim.cmd('Unsnarl dsp')
@@ -66,8 +82,12 @@ local function both_orders(read, between)
   local left, below, signs = drawn(fails)
   local right = drawn(passes)
   check('lines are aligned', #left == #right and #left == 5, { left, right })
-  check('a step has its thread, its text and its value', left[1]:find('1%s+main.2%s+reads 300%s+long available'), left)
-  check('the other order its own value', table.concat(right, '\n'):find('1%s+main.2%s+reads 500%s+long available'), right)
+  check('a step has its thread, its text and its value', left[1]:find('1%s+main.2%s+reads 300%s+long'), left)
+  check('the other order its own value', table.concat(right, '\n'):find('1%s+main.2%s+reads 500%s+long'), right)
+  notes_fit(fails)
+  vim.api.nvim_win_set_width(fails, 60)
+  vim.api.nvim_exec_autocmds('WinResized', {})
+  check('a wider window shows more of the text', drawn(fails)[1]:find('long available = account', 1, true), drawn(fails)[1])
   check('what is turned round has signs', #signs == 2, signs)
   check('and a sentence', below:find('the other way round', 1, true), below)
 
@@ -140,7 +160,7 @@ rig.main(function()
   vim.api.nvim_win_set_cursor(0, { read, 4 })
   vim.ui.select = function(items, options, on_choice)
     for _, item in ipairs(items) do
-      if options.format_item(item):find('main.1 writes', 1, true) then
+      if options.format_item(item):find('then, in the failing run: payroll (main.1)', 1, true) then
         on_choice(item)
       end
     end

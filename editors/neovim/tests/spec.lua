@@ -206,7 +206,18 @@ rig.main(function()
   end)
   vim.notify = notify
   holds('status', told or '', '1 run, 1 failing, 1 explanation')
-  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'confirm', 'dsp', 'explain', 'hints', 'jump', 'next', 'previous', 'record', 'replay', 'select', 'status', 'steps', 'verify' }))
+  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'confirm', 'dsp', 'explain', 'hints', 'jump', 'next', 'previous', 'record', 'replay', 'select', 'status', 'steps', 'suppress', 'verify' }))
+
+  vim.ui.input = function(_, on_reason)
+    on_reason('only a test')
+  end
+  vim.cmd('Unsnarl suppress')
+  wait('what is called harmless has no marks', function()
+    return #marks() == 0
+  end)
+  check('and the reason is written down', table.concat(vim.fn.readfile('.unsnarl-suppressions.toml'), '\n'):find('only a test', 1, true))
+  assert(vim.uv.fs_unlink('.unsnarl-suppressions.toml'))
+  wait('without it the marks come back', shown(0))
 
   vim.cmd('checkhealth unsnarl')
   local health = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')

@@ -67,7 +67,8 @@ export class Server implements vscode.Disposable {
       await client.start();
     } catch (error) {
       this.client = undefined;
-      this.problem = `cannot start "${binary()}": ${error instanceof Error ? error.message : String(error)}`;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.problem = `cannot start "${binary()}": ${reason.includes('ENOENT') ? 'it is not there' : reason}`;
       void this.offerHelp(this.problem);
     }
     this.changes.fire();

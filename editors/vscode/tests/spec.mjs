@@ -27,6 +27,14 @@ await main(options, async (page, shot) => {
   await until('and to the one in the other thread', async () => (await line(page)) === '38');
   await shot('steps');
 
+  await command(page, 'unsnarl: Go Along an Edge');
+  const edge = page.locator('.quick-input-list .monaco-list-row', { hasText: 'then, in the failing run: cash_machine (main.2)' }).first();
+  await until('an edge leads on', () => edge.isVisible());
+  await edge.click();
+  await until('to where the update is lost', async () => (await line(page)) === '54');
+  await command(page, 'unsnarl: Go to Previous Step');
+  await until('and a step back', async () => (await line(page)) === '38');
+
   await page.locator('.view-line', { hasText: 'long available = account.balance' }).first().locator('span span').last().hover();
   await until('the hover says what happened', async () => {
     const text = await texts(page, '.monaco-hover');
@@ -92,8 +100,10 @@ await main(options, async (page, shot) => {
   await page.locator('.view-line').first().click();
   await page.keyboard.press('Control+Z');
   await until('and taken back', async () => !(await isChanged()));
+  const was = await line(page);
   await frame.locator('button.action', { hasText: 'Apply the fix' }).click();
   await until('the view applies it, too', isChanged);
+  await until('and shows where', async () => (await line(page)) !== was);
   await page.keyboard.press('Control+S');
   await until('and saved', () => fs.readFileSync(source, 'utf8') !== before);
 });

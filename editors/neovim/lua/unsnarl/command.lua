@@ -47,6 +47,28 @@ local function confirm()
   ask('workspace/executeCommand', { command = 'unsnarl.confirm' }, function() end)
 end
 
+--- Calls an explanation harmless, once the user has said why; the server writes it down.
+---@param id string
+function M.suppress(id)
+  vim.ui.input({ prompt = 'Why is this harmless? ' }, function(reason)
+    if reason and vim.trim(reason) ~= '' then
+      local arguments = { id, vim.trim(reason) }
+      ask('workspace/executeCommand', { command = 'unsnarl.suppress', arguments = arguments }, function() end)
+    end
+  end)
+end
+
+--- The same for the selected explanation.
+local function suppress()
+  ask('unsnarl/explanations', nil, function(result)
+    if type(result.selected) == 'string' then
+      M.suppress(result.selected)
+    else
+      vim.notify('unsnarl: nothing is explained, see :Unsnarl status', vim.log.levels.WARN)
+    end
+  end)
+end
+
 --- Calls a function of a module that is loaded only then.
 ---@param name string
 ---@param what string
@@ -100,6 +122,11 @@ M.all = {
     run = lazily('unsnarl.steps', 'select'),
     help = 'Choose the explanation of which the steps are shown.',
   },
+  {
+    name = 'suppress',
+    run = suppress,
+    help = 'Call the selected explanation harmless, with the reason: it is written into .unsnarl-suppressions.toml.',
+  },
   { name = 'hints', run = hints, help = 'Show or hide the hints at the ends of lines.' },
   {
     name = 'confirm',
@@ -121,17 +148,6 @@ M.all = {
     help = 'Try its fix, and say whether it holds.',
   },
 }
-
---- Calls an explanation harmless, once the user has said why; the server writes it down.
----@param id string
-function M.suppress(id)
-  vim.ui.input({ prompt = 'Why is this harmless? ' }, function(reason)
-    if reason and vim.trim(reason) ~= '' then
-      local arguments = { id, vim.trim(reason) }
-      ask('workspace/executeCommand', { command = 'unsnarl.suppress', arguments = arguments }, function() end)
-    end
-  end)
-end
 
 --- Runs a subcommand.
 ---@param words string[]

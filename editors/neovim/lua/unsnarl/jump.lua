@@ -55,7 +55,9 @@ function M.first(kind)
     end
     for at = from, to, by do
       if type(steps[at]) == 'table' then
-        go({ explanation = explanation.id, kind = kind, title = 'step ' .. at, location = steps[at] }, client)
+        local step = explanation.steps[at]
+        local title = ('step %d: %s %s'):format(at, step.thread, step.effect)
+        go({ explanation = explanation.id, kind = kind, title = title, location = steps[at] }, client)
         return
       end
     end
