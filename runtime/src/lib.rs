@@ -43,6 +43,8 @@ mod choices;
 #[cfg(feature = "interpose")]
 mod condition;
 #[cfg(feature = "interpose")]
+mod containers;
+#[cfg(feature = "interpose")]
 mod conversions;
 #[cfg(any(feature = "interpose", test))]
 #[cfg_attr(
@@ -152,6 +154,8 @@ mod threads;
 mod time;
 #[cfg(feature = "interpose")]
 mod timers;
+#[cfg(any(feature = "interpose", test))]
+mod tree;
 #[cfg(feature = "interpose")]
 mod watch;
 #[cfg(feature = "interpose")]

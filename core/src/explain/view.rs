@@ -293,24 +293,39 @@ impl<'a> View<'a> {
         let thread = self.failed?;
         let place = self.failure_place().site?;
         let read = self.failing_read(told);
+        let is_exit = self.summary.failure_kind == Some(FailureKind::Exit);
         let ends = match self.summary.outcome {
-            Outcome::TimedOut => "does not end",
-            _ => "fails",
+            Outcome::TimedOut => "does not end".to_owned(),
+            _ if is_exit => {
+                let failure = self.summary.failure.as_ref();
+                format!(
+                    "ends with {}",
+                    failure.map_or("", |failure| &failure.message)
+                )
+            }
+            _ => "fails".to_owned(),
         };
         let mut step = Step {
             thread: facts::thread_name(&self.run, thread),
             place,
             access: "failure".to_owned(),
             location: String::new(),
-            effect: ends.to_owned(),
+            effect: ends.clone(),
             note: String::new(),
             event: self.failure.0,
             via: Vec::new(),
         };
-        // What ends at a closing brace reads for itself, as destructors do, not for the program's author.
-        let is_written = |read: &EventId| self.place(*read).text != "}";
-        let on_line = |read: &EventId| self.place(*read).line == step.place.line;
-        if let Some(read) = read.filter(|read| on_line(read) && is_written(read)) {
+        // What ends at a closing brace reads for itself, as destructors do, and no access makes a program end: what it
+        // read last need not be why.
+        let is_told = |read: EventId| {
+            let location = self.run.location(self.event(read).location);
+            told.iter().any(|step| step.location == location)
+        };
+        let fails = |&read: &EventId| {
+            let place = self.place(read);
+            place.line == step.place.line && place.text != "}" && (!is_exit || is_told(read))
+        };
+        if let Some(read) = read.filter(fails) {
             // Which pointer it was says nothing.
             if self.summary.failure_kind == Some(FailureKind::DoubleFree) {
                 step.effect = format!("frees it again, {ends}");

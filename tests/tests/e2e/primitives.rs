@@ -74,6 +74,7 @@ checks! {
     posix: "primitives.c";
     c11: "c11_threads.c";
     cpp: "cpp_library.cpp";
+    cpp_containers: "containers.cpp";
     input_and_output: "blocking_calls.c";
     calls_that_wait: "waiting_calls.c";
     signals: "signals.c";
