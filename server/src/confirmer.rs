@@ -2,6 +2,7 @@
 //!
 //! A program that crashes, hangs or eats memory does so over there, and giving way is ending that process.
 
+use crate::config::Config;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use std::{
@@ -54,9 +55,12 @@ impl Confirmer {
             let name = self.unsnarl.display();
             NoAnswer::Failed(format!("cannot start {name}: {error}"))
         };
+        // Where the tool looks by itself it calls runs by their names, in all that it says.
+        let is_usual = runs == root.join(Config::default().runs_folder);
+        let elsewhere = Some(runs).filter(|_| !is_usual);
         let mut child = Command::new(&self.unsnarl)
             .args(["explain", "--format", "json"])
-            .arg(runs)
+            .args(elsewhere)
             .current_dir(root)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
