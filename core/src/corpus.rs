@@ -8,10 +8,10 @@ use crate::{
     pairs::{PairCounts, RunPairs},
 };
 use std::{
-    collections::{BTreeMap, HashMap, btree_map},
+    collections::{BTreeMap, BTreeSet, HashMap, btree_map},
     sync::Arc,
 };
-use unsnarl_trace::{FailureKind, Outcome, Run};
+use unsnarl_trace::{EventKind, FailureKind, Outcome, Run};
 
 /// Runs with equal keys can be compared.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -56,6 +56,8 @@ pub struct RunSummary {
     pub order: u64,
     /// Its access pairs.
     pub pairs: Arc<RunPairs>,
+    /// Places where it tried a lock in vain, as file and line.
+    pub refusals: BTreeSet<(String, u32)>,
     /// Its accesses in order, for mining: four bytes each.
     pub accesses: Arc<Trace>,
     /// The run itself, kept for failing runs only.
@@ -68,6 +70,14 @@ pub fn failure_place(run: &Run) -> Option<FailurePlace> {
         site: failure.site.map(|site| place(run, site)),
         message: failure.message.clone(),
     })
+}
+
+/// Where a run tried a lock in vain.
+fn refusals(run: &Run) -> BTreeSet<(String, u32)> {
+    let rows = run.events.iter();
+    let tries = rows.filter(|(_, event)| event.kind == EventKind::TryLockFailed);
+    let sites = tries.map(|(_, event)| run.meta.site(event.site));
+    sites.map(|site| (site.file.clone(), site.line)).collect()
 }
 
 impl RunSummary {
@@ -85,6 +95,7 @@ impl RunSummary {
             events: run.events.len(),
             order: order_hash(&run),
             pairs: Arc::new(RunPairs::with_accesses(&run, &accesses)),
+            refusals: refusals(&run),
             accesses: Arc::new(Trace::new(&run, &accesses)),
             run: Some(run).filter(|run| run.meta.outcome.is_failure()),
         }

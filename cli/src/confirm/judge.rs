@@ -13,14 +13,15 @@ use crate::{
 use anyhow::{Result, anyhow};
 use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
-    Budget, BugKind, Corpus, Execution, Explanation, RunSummary, Tally, Verdict,
+    Budget, BugKind, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark, Tally,
+    Verdict,
     corpus::failure_place,
     dsp::Advice,
-    explain::{Turn, Turned, bears_out, retold, turned},
+    explain::{Turn, Turned, bears_out, retold, retold_nearly, turned},
     facts::short,
     findings::projection_agrees,
 };
-use unsnarl_trace::{Mode, Outcome, Run};
+use unsnarl_trace::{EventKind, Mode, Outcome, Run};
 
 /// Recorded runs that passed and are looked at for one without what is blamed.
 const PASSED: usize = 20;
@@ -243,8 +244,15 @@ impl<'a> Judge<'a> {
             },
             Err(error) => format!("{error:#}"),
         };
+        // Where runs pass without what is said to be missing, too, one of the others shows nothing.
+        let comes = |run: &Run| {
+            let mark = absent(case.explanation);
+            mark.is_none_or(|mark| writes_before(run, mark, case.explanation))
+        };
+        let is_told_apart = self.passed().take(PASSED).all(|(_, run)| comes(run));
         let without = self.passed().take(PASSED);
-        let mut without = without.filter(|(_, run)| bears_out(case.explanation, run) != Some(true));
+        let mut without = without
+            .filter(|(_, run)| is_told_apart && bears_out(case.explanation, run) != Some(true));
         if let Some((name, run)) = without.next() {
             let repeated = case.executor.repeated(run)?;
             let passes = u32::try_from(repeated.same).unwrap_or(u32::MAX);
@@ -275,7 +283,7 @@ impl<'a> Judge<'a> {
             projection.unconfirmed.is_none() && projection.confirmed.is_some_and(is_whole);
         let agrees = |one: &Explanation| projection_agrees(&projection.dsp, one);
         if is_settled && !waits(case.explanation) && !agrees(case.explanation) {
-            let mut others = retold(self.corpus, case.explanation, budget).into_iter();
+            let mut others = retold_nearly(self.corpus, case.explanation, budget).into_iter();
             if let Some(other) = others.find(agrees) {
                 *case.explanation = other;
             }
@@ -304,15 +312,45 @@ const OVER: &str = "the time for running it again was over\n  next: give it more
 /// The first run in which what the order waits for comes.
 fn shows<'r>(turned: &Turned, passed: &[&'r Run]) -> Option<&'r Run> {
     let absent = turned.awaited.as_ref()?;
-    let comes = |run: &&&Run| {
-        let mut events = run.events.iter();
+    passed.iter().find(|run| writes_at(run, absent)).copied()
+}
+
+/// What an explanation says never came.
+fn absent(explanation: &Explanation) -> Option<&SiteMark> {
+    let mut marks = explanation.sites.iter();
+    marks.find(|mark| {
+        let is_blamed = matches!(mark.role, Role::Cause | Role::Interference);
+        mark.step.is_none() && is_blamed && mark.thread.is_empty() && mark.place.line != 0
+    })
+}
+
+/// Does a run write there before it comes to the last of the explanation's steps that is blamed?
+fn writes_before(run: &Run, mark: &SiteMark, explanation: &Explanation) -> bool {
+    let is_blamed = |mark: &&SiteMark| matches!(mark.role, Role::Cause | Role::Interference);
+    let marks = explanation.sites.iter().filter(is_blamed);
+    let Some(last) = marks
+        .filter(|mark| mark.step.is_some())
+        .max_by_key(|mark| mark.step)
+    else {
+        return writes_at(run, mark);
+    };
+    let mut events = run.events.iter();
+    let mut is_at = |place: &Place, is_wanted: fn(EventKind) -> bool| {
         events.any(|(_, event)| {
             let site = run.meta.site(event.site);
-            let here = (site.line, &site.file) == (absent.place.line, &absent.place.file);
-            event.kind.writes() && here
+            is_wanted(event.kind) && (site.line, &site.file) == (place.line, &place.file)
         })
     };
-    passed.iter().find(comes).copied()
+    is_at(&mark.place, EventKind::writes) && is_at(&last.place, EventKind::is_access)
+}
+
+/// Does a run write there?
+fn writes_at(run: &Run, mark: &SiteMark) -> bool {
+    let mut events = run.events.iter();
+    events.any(|(_, event)| {
+        let site = run.meta.site(event.site);
+        event.kind.writes() && (site.line, &site.file) == (mark.place.line, &mark.place.file)
+    })
 }
 
 /// Threads that wait for ever have no accesses that another run could be without.

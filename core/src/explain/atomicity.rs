@@ -28,7 +28,7 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
         None => remark(view, triple, &name),
     };
     draft.set().contrast = contrast(view, triple);
-    if wait_between(view, triple).is_none() {
+    if wait_between(view, triple).is_none() && barrier_between(view, triple).is_none() {
         draft.set().region = region(view, triple.first, triple.second);
     }
     draft.step(triple.first, "");
@@ -147,6 +147,9 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
         if let Some(wait) = wait_between(view, triple) {
             return waited(view, triple, wait, &lock, name);
         }
+        if let Some(arrival) = barrier_between(view, triple) {
+            return behind_barrier(view, triple, arrival);
+        }
         let whose = enclosing(view, triple.first, triple.second);
         return format!(
             "Each access holds `{lock}`, but the two critical sections of {whose} are one step in meaning."
@@ -190,6 +193,28 @@ fn wait_between(view: &View, triple: &Triple) -> Option<EventId> {
     let mut between = before.iter().rev().copied();
     let mut between = between.by_ref().take_while(|row| *row > triple.first);
     between.find(|row| view.event(*row).kind == EventKind::Wait)
+}
+
+/// The last barrier that the thread came to between its two accesses.
+fn barrier_between(view: &View, triple: &Triple) -> Option<EventId> {
+    let before = view.rows.before(view.thread(triple.second), triple.second);
+    let mut between = before.iter().rev().take_while(|row| **row > triple.first);
+    between
+        .find(|row| view.event(**row).kind == EventKind::BarrierArrive)
+        .copied()
+}
+
+/// Lines around a barrier are not one step: the other thread went on from the barrier too early.
+fn behind_barrier(view: &View, triple: &Triple, arrival: EventId) -> String {
+    let (second, at) = (view.place(triple.second), view.place(arrival));
+    format!(
+        "{} was at the barrier of {} in between: behind it nothing keeps {} from {} until {} has run.",
+        view.words(triple.first),
+        line(&at, &second),
+        view.name(triple.remote),
+        line(&view.place(triple.remote), &second),
+        line(&second, &second)
+    )
 }
 
 /// A wait gives the lock back: what was looked at before it can be another thing after it, and no lock helps.
@@ -307,13 +332,18 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     let x = view.variable_of(&[first.head, first.tail]);
     let y = view.variable_of(&[second.tail, second.head]);
     let headline = multi_headline(view, couple, &x, &y);
+    let is_one = x == y;
     let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
     let (who, other) = (view.words(first.head), view.words(first.tail));
     let (a, d) = (view.place(first.head), view.place(second.tail));
     let (b, c) = (view.place(first.tail), view.place(second.head));
     let do_x = |row| verb_of(view, row);
     let remote = if (&b.file, b.line) == (&c.file, c.line) {
-        format!("{other} was at {} with both", view.at(first.tail))
+        format!(
+            "{other} {} both at {}",
+            do_x(first.tail),
+            view.at(first.tail)
+        )
     } else {
         format!(
             "{other} {} {x} at {} and {} {y} at {}",
@@ -323,13 +353,16 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
             line(&c, &b)
         )
     };
-    draft.detail(format!(
-        "{who} {} {x} at {} and {} {y} at {};\nin between {remote}.",
-        do_x(first.head),
-        view.at(first.head),
-        do_x(second.tail),
-        line(&d, &a)
-    ));
+    let began = format!("{who} {} {x} at {}", do_x(first.head), view.at(first.head));
+    let ended = match is_one {
+        true => format!(
+            "and {} another part of it at {}",
+            do_x(second.tail),
+            line(&d, &a)
+        ),
+        false => format!("and {} {y} at {}", do_x(second.tail), line(&d, &a)),
+    };
+    draft.detail(format!("{began} {ended};\nin between {remote}."));
     draft.set().contrast = multi_contrast(view, couple);
     draft.set().region = region(view, first.head, second.tail);
     draft.set().remark = multi_remark(view, couple);
@@ -384,7 +417,7 @@ fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> Strin
     }
     let who = view.words(couple.first.head);
     if x == y {
-        return format!("two accesses of {who} to `{x}` that belong together were interrupted");
+        return format!("`{x}` changed between two accesses of {who} that belong together");
     }
     format!("`{x}` and `{y}` changed between two steps of {who} that belong together")
 }

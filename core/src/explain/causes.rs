@@ -45,15 +45,21 @@ impl Evidence {
                 head: at(held),
                 tail: at(attempt),
             }),
+            Story::HalfWay { write, attempt } => Evidence::Refused(PairKey {
+                head: at(write),
+                tail: at(attempt),
+            }),
             Story::NoMemory { alloc } => Evidence::NoMemory(at(alloc)),
             Story::AfterFree { free, .. } => Evidence::Freed(at(free)),
         }
     }
 }
 
+/// What a story may cost more than another one and still be nearly as good.
+pub(super) const NEARLY: u32 = 24;
+
 /// What a run bears out nearly as well as its best story: what is new in it and flowed into the failure.
 pub(super) fn borne_out(view: &View, candidates: &[Candidate]) -> BTreeSet<Evidence> {
-    const NEARLY: u32 = 24;
     let best = candidates.first().map_or(0, |best| best.cost);
     let good = candidates.iter().filter(|candidate| {
         candidate.new && candidate.relevant && candidate.cost <= best.saturating_add(NEARLY)

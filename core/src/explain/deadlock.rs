@@ -208,10 +208,16 @@ fn same_site_remark(view: &View, cycle: &[Waiting]) -> String {
     let same = places
         .windows(2)
         .all(|pair| matches!(pair, [a, b] if (&a.file, a.line) == (&b.file, b.line)));
-    if cycle.len() > 1 && same {
-        return "The same lines lock in both orders: which lock comes first depends on the arguments.".to_owned();
-    }
-    String::new()
+    let says = match (same, cycle.len()) {
+        (false, _) | (_, 0 | 1) => "",
+        (true, 2) => {
+            "The same lines lock in both orders: which lock comes first depends on the arguments."
+        }
+        (true, _) => {
+            "All lock on the same lines: which two locks these are differs from thread to thread."
+        }
+    };
+    says.to_owned()
 }
 
 /// A thread that used to come to the barrier and has ended: what it learned last from another one.

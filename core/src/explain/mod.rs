@@ -100,13 +100,37 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
 /// The other stories of the run that an explanation is told of, the likeliest first: for when executing has shown
 /// that it is another one.
 pub fn retold(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
+    others(corpus, explanation, u32::MAX, budget)
+}
+
+/// Those of the other stories that the run bears out nearly as well.
+pub fn retold_nearly(
+    corpus: &Corpus,
+    explanation: &Explanation,
+    budget: &Budget,
+) -> Vec<Explanation> {
+    others(corpus, explanation, causes::NEARLY, budget)
+}
+
+/// The other stories that cost at most so much more than the best one.
+fn others(
+    corpus: &Corpus,
+    explanation: &Explanation,
+    more: u32,
+    budget: &Budget,
+) -> Vec<Explanation> {
     const LOOKED_AT: usize = 24;
     let view = corpus
         .get(&explanation.run)
         .and_then(|run| View::new(corpus, run));
     let Some(view) = view else { return Vec::new() };
     let beside = Beside::new(corpus, budget);
-    let found = candidates(&view, budget).into_iter().take(LOOKED_AT);
+    let found = candidates(&view, budget);
+    let best = found.first().map_or(0, |best| best.cost);
+    let found = found
+        .into_iter()
+        .take_while(|one| one.cost.saturating_sub(best) <= more)
+        .take(LOOKED_AT);
     let mut others: Vec<Explanation> = Vec::new();
     for candidate in found {
         let mut other = write(&view, &candidate);
@@ -197,6 +221,7 @@ fn write(view: &View, candidate: &Candidate) -> Explanation {
         Story::Order { early, late } => order::swapped(view, *early, *late),
         Story::Missing { original, reader } => missing::missing(view, *original, *reader),
         Story::Refused { held, attempt } => refused::refused(view, *held, *attempt),
+        Story::HalfWay { write, attempt } => refused::half_way(view, *write, *attempt),
         Story::NoMemory { alloc } => no_memory::no_memory(view, *alloc),
         Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
     }

@@ -2,7 +2,7 @@
 
 use super::{
     draft::{Draft, in_runs, line},
-    missing::{absent, has_old_value},
+    missing::{absent, end_of, has_old_value},
     view::View,
 };
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     facts,
     pairs::{CoupledPairs, PairKey},
 };
-use unsnarl_trace::{EventId, EventKind, ThreadId};
+use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
 
 /// Explains that `early` ran before `late`.
 pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation {
@@ -256,15 +256,38 @@ pub(super) fn announcement(view: &View, reader: EventId, setter: &Place) -> Opti
     };
     let learned = before.into_iter().find_map(flow)?;
     let (store, own) = (view.place(learned.store), view.thread(learned.store));
-    let above = (&store.file, &store.function) == (&setter.file, &setter.function)
-        && store.line < setter.line;
+    let above = match (&store.file, &store.function) == (&setter.file, &setter.function) {
+        true => store.line < setter.line,
+        // The setter is in a function of its own: what says that it comes after is that all passing runs wait for it.
+        false => raises_a_flag(view, learned.store) && always_set_before(view, setter, reader),
+    };
     let since = view.rows.before(own, reader).iter().rev();
     let mut since = since.take_while(|row| **row > learned.store);
     let has_come = since.any(|&row| {
         let place = view.place(row);
         view.event(row).kind.writes() && (&place.file, place.line) == (&setter.file, setter.line)
     });
-    (above && !has_come && !has_old_value(view, reader)).then_some(learned)
+    let is_alive = end_of(view, own) > reader;
+    (above && is_alive && !has_come && !has_old_value(view, reader)).then_some(learned)
+}
+
+/// Does a write make something of nothing, as where a flag is raised?
+fn raises_a_flag(view: &View, store: EventId) -> bool {
+    let event = view.event(store);
+    let before = view.orders.last_write_before(event.location, store);
+    let old = before.and_then(|row| view.event(row).value);
+    let is_set = matches!(event.value, Some(Value::Bits(bits)) if bits != 0);
+    is_set && event.size <= 4 && matches!(old, None | Some(Value::Bits(0)))
+}
+
+/// Is what the setter wrote there in every passing run when the reader looks?
+fn always_set_before(view: &View, setter: &Place, reader: EventId) -> bool {
+    let counts = view.corpus.counts();
+    let key = PairKey {
+        head: setter_key(setter),
+        tail: view.key(reader),
+    };
+    counts.passing() > 0 && counts.ordered(key) == counts.passing()
 }
 
 /// Explains that a thread set the one before the other, which depends on it.

@@ -1,7 +1,7 @@
 //! Livelocks that the program notices itself: threads that give way to each other until one gives up.
 
 use super::{
-    draft::{Draft, line},
+    draft::{Draft, in_runs, line},
     locking::lock_name,
     view::View,
 };
@@ -69,6 +69,83 @@ pub(super) fn refused(view: &View, held: EventId, attempt: EventId) -> Explanati
     draft.finish()
 }
 
+/// Shared data that a thread changed in the section in which it then tried another lock in vain, and that it left so
+/// when it gave up: it gave the section back without another write.
+pub(super) fn changed_before(view: &View, attempt: EventId) -> Vec<EventId> {
+    let thread = view.thread(attempt);
+    let held = view.orders.locks_held(attempt);
+    let Some((section, released)) = held
+        .iter()
+        .find_map(|section| Some((section, section.released?)))
+    else {
+        return Vec::new();
+    };
+    let rows = view.rows.before(thread, released);
+    let writes = |row: &EventId| view.event(*row).kind.writes();
+    let later = |row: EventId| {
+        let mut after = rows.iter().filter(|later| **later > attempt);
+        after.any(|later| writes(later) && view.event(*later).location == view.event(row).location)
+    };
+    let shared = |row: EventId| view.orders.accesses().is_shared(view.event(row).location);
+    let own = rows
+        .iter()
+        .copied()
+        .filter(|row| *row > section.acquired && *row < attempt);
+    own.filter(|row| writes(row) && shared(*row) && !later(*row))
+        .collect()
+}
+
+/// Explains that a thread gave up with half of its work done, because it did not get the lock for the rest.
+pub(super) fn half_way(view: &View, write: EventId, attempt: EventId) -> Explanation {
+    let (name, who) = (view.variable(write), view.words(attempt));
+    let holder = holder(view, attempt);
+    let lock = holder.map_or_else(
+        || view.variable(attempt),
+        |section| lock_name(view, section),
+    );
+    let headline =
+        format!("{who} had changed `{name}` when it did not get `{lock}`, and left it so");
+    let mut draft = Draft::new(view, BugKind::AtomicityViolation, headline);
+    let at = view.place(write);
+    let by = holder.map_or(String::new(), |section| {
+        let taken = section.acquired;
+        format!(
+            ",\nwhich {} had taken at {}",
+            view.words(taken),
+            line(&view.place(taken), &at)
+        )
+    });
+    draft.detail(format!(
+        "{} wrote {name}{} at {} and tried `{lock}` at {} in vain{by}.",
+        view.name(write),
+        view.equals(write),
+        view.at(write),
+        line(&view.place(attempt), &at),
+    ));
+    draft.set().remark = format!(
+        "What {} has done is not undone where the attempt fails: change nothing before both locks are held.",
+        line(&at, &at)
+    );
+    let of = view.corpus.counts().passing();
+    draft.set().contrast = match in_runs(of, of) {
+        runs if of > 0 => format!(
+            "{runs} {} never tries in vain.",
+            line(&view.place(attempt), &at)
+        ),
+        _ => String::new(),
+    };
+    if let Some(section) = holder {
+        draft.step(section.acquired, "");
+        draft.mark(section.acquired, Role::Interference);
+    }
+    draft.step(write, "");
+    draft.step(attempt, "in vain");
+    draft.mark(write, Role::Cause);
+    draft.mark(attempt, Role::Cause);
+    draft.fail();
+    draft.finish()
+}
+
 fn times(number: usize) -> String {
     match number {
         1 => "in vain".to_owned(),
@@ -91,5 +168,69 @@ fn back_off(view: &View, attempt: EventId, held: EventId) -> String {
             view.name(held)
         ),
         false => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Budget, explain, fixture::corpus, render};
+    use expect_test::expect;
+
+    const TAKES: &str = "
+        file stock.c
+        start main.1 south
+        start main.2 north
+        main fork main.1 @50 main
+        main fork main.2 @51 main
+        main.1 lock a @10 move
+        main.1 R a.n =10 @12 move
+        main.1 W a.n =8 @12 move \"from->n -= n;\"";
+    const OTHER: &str = "
+        main.2 lock b @10 move
+        main.2 R b.n =10 @12 move
+        main.2 unlock b @20 move";
+
+    #[test]
+    fn what_was_changed_before_a_lock_was_tried_in_vain_stays_changed() {
+        let gives = "
+            main.1 lock b @13 move
+            main.1 R b.n =10 @15 move
+            main.1 W b.n =12 @15 move
+            main.1 unlock b @16 move
+            main.1 unlock a @17 move";
+        let ends = "
+            main join main.1 @60 main
+            main join main.2 @61 main
+            main R a.n =8 @62 main \"assert(a.n + b.n == 20);\"
+            main R b.n =B @62 main \"assert(a.n + b.n == 20);\"";
+        let fine = format!("{TAKES}{gives}{OTHER}{}", ends.replace("=B", "=12"));
+        let fails = format!(
+            "{TAKES}
+            main.2 lock b @10 move
+            main.1 trylock-failed b @13 move \"if (pthread_mutex_trylock(&to->lock) != 0)\"
+            main.1 unlock a @14 move
+            main.2 R b.n =10 @12 move
+            main.2 unlock b @20 move{}
+            main fails @62",
+            ends.replace("=B", "=10")
+        );
+        let corpus = corpus(&[fine.as_str(); 6], &[&fails]);
+        let told = explain(&corpus, &Budget::unlimited());
+        let text: String = told.findings.iter().map(render::text).collect();
+        expect![[r#"
+            error: south (main.1) had changed `a.n` when it did not get `b`, and left it so
+              main.1 wrote a.n = 8 at stock.c:12 and tried `b` at line 13 in vain,
+              which north (main.2) had taken at line 10.
+
+               main.1  stock.c:12  from->n -= n;                               writes 8
+               main.2  stock.c:10                                              locks b
+               main.1  stock.c:13  if (pthread_mutex_trylock(&to->lock) != 0)  cannot lock b   in vain
+               main    stock.c:62  assert(a.n + b.n == 20);                    reads 8, fails
+
+              What line 12 has done is not undone where the attempt fails: change nothing before both locks are
+              held.
+              In all 6 passing runs line 13 never tries in vain.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]].assert_eq(&text);
     }
 }

@@ -120,7 +120,7 @@ fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Vec<Turned> {
 
 /// The order in which the thread of `early` is held back until `late` has happened.
 fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> {
-    let from = outermost(run, early)?;
+    let from = outermost(run, update_begins(run, early)?)?;
     let by = thread(run, late)?;
     let all = held_back(run, from, |row| row <= late)?;
     if !all.contains(&late) {
@@ -151,6 +151,27 @@ fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> 
         pair: vec![late],
         awaited: None,
     })
+}
+
+/// Where the update begins that a write ends: `n += 2` has read before. The row itself when it is no such write.
+fn update_begins(run: &Run, row: EventId) -> Option<EventId> {
+    const NEAR: usize = 8;
+    let event = run.events.get(row)?;
+    if event.kind != EventKind::Write {
+        return Some(row);
+    }
+    let at = |site| {
+        let site = run.meta.site(site);
+        (&site.file, site.line)
+    };
+    let before = (0..row.0).rev().map(EventId);
+    let own = before.filter_map(|row| Some((row, run.events.get(row)?)));
+    let mut own = own
+        .filter(|(_, other)| other.thread == event.thread)
+        .take(NEAR)
+        .take_while(|(_, other)| at(other.site) == at(event.site));
+    let read = own.find(|(_, other)| other.kind.reads() && other.location == event.location);
+    Some(read.map_or(row, |(row, _)| row))
 }
 
 /// For a read that came before a write which the failing run never reached.

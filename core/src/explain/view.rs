@@ -154,6 +154,9 @@ impl<'a> View<'a> {
             if event.kind == EventKind::Free {
                 return "frees the block".to_owned();
             }
+            let unheard = event.kind == EventKind::Broadcast
+                && event.value == Some(unsnarl_trace::Value::Bits(0));
+            let verb = if unheard { "signals" } else { verb };
             let object = facts::variable(&self.run, &event);
             if let (EventKind::Fork | EventKind::Join, Some(thread)) =
                 (event.kind, crate::orders::other_thread(event.value))

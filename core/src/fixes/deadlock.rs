@@ -18,12 +18,12 @@ pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
             .collect()
     };
     let (waits, holds) = (of(Role::Cause), of(Role::Interference));
-    let ([one, other], [_, _]) = (waits.as_slice(), holds.as_slice()) else {
-        return Err("the threads do not wait for two locks in a ring of two".to_owned());
-    };
     if !waits.iter().all(|mark| mark.access.contains("lock")) {
         return Err("not only locks are waited for".to_owned());
     }
+    let ([one, other], [_, _]) = (waits.as_slice(), holds.as_slice()) else {
+        return ring(case, &waits, &holds);
+    };
     let held = |by: &SiteMark| {
         holds
             .iter()
@@ -68,6 +68,34 @@ pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
         }
     }
     Err(why)
+}
+
+/// More than two threads that take two locks on the same lines: by their addresses, the locks have one order.
+fn ring(case: &Case<'_>, waits: &[&SiteMark], holds: &[&SiteMark]) -> Result<Fix, Refusal> {
+    let line = |mark: &&SiteMark| (mark.place.file.clone(), mark.place.line);
+    let one_line = |marks: &[&SiteMark]| {
+        let mut all: Vec<(String, u32)> = marks.iter().map(line).collect();
+        all.dedup();
+        <[(String, u32); 1]>::try_from(all).ok()
+    };
+    let (Some([(file, wanted)]), Some([(of_held, held)])) = (one_line(waits), one_line(holds))
+    else {
+        return Err("more than two threads wait for each other, on different lines".to_owned());
+    };
+    if file != of_held {
+        return Err("the two locks are taken in different files".to_owned());
+    }
+    let changes = lock_order::by_address(case.files.get(&file)?, held, wanted)?;
+    let edits = case.files.edits(&Changes::from([(file, changes)]))?;
+    Ok(Fix {
+        assumes: vec!["no other lock closes the ring".to_owned()],
+        ..Fix::edit(
+            FixKind::LockOrder,
+            format!("take the locks of lines {held} and {wanted} in the order of their addresses"),
+            edits,
+            "a comparison of addresses".to_owned(),
+        )
+    })
 }
 
 /// From where a thread holds one of the locks to where it asks for the other: with one order two threads cannot both

@@ -12,6 +12,7 @@ mod mutexes;
 mod needs;
 mod order;
 mod places;
+mod publish;
 mod seen;
 #[cfg(test)]
 mod tests;
@@ -84,9 +85,14 @@ pub fn offer(
             .fixes
             .extend(keep(wait::signal_under_lock(&case), refused)),
         _ => {
-            if let Some(fix) = wait::look_again(&case) {
+            let instead = wait::look_again(&case).or_else(|| publish::change_last(&case));
+            if let Some(fix) = instead {
                 offered.fixes.extend(keep(fix, refused));
             } else {
+                let last = publish::set_last(&case);
+                offered
+                    .fixes
+                    .extend(last.and_then(|fix| keep(fix, refused)));
                 for fix in order::ordered(&case) {
                     offered.fixes.extend(keep(fix, refused));
                 }

@@ -15,6 +15,8 @@ pub enum FixKind {
     JoinBefore,
     /// Sets something before the thread that looks at it is created.
     SetBefore,
+    /// Sets something later: a flag or a pointer after what it stands for, data after the lock for the rest is held.
+    MoveBehind,
     /// Takes two locks in the same order everywhere.
     LockOrder,
     /// Looks again after a wait: `while` instead of `if`.

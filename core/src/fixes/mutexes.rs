@@ -91,6 +91,11 @@ pub(super) fn in_function(
     if family(lock) == lock && lock != name && is_global(source, first)
         || lock == name && is_global(source, name)
     {
+        if is_private(source, function, name) {
+            return Err(format!(
+                "`{lock}` is private, and line {line} is not in its class"
+            ));
+        }
         if lock.contains("[]") {
             return Err(format!(
                 "which of the locks `{lock}` it is, line {line} does not say"
@@ -150,6 +155,44 @@ fn is_member(source: &Source, function: Node<'_>, name: &str) -> bool {
         around = node.parent();
     }
     false
+}
+
+/// Is the name a private member of a class that the function is not of?
+fn is_private(source: &Source, function: Node<'_>, name: &str) -> bool {
+    let all = descendants(source.root()).into_iter();
+    let mut fields = all.filter(|node| {
+        let declarator = node.child_by_field_name("declarator");
+        node.kind() == "field_declaration" && declarator.is_some_and(|it| source.str(it) == name)
+    });
+    let Some(body) = fields
+        .next()
+        .and_then(|field| Some((field, field.parent()?)))
+    else {
+        return false;
+    };
+    let (field, list) = body;
+    let Some(class) = list.parent() else {
+        return false;
+    };
+    let before = children(list).into_iter();
+    let before = before.take_while(|node| node.start_byte() < field.start_byte());
+    let access = before
+        .filter(|node| node.kind() == "access_specifier")
+        .last();
+    let is_open = match access {
+        Some(access) => source.str(access).contains("public"),
+        None => class.kind() == "struct_specifier",
+    };
+    let is_inside =
+        class.start_byte() <= function.start_byte() && function.end_byte() <= class.end_byte();
+    let own = class
+        .child_by_field_name("name")
+        .map(|name| format!("{}::", source.str(name)));
+    let declarator = function.child_by_field_name("declarator");
+    let is_method = declarator
+        .zip(own)
+        .is_some_and(|(it, own)| source.str(it).contains(&own));
+    !is_open && !is_inside && !is_method
 }
 
 fn is_global(source: &Source, name: &str) -> bool {

@@ -4,12 +4,12 @@ use super::{
     Case,
     atomic::Changes,
     model::{Fix, FixKind},
-    seen::frames,
+    seen::{At, frames},
     text::{
         Refusal,
-        hold::{Lines, hold},
-        locks::{Mutex, Style, callee, calls},
-        source::{Source, children, lines},
+        hold::{Kept, Lines, hold},
+        locks::{Mutex, Style, callee, calls, guarded},
+        source::{Source, children, descendants, lines},
         waits,
     },
 };
@@ -17,7 +17,8 @@ use crate::{
     callers::parting,
     explanation::{BugKind, Role, Step},
 };
-use unsnarl_trace::{EventId, EventKind};
+use tree_sitter::Node;
+use unsnarl_trace::{EventId, EventKind, SiteRow};
 
 /// `while` instead of `if`, where one of the accesses that were interrupted lies before a wait and the other after;
 /// `None` when there is no wait between them.
@@ -89,10 +90,13 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     };
     let (a, b) = parting(case.run, checked, waited)
         .ok_or("the look and the wait are in different functions")?;
-    let (a, b) = (case.run.meta.site(a), case.run.meta.site(b));
-    if a.function != b.function || a.file != b.file {
-        return Err("the look at the condition and the wait are in different functions".to_owned());
-    }
+    let b = at(case.run.meta.site(b));
+    // A predicate that is given to the wait looks for it.
+    let looks = std::iter::once(at(case.run.meta.site(a))).chain(frames(case.run, checked));
+    let mut looks = looks.filter(|a| (&a.function, &a.file) == (&b.function, &b.file));
+    let a = looks
+        .next()
+        .ok_or("the look at the condition and the wait are in different functions")?;
     let source = case.files.get(&wait.place.file)?;
     let waiting = mutex_of(source, wait.place.line)?;
     let mut changes = Changes::new();
@@ -101,8 +105,13 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
         first: a.line.min(b.line),
         last: a.line.max(b.line),
     };
-    // Where the two are in one section already, only the signal comes from outside of it.
-    let kept = hold(case.files.get(&a.file)?, &waiting, &around)?;
+    // Where the two are in one section already, only the signal comes from outside of it; a wait that looks itself is
+    // one step.
+    let looks_itself = waiting.style == Style::Guard && around.first == around.last;
+    let kept = match looks_itself {
+        true => Kept::default(),
+        false => hold(case.files.get(&a.file)?, &waiting, &around)?,
+    };
     if !kept.changes.is_empty() {
         said.push(format!(
             "keep `{}` from line {} to line {}",
@@ -162,22 +171,44 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     })
 }
 
+fn at(site: &SiteRow) -> At {
+    At {
+        file: site.file.clone(),
+        function: site.function.clone(),
+        line: site.line,
+    }
+}
+
 /// The mutex that the wait on a line gives back.
 fn mutex_of(source: &Source, line: u32) -> Result<Mutex, Refusal> {
     let unseen = || format!("the mutex of the wait on line {line} is not seen");
-    let function = source.function(line).ok_or_else(unseen)?;
-    let mut waits = calls(function)
-        .filter(|call| callee(source, *call).contains("wait") && lines(*call).contains(&line));
-    let call = waits.next().ok_or_else(unseen)?;
-    let style = match callee(source, call) {
-        name if name.starts_with("pthread") => Style::Pthread,
-        name if name.starts_with("cnd") => Style::C11,
-        _ => return Err(format!("the wait on line {line} goes by a lock object")),
+    let mut around = source.function(line);
+    // A predicate on the same line is a function of its own, within the call.
+    let (function, call) = loop {
+        let node = around.ok_or_else(unseen)?;
+        let mut waits = calls(node)
+            .filter(|call| callee(source, *call).contains("wait") && lines(*call).contains(&line));
+        match waits.next() {
+            Some(call) if matches!(node.kind(), "function_definition" | "lambda_expression") => {
+                break (node, call);
+            }
+            _ => around = node.parent(),
+        }
     };
     let arguments = call
         .child_by_field_name("arguments")
         .map(children)
         .unwrap_or_default();
+    let style = match callee(source, call) {
+        name if name.starts_with("pthread") => Style::Pthread,
+        name if name.starts_with("cnd") => Style::C11,
+        _ => {
+            let lock = arguments.first().map(|node| source.str(*node));
+            return lock
+                .and_then(|lock| held_by(source, function, lock))
+                .ok_or_else(unseen);
+        }
+    };
     let mutex = arguments
         .get(1)
         .map(|node| source.str(*node))
@@ -188,21 +219,53 @@ fn mutex_of(source: &Source, line: u32) -> Result<Mutex, Refusal> {
     Ok(Mutex { object, style })
 }
 
+/// The mutex behind the guard object of this name.
+fn held_by(source: &Source, function: Node<'_>, lock: &str) -> Option<Mutex> {
+    let mut all = descendants(function).into_iter();
+    let held = all.find_map(|node| guarded(source, node).filter(|(_, name)| *name == lock));
+    let object = held.and_then(|(held, _)| held.first().copied())?;
+    Some(Mutex {
+        object: object.to_owned(),
+        style: Style::Guard,
+    })
+}
+
 /// The condition variable that is signalled on a line.
 fn condition(source: &Source, line: u32) -> Option<String> {
     let function = source.function(line)?;
     let mut signals = calls(function).filter(|call| {
         let name = callee(source, *call);
-        (name.contains("signal") || name.contains("broadcast")) && lines(*call).contains(&line)
+        let signals = ["signal", "broadcast", "notify"];
+        signals.iter().any(|word| name.contains(word)) && lines(*call).contains(&line)
     });
-    let arguments = signals
-        .next()?
-        .child_by_field_name("arguments")
-        .map(children)?;
+    let call = signals.next()?;
+    let owner = call.child_by_field_name("function")?;
+    if let Some(condition) = owner.child_by_field_name("argument") {
+        return Some(source.str(condition).to_owned());
+    }
+    let arguments = call.child_by_field_name("arguments").map(children)?;
     Some(
         source
             .str(*arguments.first()?)
             .trim_start_matches('&')
             .to_owned(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATCH: &str = "class Latch {\npublic:\n    void wait()\n    {\n        std::unique_lock<std::mutex> lock(mutex_);\n        zero_.wait(lock, [this] { return count_.load() == 0; });\n    }\n    void down() { zero_.notify_all(); }\n    std::mutex mutex_;\n    std::condition_variable zero_;\n};\n";
+
+    #[test]
+    fn a_wait_gives_back_the_mutex_of_its_lock_object() {
+        let source = Source::parse("a.cpp", LATCH).unwrap();
+        let mutex = mutex_of(&source, 6).unwrap();
+        assert_eq!(
+            (mutex.object.as_str(), mutex.style),
+            ("mutex_", Style::Guard)
+        );
+        assert_eq!(condition(&source, 8).as_deref(), Some("zero_"));
+    }
 }

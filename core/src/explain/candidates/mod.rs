@@ -18,7 +18,7 @@ use freed::after_free;
 use interrupted::{interrupted, pairs_of};
 use missing::{is_half, missing, seldom, unset_sibling};
 use no_memory::no_memory;
-use refused::refused;
+use refused::{half_way, refused};
 use reordered::reordered;
 use unsnarl_trace::EventId;
 
@@ -48,6 +48,13 @@ pub(super) enum Story {
         /// Where the lock was taken that it could not have.
         held: EventId,
         /// Its last attempt.
+        attempt: EventId,
+    },
+    /// A thread had changed something when it did not get the lock for the rest, and left it so.
+    HalfWay {
+        /// What it had changed.
+        write: EventId,
+        /// Its attempt at the lock.
         attempt: EventId,
     },
     /// There was no memory for a block.
@@ -111,6 +118,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     );
     found.extend(couples);
     found.extend(refused(view));
+    found.extend(half_way(view));
     found.extend(unset_sibling(view));
     found.extend(no_memory(view));
     found.retain(|candidate| !candidate.is_usual);
@@ -152,6 +160,7 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::Order { early, late } => (*early, *late),
         Story::Missing { reader, .. } => (*reader, view.failure),
         Story::Refused { held, attempt } => (*held, *attempt),
+        Story::HalfWay { write, attempt } => (*write, *attempt),
         Story::NoMemory { alloc } => (*alloc, view.failure),
         Story::AfterFree { free, used } => (*free, *used),
     }

@@ -22,7 +22,7 @@ pub struct Lines {
 }
 
 /// What keeping the mutex takes.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Kept {
     /// Nothing when it is kept already.
     pub changes: Vec<Change>,

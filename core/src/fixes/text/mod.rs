@@ -9,6 +9,7 @@ pub mod guard;
 pub mod hold;
 pub mod lock_order;
 pub mod locks;
+pub mod move_behind;
 pub mod move_statement;
 pub mod source;
 #[cfg(test)]

@@ -14,7 +14,7 @@ const CREATES: [&str; 2] = ["pthread_create", "thrd_create"];
 const JOINS: [&str; 2] = ["pthread_join", "thrd_join"];
 
 /// The statement on a line, in its list.
-fn at<'t>(source: &'t Source, line: u32) -> Result<(Node<'t>, Range<'t>), Refusal> {
+pub(super) fn at<'t>(source: &'t Source, line: u32) -> Result<(Node<'t>, Range<'t>), Refusal> {
     let function = source
         .function(line)
         .ok_or_else(|| format!("line {line} is in no function of this file"))?;

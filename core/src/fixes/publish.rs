@@ -1,0 +1,102 @@
+//! Sets last what others go by: a flag or a pointer behind what it stands for, data behind the lock for the rest.
+
+use super::{
+    Case,
+    atomic::Changes,
+    model::{Fix, FixKind, Guarded},
+    seen::{At, frames},
+    text::{Refusal, move_behind},
+};
+use crate::explanation::{BugKind, Role, SiteMark, Step};
+use unsnarl_trace::{EventId, EventKind, Run};
+
+/// A flag or a pointer that was set before what it stands for; `None` when the explanation is of something else.
+pub(super) fn set_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+    let explanation = case.explanation;
+    let causes: Vec<&SiteMark> = causes(case).collect();
+    let [one, other] = causes.as_slice() else {
+        return None;
+    };
+    let is_early =
+        |mark: &&&SiteMark| step(case, mark).is_some_and(|step| step.note == "too early");
+    let early = *[one, other].into_iter().find(is_early)?;
+    let setter = *[one, other].into_iter().find(|mark| **mark != early)?;
+    let is_order = explanation.kind == BugKind::OrderViolation && one.location != other.location;
+    let store = step(case, early).filter(|_| is_order)?;
+    let reader = explanation.steps.iter().find(|step| {
+        step.location == store.location && step.thread != store.thread && step.event > store.event
+    })?;
+    Some(behind(case, store, setter, reader))
+}
+
+fn behind(case: &Case<'_>, store: &Step, setter: &SiteMark, reader: &Step) -> Result<Fix, Refusal> {
+    let at = &store.place;
+    let line = line_of(case, setter, store)
+        .ok_or_else(|| format!("what is set late is not set in {}", at.function))?;
+    let mut fix = moved(case, &at.file, at.line, line)?;
+    // Who looks while the lines are not done sees what the moved line would hide from it.
+    let lines = |place: &crate::explanation::Place, last: u32| Guarded {
+        file: place.file.clone(),
+        first: place.line,
+        last,
+        function: place.function.clone(),
+    };
+    fix.exclusive = vec![lines(at, line), lines(&reader.place, reader.place.line)];
+    Ok(fix)
+}
+
+/// Data that was changed before the lock for the rest was to be had; `None` when the explanation is of something else.
+pub(super) fn change_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+    let tried = EventKind::TryLockFailed.name();
+    let attempt = causes(case).find(|mark| mark.access == tried)?;
+    let write = causes(case).find(|mark| mark.access != tried)?;
+    let (of, at) = (&write.place, &attempt.place);
+    if (&of.file, &of.function) != (&at.file, &at.function) {
+        return Some(Err(
+            "the change and the attempt are in different functions".to_owned()
+        ));
+    }
+    Some(moved(case, &of.file, of.line, at.line))
+}
+
+fn moved(case: &Case<'_>, file: &str, early: u32, after: u32) -> Result<Fix, Refusal> {
+    let changes = move_behind::set_behind(case.files.get(file)?, early, after)?;
+    let edits = case
+        .files
+        .edits(&Changes::from([(file.to_owned(), changes)]))?;
+    let title = format!("move line {early} behind line {after}");
+    Ok(Fix::edit(
+        FixKind::MoveBehind,
+        title,
+        edits,
+        "none".to_owned(),
+    ))
+}
+
+fn causes<'c>(case: &Case<'c>) -> impl Iterator<Item = &'c SiteMark> {
+    let marks = case.explanation.sites.iter();
+    marks.filter(|mark| mark.role == Role::Cause)
+}
+
+fn step<'c>(case: &Case<'c>, mark: &SiteMark) -> Option<&'c Step> {
+    let at = mark.step?.checked_sub(1)?;
+    case.explanation.steps.get(at as usize)
+}
+
+/// The line of the store's function on which the late one is set, or what sets it is called.
+fn line_of(case: &Case<'_>, setter: &SiteMark, store: &Step) -> Option<u32> {
+    let own = |at: &At| (&at.function, &at.file) == (&store.place.function, &store.place.file);
+    let within = |run: &Run, row: EventId| frames(run, row).into_iter().find(|at| own(at));
+    if let Some(step) = step(case, setter) {
+        return within(case.run, EventId(step.event)).map(|at| at.line);
+    }
+    let place = &setter.place;
+    let mut found = case.runs.iter().flat_map(|(_, run)| {
+        let rows = run.events.iter().filter(|(_, event)| {
+            let site = run.meta.site(event.site);
+            event.kind.writes() && (&site.file, site.line) == (&place.file, place.line)
+        });
+        rows.filter_map(|(row, _)| within(run, row))
+    });
+    found.next().map(|at| at.line)
+}

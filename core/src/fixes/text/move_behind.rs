@@ -1,0 +1,182 @@
+//! A statement that comes too early moves behind another one of its block.
+
+use super::{
+    Refusal,
+    change::{Change, line_after, remove},
+    locks::{self, callee, calls},
+    move_statement::at,
+    source::{Source, children, descendants, lines},
+};
+use tree_sitter::Node;
+
+/// Moves the statement of line `early` behind that of line `after`, which stands below it in the same block.
+///
+/// # Errors
+/// When the two are not in one block, or what is between them leaves, locks, or names what is moved.
+pub fn set_behind(source: &Source, early: u32, after: u32) -> Result<Vec<Change>, Refusal> {
+    let (function, setting) = at(source, early)?;
+    let (other, behind) = at(source, after)?;
+    let apart = || format!("lines {early} and {after} are not statements of one block");
+    let (Some(&what), Some(&anchor)) = (setting.statements().first(), behind.statements().first())
+    else {
+        return Err(apart());
+    };
+    let is_below = what.end_byte() <= anchor.start_byte();
+    let is_plain = what.kind() == "expression_statement";
+    if function != other || what.parent() != anchor.parent() || !is_below || !is_plain {
+        return Err(apart());
+    }
+    let target =
+        target(source, what).ok_or_else(|| format!("what line {early} sets is not seen"))?;
+    let passed = setting.list.iter();
+    let passed =
+        passed.filter(|node| (what.end_byte()..=anchor.start_byte()).contains(&node.start_byte()));
+    for node in passed.copied() {
+        let line = *lines(node).start();
+        if names(source, node, target) {
+            return Err(format!(
+                "line {line} uses `{target}`, which line {early} sets"
+            ));
+        }
+        let locks = calls(node).any(|call| locks::operation(source, call).is_some());
+        if node != anchor && (leaves(node) || locks) {
+            return Err(format!("line {line} locks or leaves in between"));
+        }
+    }
+    Ok(vec![
+        remove(source, what.start_byte(), what.end_byte()),
+        line_after(
+            source,
+            anchor.start_byte(),
+            anchor.end_byte(),
+            source.str(what),
+        ),
+    ])
+}
+
+/// The name of what a statement sets: `count` of `list->count += 2`, of `list->count++` and of `list->count.store(2)`.
+fn target<'s>(source: &'s Source, statement: Node<'_>) -> Option<&'s str> {
+    let node = children(statement).into_iter().next()?;
+    let set = match node.kind() {
+        "assignment_expression" => node.child_by_field_name("left")?,
+        "update_expression" => node.child_by_field_name("argument")?,
+        "call_expression" => {
+            let function = node.child_by_field_name("function")?;
+            match function.child_by_field_name("argument") {
+                Some(object) if callee(source, node) == "store" => object,
+                None if callee(source, node).starts_with("atomic_store") => {
+                    let arguments = node.child_by_field_name("arguments")?;
+                    children(arguments).into_iter().next()?
+                }
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let all = descendants(set).into_iter();
+    let mut named = all.filter(|node| matches!(node.kind(), "identifier" | "field_identifier"));
+    // In `table[i].used` the last name tells, in `*slot` the only one.
+    let last = set.child_by_field_name("field").or_else(|| named.next())?;
+    Some(source.str(last))
+}
+
+fn names(source: &Source, node: Node<'_>, name: &str) -> bool {
+    let mut all = descendants(node).into_iter();
+    all.any(|node| {
+        matches!(node.kind(), "identifier" | "field_identifier") && source.str(node) == name
+    })
+}
+
+fn leaves(node: Node<'_>) -> bool {
+    const LEAVE: [&str; 5] = [
+        "return_statement",
+        "goto_statement",
+        "break_statement",
+        "continue_statement",
+        "throw_statement",
+    ];
+    let mut all = descendants(node).into_iter();
+    all.any(|node| LEAVE.contains(&node.kind()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixes::text::change::apply;
+    use expect_test::{Expect, expect};
+
+    /// Moves the line with `/*1*/` behind that with `/*2*/`.
+    fn check(file: &str, text: &str, expected: Expect) {
+        let line =
+            |mark: &str| text.lines().position(|line| line.contains(mark)).unwrap() as u32 + 1;
+        let (early, after) = (line("/*1*/"), line("/*2*/"));
+        let plain = text.replace(" /*1*/", "").replace(" /*2*/", "");
+        let source = Source::parse(file, &plain).unwrap();
+        expected.assert_eq(&match set_behind(&source, early, after) {
+            Ok(changes) => apply(&plain, &changes).unwrap(),
+            Err(why) => format!("refused: {why}\n"),
+        });
+    }
+
+    #[test]
+    fn a_flag_is_raised_when_everything_is_there() {
+        check(
+            "a.cpp",
+            "void Catalogs::get()\n{\n    if (empty) {\n        loaded_.store(true); /*1*/\n        load(); /*2*/\n    }\n}\n",
+            expect![[r#"
+                void Catalogs::get()
+                {
+                    if (empty) {
+                        load();
+                        loaded_.store(true);
+                    }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn data_is_changed_when_both_locks_are_held() {
+        check(
+            "a.c",
+            "int move(struct box *a, struct box *b)\n{\n    a->n -= 2; /*1*/\n    if (pthread_mutex_trylock(&b->lock) != 0) { /*2*/\n        pthread_mutex_unlock(&a->lock);\n        return 0;\n    }\n    b->n += 2;\n    return 1;\n}\n",
+            expect![[r#"
+                int move(struct box *a, struct box *b)
+                {
+                    if (pthread_mutex_trylock(&b->lock) != 0) {
+                        pthread_mutex_unlock(&a->lock);
+                        return 0;
+                    }
+                    a->n -= 2;
+                    b->n += 2;
+                    return 1;
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_used_or_left_in_between_is_not_passed() {
+        check(
+            "a.c",
+            "void f(void)\n{\n    done = 1; /*1*/\n    if (done)\n        g();\n    value = 2; /*2*/\n}\n",
+            expect![[r#"
+                refused: line 4 uses `done`, which line 3 sets
+            "#]],
+        );
+        check(
+            "a.c",
+            "void f(void)\n{\n    done = 1; /*1*/\n    if (early)\n        return;\n    value = 2; /*2*/\n}\n",
+            expect![[r#"
+                refused: line 4 locks or leaves in between
+            "#]],
+        );
+        check(
+            "a.c",
+            "void f(void)\n{\n    if (go)\n        done = 1; /*1*/\n    value = 2; /*2*/\n}\n",
+            expect![[r#"
+                refused: lines 4 and 5 are not statements of one block
+            "#]],
+        );
+    }
+}
