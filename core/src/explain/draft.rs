@@ -291,7 +291,7 @@ fn caveats(view: &View) -> Vec<String> {
     }
     if let Some(name) = untold(view) {
         caveats.push(format!(
-            "What the failing line read of `{name}` was not recorded: clang does not tell what a function reads in a struct on its own stack (gcc does)."
+            "What the failing line read of `{name}` was not recorded: clang does not always tell what a function reads in a struct on its own stack; gcc does."
         ));
     }
     if let Some(first) = view.orders.anomalies().first() {
@@ -305,7 +305,7 @@ fn caveats(view: &View) -> Vec<String> {
 }
 
 /// A struct on the stack of the failing function that the failing line mentions, though the run has no read on that
-/// line: up to version 20, clang's instrumentation takes a field of such a struct for something that nobody else sees.
+/// line: clang's instrumentation (19 is known to) can take a field of such a struct for something that nobody else sees.
 fn untold(view: &View) -> Option<String> {
     let site = view.failure_place().site?;
     let before = view.rows.before(view.failed?, view.failure).iter().rev();
