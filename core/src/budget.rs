@@ -29,6 +29,15 @@ impl Budget {
         }
     }
 
+    /// The same for a part of the work, which ends at the latest `time` from now.
+    pub fn at_most(&self, time: Duration) -> Budget {
+        let end = Instant::now().checked_add(time);
+        Budget {
+            deadline: self.deadline.into_iter().chain(end).min(),
+            cancelled: self.cancelled.clone(),
+        }
+    }
+
     /// Makes every engine that polls this budget stop soon.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);

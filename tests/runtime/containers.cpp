@@ -16,7 +16,7 @@ std::multimap<int, int> pairs;
 std::set<int> numbers;
 std::list<int> queue;
 
-constexpr int rounds = 6;
+constexpr int rounds = 3;
 
 void in_order()
 {

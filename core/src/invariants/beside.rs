@@ -10,13 +10,15 @@ use crate::{
     explanation::{Explanation, Role},
     symbolic,
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 use unsnarl_trace::{Run, program::Program};
 
 /// The engine's name among those of an explanation.
 const NAME: &str = "invariants";
 /// Runs with more events are left out: an explanation is not to wait for them.
 const EVENTS: usize = 20_000;
+/// Nor is it to wait for slices that take longer: those of all kernels and programs of ours take a fraction of it.
+const TIME: Duration = Duration::from_secs(5);
 
 /// Puts what had to hold along `run`, one of the explanation's, beside the explanation, and names the engine when the
 /// slice has a line of the cause and, where something came in between, one of that. Nothing is added without a model,
@@ -25,6 +27,7 @@ pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budge
     if program.is_empty() || run.events.len() > EVENTS {
         return;
     }
+    let budget = &budget.at_most(TIME);
     let walked = symbolic::walk_in_words(run, program, budget);
     if walked.stopped != StopReason::Complete {
         return;
@@ -34,6 +37,10 @@ pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budge
     let Ok(found) = explain(trace, run, &trace.order, &Options::default(), budget) else {
         return;
     };
+    // What could be found in that time is another thing on another machine.
+    if budget.stop().is_some() {
+        return;
+    }
     let told = told(&found, run);
     explanation.invariants = told.marks();
     if names(&told, explanation) {
