@@ -42,6 +42,14 @@ fn behind(case: &Case<'_>, store: &Step, setter: &SiteMark, reader: &Step) -> Re
         function: place.function.clone(),
     };
     fix.exclusive = vec![lines(at, line), lines(&reader.place, reader.place.line)];
+    // Trying it cannot show this: runs see the stores in the order of the program.
+    let stored = case.run.events.get(EventId(store.event));
+    if !stored.is_some_and(|event| event.kind.is_atomic()) {
+        fix.assumes.push(format!(
+            "`{}` is atomic, or becomes so: compilers and other machines may change the order of plain stores",
+            store.location
+        ));
+    }
     Ok(fix)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     explanation::Explanation,
-    fixes::{Fix, Share, TrialVerdict},
+    fixes::{Fix, FixKind, Share, TrialVerdict},
 };
 
 /// The best fix, with what trying it has shown and what it costs; none when nothing is suggested.
@@ -12,7 +12,14 @@ pub fn fix(explanation: &Explanation) -> Option<String> {
     let said = tried.map_or(String::new(), |trial| format!(" ({})", trial.in_words()));
     let sentence = format!("{}{said}.", fix.title);
     let costs = fix.share.map(cost).map(|cost| format!(" {cost}"));
-    Some(format!("{sentence}{}", costs.unwrap_or_default()))
+    // What an order of stores rests on no run shows; for other fixes `verify` says what they rest on.
+    let rests_on = fix
+        .assumes
+        .first()
+        .filter(|_| fix.kind == FixKind::MoveBehind)
+        .map(|assumed| format!(" That takes for granted that {assumed}."));
+    let more = [costs, rests_on].into_iter().flatten();
+    Some(std::iter::once(sentence).chain(more).collect())
 }
 
 /// Why there is no fix, when one was tried and is none; empty otherwise.
