@@ -33,7 +33,7 @@ enum Outcome {
     Told(Box<Explanation>),
     /// It is wrong.
     Refuted,
-    /// Nothing is known of it; it is not asked again.
+    /// Nothing is known of it; it is not asked again in this session.
     Nothing,
 }
 
@@ -49,9 +49,10 @@ impl Confirming {
         self.known.contains_key(&explanation.id)
     }
 
-    /// What was shown of an explanation, to be kept.
+    /// What was shown, to be kept. What could not be had now may be had in another session.
     pub fn shown(&self) -> BTreeMap<String, (String, Shown)> {
         let all = self.known.iter();
+        let all = all.filter(|(_, known)| !matches!(known.shown.outcome, Outcome::Nothing));
         let one = |(id, known): (&String, &Known)| {
             (id.clone(), (known.run.name.clone(), known.shown.clone()))
         };

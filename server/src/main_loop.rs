@@ -197,6 +197,13 @@ impl MainLoop {
             return Err("it was run again already; new runs are looked at anew".to_owned());
         }
         self.consent.allow_now(&root.path)?;
+        let facts = state.facts_of(&root.path);
+        if facts.is_some_and(|facts| facts.unconfirmed == 0) {
+            return Err(
+                "it could not be run again: the log says why; restart the server to try once more"
+                    .to_owned(),
+            );
+        }
         self.run_again(root.path.clone());
         Ok(())
     }

@@ -138,7 +138,6 @@ fn confirm(
     };
     store.learn(&facts, &answer);
     told(store.shown(&facts));
-    // What could not be had now may be had in another session.
     let problem = problem.or_else(|| store.keep(&at.root, at.runs, &facts).err());
     Ok((facts, problem))
 }

@@ -337,5 +337,15 @@ async fn a_tool_that_fails_is_named_once() {
     client.status(|status| status["runs"] == 2).await;
     settled(&mut client).await;
     assert_eq!(place.calls(), 1);
+    let wish = json!({ "command": "unsnarl.confirm" });
+    let answer_to_it = client.request_raw("workspace/executeCommand", wish).await;
+    let said = answer_to_it["error"]["message"].as_str().unwrap();
+    assert!(said.contains("could not be run again"), "{said}");
+    client.shutdown().await;
+
+    // In another session it may be mended.
+    place.answers(&answer(&[confirmed(told[0].clone())], &[]));
+    let mut client = place.client("always", json!({})).await;
+    assert_eq!(settled(&mut client).await[0]["certainty"], "confirmed");
     client.shutdown().await;
 }
