@@ -67,6 +67,7 @@ const SETTINGS = {
   'editor.hover.delay': 100,
   'files.autoSave': 'off',
   'workbench.reduceMotion': 'on',
+  'workbench.quickOpen.closeOnFocusLost': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
 };
 

@@ -26,15 +26,16 @@ export function schedule(page) {
   });
 }
 
-/** Runs a command by its title. */
+/** Runs a command by its title. What is typed goes to the box, even when a view takes the focus meanwhile. */
 export async function command(page, title) {
   await page.keyboard.press('F1');
-  await page.locator('.quick-input-widget input').first().waitFor();
-  await page.keyboard.type(title);
+  const box = page.locator('.quick-input-box input').first();
+  await box.waitFor();
+  await box.fill(`>${title}`);
   await until(`the command "${title}" is offered`, async () =>
     (await texts(page, '.quick-input-list .monaco-list-row.focused')).includes(title.replace('unsnarl: ', '')),
   );
-  await page.keyboard.press('Enter');
+  await box.press('Enter');
 }
 
 /** The line of the cursor, as the status bar says it. */
