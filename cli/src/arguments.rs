@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::confirm;
+use crate::{confirm, load, permission::Trusting};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_core::{findings::Engine, invariants::Level, pairs::Procedure};
@@ -91,7 +91,7 @@ pub enum Command {
 /// `unsnarl record`
 #[derive(Args, Debug)]
 pub struct Record {
-    /// Runs to make [default: 100; 10000 with --until-failing]
+    /// Runs to make [default: 100; 10000 with --until-failing; 1 with --strategy sequential]
     #[arg(short = 'n', long = "runs", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub runs: Option<u64>,
     /// Go on until K runs have failed (and some have passed, to compare with)
@@ -136,9 +136,19 @@ pub struct Record {
     /// File for the program's standard input [default: nothing]
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// Exit statuses of a run that passes; all others are failures [default: 0]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub expect_exit: Vec<u8>,
+    /// Let the program go on when it uses a heap block that it has freed
+    #[arg(long)]
+    pub allow_use_after_free: bool,
     /// Passing runs to keep at most
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub keep_passing: u64,
+    /// What the folder's runs may take on disk, in bytes, or with a unit as in 500M, 2G: the oldest passing runs make
+    /// room for new ones, failing runs go last
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = bytes)]
+    pub max_disk: u64,
     /// Events that one run may record
     #[arg(long, value_name = "N", default_value_t = unsnarl_recorder::log::Limits::default().events,
           value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
@@ -173,8 +183,11 @@ pub struct Explain {
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     pub format: ExplainFormat,
     /// Time for the analysis: seconds, or with a unit as in 500ms, 10s, 2m
-    #[arg(long, value_name = "T", value_parser = duration)]
-    pub budget: Option<Duration>,
+    #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
+    pub budget: Duration,
+    /// Megabytes that the runs may take, the shortest failing and passing ones first
+    #[arg(long, value_name = "MB", default_value_t = load::MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
+    pub memory: u64,
     /// Which lock guards which location, and where it is not held, instead of explanations
     #[arg(long, conflicts_with = "engine")]
     pub guarded_by: bool,
@@ -236,6 +249,9 @@ pub struct Explain {
     /// Time that one execution may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
+    /// The user's word about the program
+    #[command(flatten)]
+    pub trusting: Trusting,
 }
 
 /// What the solver may do for one question.
@@ -352,9 +368,9 @@ pub struct Predict {
     /// How to say it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Time for all of it: seconds, or with a unit as in 500ms, 10s, 2m
-    #[arg(long, value_name = "T", value_parser = duration)]
-    pub budget: Option<Duration>,
+    /// Time for all of it, at least half of it for executing: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = "2m", value_parser = duration)]
+    pub budget: Duration,
     /// Predicted anomalies that are executed at most, the likeliest to fail first
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub max: u64,
@@ -373,6 +389,9 @@ pub struct Predict {
     /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
+    /// The user's word about the program
+    #[command(flatten)]
+    pub trusting: Trusting,
     /// A program and its arguments: record a passing run of it first
     #[arg(last = true, value_name = "PROG ARGS")]
     pub command: Vec<OsString>,
@@ -407,12 +426,18 @@ pub struct Verify {
     /// Time for exploring: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
     pub budget: Duration,
+    /// Megabytes that the runs may take, the shortest failing and passing ones first
+    #[arg(long, value_name = "MB", default_value_t = load::MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
+    pub memory: u64,
     /// Time that one run may take
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
     /// File for the program's standard input, if the runs had one
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// The user's word about the program
+    #[command(flatten)]
+    pub trusting: Trusting,
 }
 
 /// `unsnarl replay`
@@ -451,6 +476,9 @@ pub struct Replay {
     /// Show what the program prints
     #[arg(long)]
     pub show_output: bool,
+    /// The user's word about the program
+    #[command(flatten)]
+    pub trusting: Trusting,
     /// Arguments for gdb
     #[arg(last = true, value_name = "GDB ARGS", requires = "gdb")]
     pub gdb_arguments: Vec<OsString>,
@@ -504,6 +532,9 @@ pub struct Export {
     /// Time that one run may take, for --to test: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
+    /// The user's word about the program
+    #[command(flatten)]
+    pub trusting: Trusting,
 }
 
 /// What runs can be printed as.
@@ -567,6 +598,31 @@ fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is no time that something may take"))
 }
 
+/// `1000`, `64K`, `500M`, `2G`: powers of 1024.
+fn bytes(text: &str) -> Result<u64, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.get(number.len()..).unwrap_or_default();
+    let power = match unit.trim_end_matches('B') {
+        "" => 0,
+        "K" | "k" => 1,
+        "M" => 2,
+        "G" => 3,
+        "T" => 4,
+        _ => {
+            return Err(format!(
+                "`{unit}` is no unit of size: expected K, M, G or T"
+            ));
+        }
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|_| format!("`{number}` is no whole number"))?;
+    let bytes = number.checked_mul(1 << (10 * power));
+    bytes
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| format!("`{text}` is no size that runs may have"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -585,6 +641,17 @@ mod tests {
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
         for bad in ["", "s", "0", "-1", "1y", "nan", "1e300", "1 0"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(bytes("1000"), Ok(1000));
+        assert_eq!(bytes("64K"), Ok(64 << 10));
+        assert_eq!(bytes("500M"), Ok(500 << 20));
+        assert_eq!(bytes("2GB"), Ok(2 << 30));
+        for bad in ["", "G", "0", "-1", "1.5G", "3X", "99999999999T"] {
+            assert!(bytes(bad).is_err(), "{bad}");
         }
     }
 

@@ -124,8 +124,8 @@ fn linker() -> Finding {
 }
 
 fn runtime() -> Finding {
-    match runtime_library::parts() {
-        Ok(_) => Good(runtime_library::folder().display().to_string()),
+    match runtime_library::parts().and_then(|_| runtime_library::folder()) {
+        Ok(folder) => Good(folder.display().to_string()),
         Err(error) => Missing(
             error.to_string().replace("\n  next: ", "; "),
             "as above".to_owned(),

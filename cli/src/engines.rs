@@ -18,6 +18,7 @@ use unsnarl_core::{
     facts::short,
     findings::{Answer, Engine, Finding, FoundSite, Questions, ask, elsewhere, pairs},
     mining,
+    render::MOST_COLUMN,
 };
 
 /// Findings of an answer that are printed; JSON has all.
@@ -175,7 +176,7 @@ const MARK: Style = AnsiColor::Yellow.on_default();
 fn print_text(asked: &[Asked<'_>]) {
     for (number, about) in asked.iter().enumerate() {
         if number > 0 {
-            anstream::println!();
+            outln!();
         }
         if asked.len() > 1 {
             name_corpus(about.corpus);
@@ -198,13 +199,13 @@ fn print_answer(answer: &Answer) {
         1 => "1 finding".to_owned(),
         count => format!("{count} findings"),
     };
-    anstream::println!("{BOLD}{}:{BOLD:#} {count}", answer.engine.name());
+    outln!("{BOLD}{}:{BOLD:#} {count}", answer.engine.name());
     for (number, finding) in (1..).zip(answer.findings.iter().take(SHOWN)) {
         print_finding(number, finding);
     }
     let more = answer.findings.len().saturating_sub(SHOWN);
     if more > 0 {
-        anstream::println!("\n  {more} more with --format json");
+        outln!("\n  {more} more with --format json");
     }
     if let Some(reason) = stopped(answer.stopped) {
         message::warning(&format!("{} ended early: {reason}", answer.engine.name()));
@@ -215,8 +216,11 @@ fn print_answer(answer: &Answer) {
 }
 
 fn print_finding(number: usize, finding: &Finding) {
-    anstream::println!("\n  {number}. {}", finding.headline);
-    let width = |part: fn(&FoundSite) -> usize| finding.sites.iter().map(part).max().unwrap_or(0);
+    outln!("\n  {number}. {}", finding.headline);
+    let width = |part: fn(&FoundSite) -> usize| {
+        let widest = finding.sites.iter().map(part).max();
+        widest.unwrap_or(0).min(MOST_COLUMN)
+    };
     let thread = width(|site| site.thread.chars().count());
     let place = width(|site| short(&site.place).chars().count());
     for site in &finding.sites {
@@ -224,7 +228,7 @@ fn print_finding(number: usize, finding: &Finding) {
         let (who, what) = (&site.thread, &site.access);
         let (location, text) = (site.variable(), &site.place.text);
         let row = format!("{who:thread$}  {at:place$}  {what:6} {MARK}{location}{MARK:#}  {text}");
-        anstream::println!("     {}", row.trim_start());
+        outln!("     {}", row.trim_start());
     }
     let runs = match finding.runs.as_slice() {
         [] => String::new(),
@@ -232,7 +236,7 @@ fn print_finding(number: usize, finding: &Finding) {
         [first, rest @ ..] => format!(" in {first} and {} more", rest.len()),
     };
     let (method, passing) = (&finding.method, finding.passing);
-    anstream::println!("     {DIM}{method}{runs}, compared with {passing} passing runs{DIM:#}");
+    outln!("     {DIM}{method}{runs}, compared with {passing} passing runs{DIM:#}");
 }
 
 /// The document; `docs/explain-json.md` describes it.

@@ -1,8 +1,10 @@
 //! The program of a run, ready to run by orders of the run's events.
 
+use crate::permission;
 use anyhow::{Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::atomic::AtomicBool,
     time::Duration,
@@ -10,6 +12,7 @@ use std::{
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
+    permit::{Deed, LedgerError, Permit, Trust},
     proposal::{ProposalError, Verdict, execute_proposal},
     record::Job,
     target::{self, Target},
@@ -22,12 +25,15 @@ pub struct Given {
     pub stdin: Option<PathBuf>,
     /// Time that one execution may take.
     pub timeout: Duration,
+    /// The user's word about the program.
+    pub trust: Trust,
 }
 
 /// A program with its input.
 pub struct Executable {
     target: Target,
     job: Job,
+    trust: Trust,
 }
 
 impl Executable {
@@ -36,7 +42,7 @@ impl Executable {
     pub fn of(run: &Run, name: &str, given: &Given) -> Result<Executable> {
         let meta = &run.meta;
         let directory = directory(run, name)?;
-        let target = target::open(meta.program.as_ref(), &directory)?;
+        let target = target::open_recorded(meta, &directory)?;
         if target.program.build_id() != meta.build_id {
             bail!(
                 "{} is another build than the one that was recorded\n  next: record the new build: unsnarl record -- {}",
@@ -44,7 +50,7 @@ impl Executable {
                 meta.command.join(" ")
             );
         }
-        Ok(Executable::with(run, target, directory, given))
+        Executable::recorded(run, target, directory, given)
     }
 
     /// A build that can be made to have an order, for a run called `name` of one that cannot: the program named, or
@@ -57,29 +63,79 @@ impl Executable {
     ) -> Result<Executable> {
         let directory = directory(run, name)?;
         let Some(program) = program else {
-            let target = target::open(run.meta.program.as_ref(), &directory)?;
-            return Ok(Executable::with(run, target, directory, given));
+            let target = target::open_recorded(&run.meta, &directory)?;
+            return Executable::recorded(run, target, directory, given);
         };
         let program = std::path::absolute(program)?;
         let target = target::open(program.as_os_str(), &directory)?;
-        let mut executable = Executable::with(run, target, directory, given);
-        if let Some(first) = executable.job.command.first_mut() {
+        let mut command = command(run);
+        if let Some(first) = command.first_mut() {
             *first = program.into();
         }
-        Ok(executable)
+        // The user has named it, and runs of it that are kept are the user's own.
+        let deed = Deed {
+            command: command.clone(),
+            directory: directory.clone(),
+            ..Deed::of(&run.meta, target.program.path(), target.program.build_id())
+        };
+        let permit = Permit::ask(deed, &Trust::All)?;
+        let word = (permit, given.trust.clone());
+        Ok(Executable::with(
+            run,
+            target,
+            (command, directory),
+            given,
+            word,
+        ))
     }
 
-    fn with(run: &Run, target: Target, directory: PathBuf, given: &Given) -> Executable {
+    /// The program where the run has it, if it may be executed.
+    fn recorded(
+        run: &Run,
+        target: Target,
+        directory: PathBuf,
+        given: &Given,
+    ) -> Result<Executable> {
+        let deed = Deed::of(&run.meta, target.program.path(), target.program.build_id());
+        let word = permission::permit(deed, &given.trust)?;
+        Ok(Executable::with(
+            run,
+            target,
+            (command(run), directory),
+            given,
+            word,
+        ))
+    }
+
+    fn with(
+        run: &Run,
+        target: Target,
+        (command, directory): (Vec<OsString>, PathBuf),
+        given: &Given,
+        (permit, trust): (Permit, Trust),
+    ) -> Executable {
         let job = Job {
-            command: run.meta.command.iter().map(Into::into).collect(),
+            permit,
+            command,
             directory,
             stdin: given.stdin.clone(),
             output: Output::Kept,
             timeout: given.timeout,
             limits: limits(run),
+            criteria: run.meta.criteria.clone(),
             starter: Starter::default(),
         };
-        Executable { target, job }
+        Executable { target, job, trust }
+    }
+
+    /// The word that its execution rests on.
+    pub fn trust(&self) -> &Trust {
+        &self.trust
+    }
+
+    /// Notes a run that it gave as the user's own.
+    pub fn vouch(&self, run: &Run) -> Result<(), LedgerError> {
+        self.job.permit.vouch(&run.meta)
     }
 
     /// The program's build.
@@ -96,6 +152,11 @@ impl Executable {
     pub fn run(&self, proposal: &Proposal, stop: &AtomicBool) -> Result<Verdict, ProposalError> {
         execute_proposal(&self.target.program, &self.job, proposal, stop)
     }
+}
+
+/// The name that a run's program was called by, and its arguments.
+fn command(run: &Run) -> Vec<OsString> {
+    run.meta.command.iter().map(OsString::from).collect()
 }
 
 /// The folder that a run's program ran in.

@@ -21,11 +21,10 @@ use anyhow::{Result, bail};
 use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     process::ExitCode,
 };
 use unsnarl_core::{
-    Budget, Corpora, Corpus, CorpusKey, Explanation, RunSummary, StopReason,
+    Budget, Corpus, CorpusKey, Explanation, StopReason,
     beside::{Passing, passing as passing_order},
     explain,
     explain::rank_in_words,
@@ -34,10 +33,14 @@ use unsnarl_core::{
     suppressions::{FILE, Suppressed},
     unexplained,
 };
+use unsnarl_trace::files::{MOST_TEXT, read_regular};
 use unsnarl_trace::{Mode, program};
 
 /// Broken files that are named one by one.
 const NAMED_BROKEN: usize = 10;
+
+/// Share of the time for taking runs in, in hundredths: the rest is for what there is to say about them.
+const SUMMARIZING: u32 = 60;
 
 /// What was found about the runs of one build on one input.
 struct Finding<'a> {
@@ -56,7 +59,8 @@ struct Finding<'a> {
 /// Explains the failing runs.
 pub fn run(arguments: &Explain) -> Result<ExitCode> {
     check_format(arguments)?;
-    let loaded = load::load(arguments.place.as_deref())?;
+    let budget = Budget::lasting(arguments.budget);
+    let mut loaded = load::load_within(arguments.place.as_deref(), arguments.memory)?;
     name_broken(&loaded);
     if loaded.runs.is_empty() {
         bail!(
@@ -66,13 +70,8 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     }
     name_lacks(&loaded);
     let sources = Sources::of(&loaded);
-    let mut corpora = Corpora::default();
-    for (name, run) in &loaded.runs {
-        corpora.insert(RunSummary::new(name.clone(), run.clone()));
-    }
-    let budget = arguments
-        .budget
-        .map_or_else(Budget::unlimited, Budget::lasting);
+    let corpora = loaded.summarize(&budget.percent(SUMMARIZING));
+    name_left_out(&loaded);
     if arguments.guarded_by {
         return guarded_by::run(arguments, &loaded);
     }
@@ -268,6 +267,26 @@ fn name_broken(loaded: &Loaded) {
     }
 }
 
+/// What there was no memory or no time for, and how to get it.
+pub fn name_left_out(loaded: &Loaded) {
+    let left_out = &loaded.left_out;
+    let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    if left_out.memory > 0 {
+        message::warning(&format!(
+            "{} of {} runs are left out, the longest: they would take more than --memory allows\n  next: --memory {} takes all of them in",
+            left_out.memory,
+            left_out.all,
+            megabytes(left_out.needed)
+        ));
+    }
+    if left_out.time > 0 {
+        message::warning(&format!(
+            "{} of {} runs are left out: there was no time for them\n  next: --budget T gives it more time",
+            left_out.time, left_out.all
+        ));
+    }
+}
+
 /// Traces of other tools lack what recorded runs have.
 fn name_lacks(loaded: &Loaded) {
     let imported = loaded
@@ -316,7 +335,7 @@ impl Sources {
 
 /// Has the file another content than when it was recorded? Not when it cannot be read.
 pub fn is_other(file: &str, hash: &str) -> bool {
-    fs::read(file).is_ok_and(|content| {
+    read_regular(file.as_ref(), MOST_TEXT).is_ok_and(|content| {
         let now: String = Sha256::digest(content)
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -328,7 +347,7 @@ pub fn is_other(file: &str, hash: &str) -> bool {
 fn print_text(findings: &[Finding<'_>], sources: &Sources, why: bool) {
     for (number, finding) in findings.iter().enumerate() {
         if number > 0 {
-            anstream::println!();
+            outln!();
         }
         if findings.len() > 1 {
             name_corpus(finding.corpus);
@@ -344,7 +363,7 @@ fn print_text(findings: &[Finding<'_>], sources: &Sources, why: bool) {
 
 /// Whose runs the following is about.
 pub fn name_corpus(corpus: &Corpus) {
-    anstream::println!("{DIM}{}{DIM:#}\n", title(corpus));
+    outln!("{DIM}{}{DIM:#}\n", title(corpus));
 }
 
 fn title(corpus: &Corpus) -> String {
@@ -356,12 +375,12 @@ fn title(corpus: &Corpus) -> String {
 
 fn print_markdown(findings: &[Finding<'_>]) {
     for finding in findings {
-        anstream::println!("## `{}`\n", title(finding.corpus));
+        outln!("## `{}`\n", title(finding.corpus));
         for explanation in &finding.explanations {
-            anstream::println!("{}", render::markdown(explanation));
+            outln!("{}", render::markdown(explanation));
         }
         for remark in remarks(finding) {
-            anstream::println!("{remark}\n");
+            outln!("{remark}\n");
         }
     }
 }
@@ -418,9 +437,7 @@ fn left_out(finding: &Finding<'_>) -> Option<String> {
 fn remarks(finding: &Finding<'_>) -> Vec<String> {
     let mut remarks: Vec<String> = finding.refuted.iter().map(render::refuted).collect();
     remarks.extend(left_out(finding));
-    if let Some(reason) = stopped(finding.stopped) {
-        remarks.push(format!("The analysis ended early: {reason}."));
-    }
+    remarks.extend(ended(finding.stopped));
     if !finding.unexplained.is_empty() {
         remarks.push(render::unexplained(finding.corpus, &finding.unexplained));
     } else if finding.explanations.is_empty() && finding.suppressed.is_empty() && !finding.imported
@@ -457,40 +474,50 @@ fn all<'a>(findings: &'a [Finding<'_>]) -> Vec<&'a Explanation> {
 fn print_finding(finding: &Finding<'_>, why: bool) {
     let text = render::summary(&finding.explanations);
     if !text.is_empty() {
-        anstream::println!("{text}");
+        outln!("{text}");
     }
     for (number, explanation) in finding.explanations.iter().enumerate() {
         if number > 0 {
-            anstream::println!();
+            outln!();
         }
         print_coloured(&render::text(explanation));
         if why {
-            anstream::print!("{DIM}{}{DIM:#}", render::why(explanation));
+            out!("{DIM}{}{DIM:#}", render::why(explanation));
         }
     }
     for refuted in &finding.refuted {
         message::note(&render::refuted(refuted));
     }
     if let Some(line) = left_out(finding) {
-        anstream::println!("{line}");
+        outln!("{line}");
     }
-    match stopped(finding.stopped) {
-        Some(reason) => message::warning(&format!("the analysis ended early: {reason}")),
+    match ended(finding.stopped) {
+        Some(remark) => message::warning(&remark),
         None if !finding.explanations.is_empty()
             || !finding.suppressed.is_empty()
             || !finding.unexplained.is_empty() => {}
-        None if finding.imported => anstream::println!(
+        None if finding.imported => outln!(
             "Nothing failed, as far as imported traces tell. What another order would show: unsnarl predict"
         ),
         None => {
-            anstream::print!("{}", render::nothing_failed(finding.corpus));
+            out!("{}", render::nothing_failed(finding.corpus));
         }
     }
     if !finding.unexplained.is_empty() {
-        anstream::print!(
+        out!(
             "{}",
             render::unexplained(finding.corpus, &finding.unexplained)
         );
+    }
+}
+
+/// What the comparison of runs did not look at; none when it looked at everything.
+fn ended(reason: StopReason) -> Option<String> {
+    match reason {
+        StopReason::TooMuch(what) => Some(format!(
+            "Of {what} there are too many: those whose accesses are far from each other were not compared."
+        )),
+        reason => stopped(reason).map(|why| format!("The analysis ended early: {why}.")),
     }
 }
 
@@ -514,13 +541,13 @@ const MARK: Style = AnsiColor::Yellow.on_default();
 fn print_coloured(text: &str) {
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("error:") {
-            anstream::println!("{BAD}error:{BAD:#}{rest}");
+            outln!("{BAD}error:{BAD:#}{rest}");
         } else if let Some(rest) = line.strip_prefix("note:") {
-            anstream::println!("{MILD}note:{MILD:#}{rest}");
+            outln!("{MILD}note:{MILD:#}{rest}");
         } else if let Some((step, mark)) = line.split_once("<-") {
-            anstream::println!("{step}{MARK}<-{mark}{MARK:#}");
+            outln!("{step}{MARK}<-{mark}{MARK:#}");
         } else {
-            anstream::println!("{line}");
+            outln!("{line}");
         }
     }
 }

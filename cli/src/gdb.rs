@@ -43,16 +43,16 @@ pub fn run(
 fn report(debugged: &Debugged) {
     match &debugged.difference {
         Some(difference) => {
-            anstream::println!(
+            outln!(
                 "the program left the recorded run at event {}:",
                 difference.event
             );
-            anstream::println!("  recorded  {}", difference.recorded);
-            anstream::println!("  debugged  {}", difference.replayed);
+            outln!("  recorded  {}", difference.recorded);
+            outln!("  debugged  {}", difference.replayed);
         }
         None if !debugged.has_run => message::note("the program was not run"),
-        None if debugged.has_ended => anstream::println!("the program repeated the recorded run"),
-        None => anstream::println!("the program repeated the recorded run as far as it came"),
+        None if debugged.has_ended => outln!("the program repeated the recorded run"),
+        None => outln!("the program repeated the recorded run as far as it came"),
     }
 }
 

@@ -9,8 +9,9 @@ use serde::Serialize;
 use std::{collections::BTreeMap, process::ExitCode};
 use unsnarl_core::{
     CorpusKey,
-    facts::short,
+    facts::{location_in_words, short},
     guarded::{Guarded, Guards},
+    render::MOST_COLUMN,
 };
 
 /// Version of the JSON.
@@ -63,15 +64,17 @@ pub fn run(arguments: &Explain, loaded: &Loaded) -> Result<ExitCode> {
 
 fn print(table: &Table<'_>) {
     let runs = if table.runs == 1 { "run" } else { "runs" };
-    anstream::println!("{} ({} {runs})", table.command.join(" "), table.runs);
+    outln!("{} ({} {runs})", table.command.join(" "), table.runs);
     if table.guarded.is_empty() {
-        anstream::println!(
-            "  No lock is held at most of the accesses of anything that threads share."
-        );
+        outln!("  No lock is held at most of the accesses of anything that threads share.");
     }
     let width = |text: fn(&Guarded) -> &str| {
-        let widths = table.guarded.iter().map(|row| text(row).chars().count());
-        widths.max().unwrap_or(0)
+        let names = table.guarded.iter().map(|row| location_in_words(text(row)));
+        names
+            .map(|name| name.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(MOST_COLUMN)
     };
     let (location, lock) = (width(|row| &row.location), width(|row| &row.lock));
     for row in &table.guarded {
@@ -79,13 +82,17 @@ fn print(table: &Table<'_>) {
             true => format!("all {} accesses", row.of),
             false => format!("{} of {} accesses", row.held, row.of),
         };
-        anstream::println!("  {:location$}  {:lock$}  {held}", row.location, row.lock);
+        let (data, guard) = (
+            location_in_words(&row.location),
+            location_in_words(&row.lock),
+        );
+        outln!("  {data:location$}  {guard:lock$}  {held}");
         for without in &row.without {
             let times = match without.times {
                 1 => "once".to_owned(),
                 times => format!("{times} times"),
             };
-            anstream::println!(
+            outln!(
                 "    not at {}, {} {times}:  {}",
                 short(&without.place),
                 without.access,

@@ -33,7 +33,7 @@ pub fn run(arguments: &Import) -> Result<ExitCode> {
     let run = named(imported.run, file);
     name_oddities(&run);
     let stored = RunFolder::new(&arguments.out).store(&run)?;
-    anstream::println!(
+    outln!(
         "{} events of {} threads: {}",
         run.events.len(),
         run.meta.threads.len(),

@@ -1,14 +1,34 @@
 //! Finds and reads run files.
 
+mod fitting;
+
+use self::fitting::fitting;
 use anyhow::{Context, Result, bail};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_trace::{Run, RunFile, RunFolder, read_run};
+use unsnarl_core::{Budget, Corpora, RunSummary};
+use unsnarl_trace::{Outcome, Run, RunFile, RunFolder, read_run};
 
 /// Where runs land unless something else is said.
 pub const RUNS: &str = ".unsnarl/runs";
+
+/// Megabytes that runs may take where nothing else is said.
+pub const MEMORY: u64 = 2048;
+
+/// Runs that were not looked at.
+#[derive(Clone, Copy, Default)]
+pub struct LeftOut {
+    /// For want of memory.
+    pub memory: usize,
+    /// For want of time.
+    pub time: usize,
+    /// Of so many.
+    pub all: usize,
+    /// Bytes that all of them would take, as estimated.
+    pub needed: u64,
+}
 
 /// Run files that were read, and those that could not be.
 #[derive(Default)]
@@ -19,34 +39,105 @@ pub struct Loaded {
     pub broken: Vec<(String, String)>,
     /// The folder that they lie in.
     pub folder: PathBuf,
+    /// Runs that were not looked at.
+    pub left_out: LeftOut,
+}
+
+impl Loaded {
+    /// Summaries of the runs. When the time is over the runs that have none are let go; of those that come first, the
+    /// shortest failing one and the shortest passing one always get theirs.
+    pub fn summarize(&mut self, budget: &Budget) -> Corpora {
+        let mut order: Vec<usize> = (0..self.runs.len()).collect();
+        order.sort_by_key(|&at| {
+            self.runs
+                .get(at)
+                .map(|(name, run)| (run.events.len(), name.clone()))
+        });
+        let failing = |at: &usize| {
+            let run = self.runs.get(*at);
+            run.is_some_and(|(_, run)| run.meta.outcome.is_failure())
+        };
+        let (failing, others): (Vec<usize>, Vec<usize>) = order.into_iter().partition(failing);
+        let mut corpora = Corpora::default();
+        let mut done = vec![false; self.runs.len()];
+        for (turn, at) in alternating(failing, others).into_iter().enumerate() {
+            const ALWAYS: usize = 2;
+            if turn >= ALWAYS && budget.stop().is_some() {
+                break;
+            }
+            if let (Some((name, run)), Some(done)) = (self.runs.get(at), done.get_mut(at)) {
+                corpora.insert(RunSummary::new(name.clone(), run.clone()));
+                *done = true;
+            }
+        }
+        let all = self.runs.len();
+        let mut done = done.into_iter();
+        self.runs.retain(|_| done.next() == Some(true));
+        self.left_out.time = all - self.runs.len();
+        corpora
+    }
+}
+
+/// Both in turn, then what is left of the longer one.
+fn alternating<T>(a: Vec<T>, b: Vec<T>) -> Vec<T> {
+    let mut all = Vec::with_capacity(a.len() + b.len());
+    let (mut a, mut b) = (a.into_iter(), b.into_iter());
+    loop {
+        match (a.next(), b.next()) {
+            (None, None) => return all,
+            (first, second) => {
+                all.extend(first);
+                all.extend(second);
+            }
+        }
+    }
 }
 
 /// Reads the runs at a place: a folder of runs, a project, or one run file.
 pub fn load(place: Option<&Path>) -> Result<Loaded> {
+    load_chosen(place, |files, _| files)
+}
+
+/// The same, but no more runs than so many megabytes hold: of each program the shortest failing and the shortest passing
+/// ones, in turn. What is left out is counted. Which runs these are depends on the files only.
+pub fn load_within(place: Option<&Path>, megabytes: u64) -> Result<Loaded> {
+    let room = megabytes.saturating_mul(1 << 20);
+    load_chosen(place, |files, left_out| fitting(files, room, left_out))
+}
+
+/// The passing runs of a folder of runs or a project, those that were written last first, no more than fit into the
+/// memory that runs may take.
+pub fn load_newest_passing(place: Option<&Path>) -> Result<Loaded> {
+    let mut loaded = Loaded::default();
+    in_folder(place, &mut loaded, |mut files, left_out| {
+        files.sort_by(|a, b| b.modified.cmp(&a.modified).then(a.name.cmp(&b.name)));
+        let passed = |file: &RunFile| fitting::outcome(file).is_none_or(|it| it == Outcome::Passed);
+        left_out.all = files.len();
+        files.retain(passed);
+        fitting::first(files, MEMORY << 20, left_out)
+    })?;
+    Ok(loaded)
+}
+
+fn load_chosen(
+    place: Option<&Path>,
+    choose: impl FnOnce(Vec<RunFile>, &mut LeftOut) -> Vec<RunFile>,
+) -> Result<Loaded> {
     let mut loaded = Loaded::default();
     match place {
         Some(file) if file.is_file() => {
             loaded.folder = file.parent().unwrap_or(Path::new("")).to_owned();
             read(file, file.display().to_string(), &mut loaded);
         }
-        place => in_folder(place, &mut loaded, |_| {})?,
+        place => in_folder(place, &mut loaded, choose)?,
     }
-    Ok(loaded)
-}
-
-/// The same for a folder of runs or a project, those that were written last first.
-pub fn load_newest_first(place: Option<&Path>) -> Result<Loaded> {
-    let mut loaded = Loaded::default();
-    in_folder(place, &mut loaded, |files| {
-        files.sort_by(|a, b| b.modified.cmp(&a.modified).then(a.name.cmp(&b.name)));
-    })?;
     Ok(loaded)
 }
 
 fn in_folder(
     place: Option<&Path>,
     loaded: &mut Loaded,
-    arrange: impl Fn(&mut Vec<RunFile>),
+    choose: impl FnOnce(Vec<RunFile>, &mut LeftOut) -> Vec<RunFile>,
 ) -> Result<()> {
     let runs = place.unwrap_or(Path::new("")).join(RUNS);
     let folder = match place {
@@ -54,7 +145,7 @@ fn in_folder(
         _ => &runs,
     };
     let shown = folder.display();
-    let mut files = RunFolder::new(folder)
+    let files = RunFolder::new(folder)
         .files()
         .with_context(|| format!("cannot read the folder {shown}"))?;
     if files.is_empty() {
@@ -63,7 +154,7 @@ fn in_folder(
         );
     }
     loaded.folder = folder.to_owned();
-    arrange(&mut files);
+    let files = choose(files, &mut loaded.left_out);
     for file in files {
         // Where `replay` looks by itself the name is enough.
         let name = match place {

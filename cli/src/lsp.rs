@@ -2,6 +2,8 @@
 
 use anyhow::{Context, Result};
 use std::{io, process::ExitCode};
+use unsnarl_recorder::permit::is_own_run;
+use unsnarl_server::OwnRuns;
 
 /// Serves one editor over standard input and output.
 pub fn run() -> Result<ExitCode> {
@@ -14,6 +16,6 @@ pub fn run() -> Result<ExitCode> {
         .with_ansi(false)
         .init();
     let unsnarl = std::env::current_exe().context("this program's own file cannot be found")?;
-    let setup = unsnarl_server::Setup::of(unsnarl);
+    let setup = unsnarl_server::Setup::of(unsnarl, OwnRuns::new(is_own_run));
     unsnarl_server::serve_stdio(setup).context("the language server had to give up")
 }

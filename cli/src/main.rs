@@ -3,6 +3,10 @@
 //! One file per command. What it prints for reading goes to standard output, everything about the
 //! work itself (progress, warnings, errors) to standard error.
 
+// Its macros print for all others.
+#[macro_use]
+mod message;
+
 mod arguments;
 mod cancel;
 mod cc;
@@ -19,7 +23,7 @@ mod import;
 mod invariants;
 mod load;
 mod lsp;
-mod message;
+mod permission;
 mod pin;
 mod predict;
 mod propose;

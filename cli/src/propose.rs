@@ -1,9 +1,9 @@
 //! `unsnarl replay` on a schedule that somebody proposes.
 
-use crate::{arguments::Replay, message, record::stop_flag};
+use crate::{arguments::Replay, message, permission, record::stop_flag};
 use anyhow::{Context, Result, bail};
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::atomic::Ordering,
@@ -11,15 +11,21 @@ use std::{
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
+    permit::{Deed, Permit},
     proposal::{Divergence, Ended, Verdict, execute_proposal},
     record::Job,
-    target,
+    target::{self, Target},
 };
-use unsnarl_trace::{Proposal, Run, RunFolder};
+use unsnarl_trace::files::{MOST_TEXT, read_regular};
+use unsnarl_trace::{Proposal, Run, RunFolder, begins_as_run};
 
 /// The schedule in a file; `None` when the file is something else, such as a run.
 pub fn read(path: &Path) -> Result<Option<Proposal>> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    if begins_as_run(path) {
+        return Ok(None);
+    }
+    let bytes = read_regular(path, MOST_TEXT);
+    let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Ok(None);
     }
@@ -36,12 +42,15 @@ pub fn run(proposal: &Proposal, arguments: Replay) -> Result<ExitCode> {
             "gdb follows runs, not schedules\n  next: keep the run of the schedule with --keep, then replay that with --gdb"
         );
     }
-    let job = job(proposal, &arguments)?;
-    let target = target::open(proposal.program.as_ref(), &job.directory)?;
+    let directory = directory(proposal)?;
+    let target = target::open(proposal.program.as_ref(), &directory)?;
     target
         .warnings
         .iter()
         .for_each(|warning| message::warning(warning));
+    let deed = deed(proposal, &target, directory);
+    let (permit, _) = permission::permit(deed.clone(), &arguments.trusting.trust())?;
+    let job = job(proposal, deed, permit, &arguments);
     let stop = stop_flag()?;
     let mut reached = 0;
     for made in 0..arguments.times {
@@ -53,7 +62,7 @@ pub fn run(proposal: &Proposal, arguments: Replay) -> Result<ExitCode> {
         let all = verdict.ended == Ended::Reached;
         if !all || made + 1 == arguments.times {
             report(&verdict, made, arguments.times);
-            keep(&verdict.run, &arguments)?;
+            keep(&verdict.run, &job, &arguments)?;
         }
         if !all {
             break;
@@ -63,7 +72,8 @@ pub fn run(proposal: &Proposal, arguments: Replay) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(reached < arguments.times)))
 }
 
-fn job(proposal: &Proposal, arguments: &Replay) -> Result<Job> {
+/// The folder that the program of a schedule is to run in.
+fn directory(proposal: &Proposal) -> Result<PathBuf> {
     if proposal.program.is_empty() {
         bail!("the schedule names no program\n  next: say \"program\": \"./prog\" in it");
     }
@@ -75,13 +85,29 @@ fn job(proposal: &Proposal, arguments: &Replay) -> Result<Job> {
             directory.display()
         );
     }
+    Ok(directory)
+}
+
+/// What executing a schedule does.
+pub fn deed(proposal: &Proposal, target: &Target, directory: PathBuf) -> Deed {
     let command = match proposal.command.is_empty() {
         true => std::slice::from_ref(&proposal.program),
         false => &proposal.command,
     };
-    Ok(Job {
+    Deed {
+        program: target.program.path().to_owned(),
+        build_id: target.program.build_id().to_owned(),
         command: command.iter().map(Into::into).collect(),
         directory,
+        input: proposal.input.clone(),
+    }
+}
+
+fn job(proposal: &Proposal, deed: Deed, permit: Permit, arguments: &Replay) -> Job {
+    Job {
+        permit,
+        command: deed.command,
+        directory: deed.directory,
         stdin: arguments.stdin.clone(),
         output: if arguments.show_output {
             Output::Shown
@@ -90,31 +116,32 @@ fn job(proposal: &Proposal, arguments: &Replay) -> Result<Job> {
         },
         timeout: arguments.timeout,
         limits: Limits::default(),
+        criteria: proposal.criteria.clone(),
         starter: Starter::default(),
-    })
+    }
 }
 
 fn report(verdict: &Verdict, made: u64, times: u64) {
     let Verdict { reached, of, .. } = verdict;
     match &verdict.ended {
-        Ended::Reached if times == 1 => anstream::println!("reached all {of} events"),
-        Ended::Reached => anstream::println!("reached all {of} events {times} of {times} times"),
+        Ended::Reached if times == 1 => outln!("reached all {of} events"),
+        Ended::Reached => outln!("reached all {of} events {times} of {times} times"),
         Ended::Diverged(divergence) => {
-            anstream::println!(
+            outln!(
                 "diverged after {reached} of {of} events{}",
                 in_run(made, times)
             );
             explain(divergence);
         }
         Ended::Deadlocked(divergence) => {
-            anstream::println!(
+            outln!(
                 "deadlocked after {reached} of {of} events{}",
                 in_run(made, times)
             );
             explain(divergence);
         }
     }
-    anstream::println!("the run: {}", outcome(&verdict.run));
+    outln!("the run: {}", outcome(&verdict.run));
 }
 
 fn in_run(made: u64, times: u64) -> String {
@@ -126,10 +153,10 @@ fn in_run(made: u64, times: u64) -> String {
 
 fn explain(divergence: &Divergence) {
     let Divergence { entry, wanted, .. } = divergence;
-    anstream::println!("  event {entry}  {wanted}");
-    anstream::println!("  because  {}", divergence.reason);
+    outln!("  event {entry}  {wanted}");
+    outln!("  because  {}", divergence.reason);
     for (thread, words) in &divergence.threads {
-        anstream::println!("  {thread}  {words}");
+        outln!("  {thread}  {words}");
     }
 }
 
@@ -142,11 +169,12 @@ fn outcome(run: &Run) -> String {
 }
 
 /// A run that failed is kept like any other, so that it is explained.
-fn keep(run: &Run, arguments: &Replay) -> Result<()> {
+fn keep(run: &Run, job: &Job, arguments: &Replay) -> Result<()> {
     if !arguments.keep && !run.meta.outcome.is_failure() {
         return Ok(());
     }
     let file = RunFolder::new(&arguments.out).store(run)?;
-    anstream::println!("kept as {}", file.display());
+    job.permit.vouch(&run.meta)?;
+    outln!("kept as {}", file.display());
     Ok(())
 }

@@ -7,38 +7,45 @@ use crate::{
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
+    ffi::OsString,
     io::IsTerminal,
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant, SystemTime},
 };
 use unsnarl_recorder::{
-    launch::{Output, Starter},
+    launch::{Output, Starter, addresses},
     log::Limits,
+    permit::Permit,
     record::{
-        Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally, USUAL_CAP,
+        Discarded, Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally, USUAL_CAP,
         coverage::Coverage, exhaustive::Progress, record, strategy::Strategy,
     },
-    target,
+    target::{self, Target},
     wrapper::build::Build,
 };
-use unsnarl_trace::{Chances, Event, EventId, Preemption, Run, ThreadId};
+use unsnarl_trace::{
+    Chances, Criteria, Event, EventId, Preemption, Run, RunFolder, ThreadId, own_folder::Purpose,
+    read_run,
+};
 
 /// Records runs of a program.
 pub fn run(arguments: Record) -> Result<ExitCode> {
     let coverage = arguments.coverage;
-    let recording = recording(arguments)?;
-    let name = recording.job.command.first().cloned().unwrap_or_default();
-    let target = target::open_built_for(
-        built_for(recording.strategy),
-        &name,
-        &recording.job.directory,
-    )?;
+    let directory = std::env::current_dir().context("the current folder cannot be found")?;
+    let name = arguments.command.first().cloned().unwrap_or_default();
+    let mut target = target::open_built_for(built_for(arguments.strategy), &name, &directory)?;
+    recall(&mut target, &arguments.out);
     target
         .warnings
         .iter()
         .for_each(|warning| message::warning(warning));
+    if let Some(obstacle) = addresses::obstacle() {
+        message::warning(&obstacle);
+    }
+    let permit = permitted(&target, &arguments.command, &directory);
+    let recording = recording(arguments, directory, permit);
     let stop = stop_flag()?;
     let begin = Instant::now();
     let bar = bar(&recording);
@@ -54,10 +61,24 @@ pub fn run(arguments: Record) -> Result<ExitCode> {
     Ok(ExitCode::from(whole_status(&summary)))
 }
 
+/// Sources that were saved after the build are called as the last runs of this build call them: runs before and
+/// after belong together.
+fn recall(target: &mut Target, out: &Path) {
+    let (folder, build) = (RunFolder::new(out), target.program.build_id().to_owned());
+    target.program.recall_by(move || {
+        let files = folder.files().unwrap_or_default();
+        let newest = files.into_iter().max_by_key(|file| file.modified)?;
+        // A file that cannot be read is told by whoever explains the runs.
+        let run = read_run(&newest.path).ok()?;
+        (run.meta.build_id == build).then_some(run.meta)
+    });
+}
+
 /// As [`status`], with what an interrupted search had seen before.
 fn whole_status(summary: &Summary) -> u8 {
     match &summary.search {
         Some(search) if search.failing > 0 => 1,
+        _ if summary.ended == Ended::Stopped && summary.tally.runs == 0 => crate::UNUSABLE,
         _ => status(&summary.tally),
     }
 }
@@ -70,7 +91,7 @@ fn built_for(strategy: Strategy) -> Build {
     }
 }
 
-/// 0 every run passed, 1 a run failed, 2 the program cannot be recorded: no record is whole.
+/// 0 every run passed, 1 a run failed, 2 nothing is known: no record is whole.
 fn status(tally: &Tally) -> u8 {
     match tally.failing() {
         0 if tally.runs > 0 && tally.cut_short == tally.runs => crate::UNUSABLE,
@@ -79,18 +100,48 @@ fn status(tally: &Tally) -> u8 {
     }
 }
 
-fn recording(arguments: Record) -> Result<Recording> {
-    let chances = chances(&arguments);
-    // A search ends by itself.
-    let runs = match arguments.strategy {
-        Strategy::Exhaustive(_) => arguments.runs.or(Some(u64::MAX)),
-        _ => arguments.runs,
+/// The permission to run a program that the user has named for recording. Says so where its runs cannot be told from
+/// those of others later.
+pub fn permitted(target: &Target, command: &[OsString], directory: &Path) -> Permit {
+    let program = &target.program;
+    let (permit, problem) =
+        Permit::recording(program.path(), program.build_id(), command, directory);
+    match problem {
+        Some(problem) => message::warning(&problem.to_string()),
+        None => tell_temporary(),
+    }
+    permit
+}
+
+/// Without a home folder, what the user has recorded is remembered as long as temporary files are.
+fn tell_temporary() {
+    let Ok(folder) = Purpose::State.folder() else {
+        return;
     };
+    if Purpose::State.is_temporary(&folder) {
+        message::note(&format!(
+            "there is no home folder: that you recorded this is remembered in {}, and unsnarl explain runs the program again as long as that is there\n  \
+             next: name a folder of your own in XDG_STATE_HOME, or say --trust later",
+            folder.display()
+        ));
+    }
+}
+
+fn recording(arguments: Record, directory: PathBuf, permit: Permit) -> Recording {
+    let chances = chances(&arguments);
+    // A search ends by itself, and a schedule without choices is always the same.
+    let usual = match arguments.strategy {
+        Strategy::Exhaustive(_) => Some(u64::MAX),
+        Strategy::Sequential if arguments.until_failing.is_none() => Some(1),
+        _ => None,
+    };
+    let runs = arguments.runs.or(usual);
     let goal = Goal::of(runs, arguments.until_failing);
-    Ok(Recording {
+    Recording {
         job: Job {
+            permit,
             command: arguments.command,
-            directory: std::env::current_dir().context("the current folder cannot be found")?,
+            directory,
             stdin: arguments.stdin,
             output: if arguments.show_output {
                 Output::Shown
@@ -103,6 +154,10 @@ fn recording(arguments: Record) -> Result<Recording> {
                 steps: arguments.max_steps,
                 ..Limits::default()
             },
+            criteria: Criteria {
+                expected_exits: arguments.expect_exit,
+                allow_use_after_free: arguments.allow_use_after_free,
+            },
             starter: Starter::default(),
         },
         strategy: arguments.strategy,
@@ -113,7 +168,8 @@ fn recording(arguments: Record) -> Result<Recording> {
         minimize: arguments.minimize,
         filter: !arguments.no_filter,
         out: arguments.out,
-    })
+        max_disk: arguments.max_disk,
+    }
 }
 
 fn chances(arguments: &Record) -> Chances {
@@ -199,7 +255,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         Some(_) => String::new(),
         None => format!(", seed {}", recording.seed),
     };
-    anstream::eprintln!("{}, {rate:.0} runs/s{seed}", counts(tally));
+    errln!("{}, {rate:.0} runs/s{seed}", counts(tally));
     if tally.repeated > 0 {
         message::note(&format!(
             "{} runs were not kept: their conflicting steps came in the same order as in one that was",
@@ -212,8 +268,10 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
             tally.not_kept, recording.keep_passing
         ));
     }
+    tell_exits(summary);
+    tell_discarded(&summary.discarded, recording.max_disk);
     if let Some(line) = covered(&summary.coverage) {
-        anstream::eprintln!("{line}");
+        errln!("{line}");
     }
     summary.minimized.iter().for_each(tell_minimized);
     if summary.killed_before > 0 {
@@ -228,7 +286,13 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         ));
     }
     match summary.ended {
+        Ended::Stopped if tally.runs == 0 => {
+            return message::error("stopped before a run had ended: nothing was recorded");
+        }
         Ended::Stopped => message::note("stopped; the runs so far are kept"),
+        Ended::CutShort => message::note(
+            "ended after the first run: what cut it short would cut every other one short, too",
+        ),
         Ended::Cap => message::note(&format!(
             "ended after {} runs with fewer failing ones than wanted (-n sets how many are tried)",
             tally.runs
@@ -238,17 +302,67 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
     if let Some(search) = &summary.search {
         report_search(search);
     }
-    anstream::eprintln!("runs are in {}", recording.out.display());
     if status(tally) == crate::UNUSABLE {
         message::error("no run was recorded to its end; the warnings say why");
     } else {
-        anstream::eprintln!("  next: {}", next(recording, summary));
+        errln!("runs are in {}", recording.out.display());
+        errln!("  next: {}", next(recording, summary));
+    }
+}
+
+/// An exit status is the program's own word: what it means is for the user to say.
+fn tell_exits(summary: &Summary) {
+    let failing = &summary.failing_exits;
+    let Some((status, runs)) = failing.iter().next() else {
+        return;
+    };
+    let zero = (summary.tally.passed > 0).then_some(0);
+    let all: Vec<String> = zero
+        .iter()
+        .chain(failing.keys())
+        .map(i32::to_string)
+        .collect();
+    let ended = match (failing.len(), runs) {
+        (1, 1) => format!("one run ended with exit status {status}"),
+        (1, runs) => format!("{runs} runs ended with exit status {status}"),
+        _ => format!(
+            "{} runs ended with other exit statuses than 0",
+            failing.values().sum::<u64>()
+        ),
+    };
+    message::note(&format!(
+        "{ended}, which counts as a failure; if the program means no error by it, record with --expect-exit {}",
+        all.join(",")
+    ));
+}
+
+/// What there was no room for, or no use.
+fn tell_discarded(discarded: &Discarded, most: u64) {
+    let runs = |count: u64| if count == 1 { "run" } else { "runs" };
+    match discarded.cut_short {
+        0 => {}
+        1 => message::note("one run was cut short; nothing of it is kept"),
+        count => message::note(&format!(
+            "{count} runs were cut short; nothing of them is kept"
+        )),
+    }
+    let size = indicatif::BinaryBytes(most);
+    let counts = [
+        (discarded.removed, "old passing", "removed"),
+        (discarded.removed_failing, "old failing", "removed"),
+        (discarded.refused, "new", "not kept"),
+    ];
+    for (count, which, fate) in counts.into_iter().filter(|(count, ..)| *count > 0) {
+        let (runs, was) = (runs(count), if count == 1 { "was" } else { "were" });
+        message::note(&format!(
+            "{count} {which} {runs} {was} {fate}: the folder's runs may take {size} (--max-disk)"
+        ));
     }
 }
 
 /// `bound 0: all 3 schedules; bound 1: an estimated 22 % to 41 % of the schedules (22 explored)`
 fn report_search(search: &Progress) {
-    anstream::eprintln!("{search}");
+    errln!("{search}");
     if let Some(limit) = search.blind_to() {
         message::note(&limit);
     }
@@ -296,8 +410,8 @@ fn tell_minimized(minimized: &MinimizedRun) {
     let from = name(&minimized.from);
     match &minimized.to {
         Some((file, run)) => {
-            anstream::eprintln!("{}", needs(run));
-            anstream::eprintln!("  {}, made from {from}", name(file));
+            errln!("{}", needs(run));
+            errln!("  {}, made from {from}", name(file));
         }
         None => message::warning(&format!(
             "{from} could not be repeated, so it was not minimized: it depends on something outside of the program"
@@ -382,7 +496,7 @@ fn print_coverage(coverage: &Coverage, how: CoverageFormat) -> Result<()> {
             (0, other) => format!("only the other way round ({other} times)"),
             (one, other) => format!("in both orders ({one} and {other} times)"),
         };
-        anstream::println!(
+        outln!(
             "{} -> {} on {}: {orders}",
             pair.first,
             pair.second,
@@ -434,9 +548,23 @@ fn next(recording: &Recording, summary: &Summary) -> String {
         runs => runs.saturating_mul(10),
     };
     format!(
-        "unsnarl record {strategy}--until-failing 1 -n {more} -- {}",
+        "unsnarl record {strategy}{}--until-failing 1 -n {more} -- {}",
+        criteria(&recording.job.criteria),
         words.join(" ")
     )
+}
+
+/// The options that say what counts as a failure.
+fn criteria(criteria: &Criteria) -> String {
+    let mut options = String::new();
+    if !criteria.expected_exits.is_empty() {
+        let exits: Vec<String> = criteria.expected_exits.iter().map(u8::to_string).collect();
+        options += &format!("--expect-exit {} ", exits.join(","));
+    }
+    if criteria.allow_use_after_free {
+        options += "--allow-use-after-free ";
+    }
+    options
 }
 
 #[cfg(test)]

@@ -3,21 +3,24 @@
 use crate::{
     arguments::Replay,
     gdb, load, message,
+    permission::{self, Trusting},
     pin::{self, Setting},
     propose,
     record::stop_flag,
 };
 use anyhow::{Context, Result, bail};
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
 };
 use unsnarl_recorder::{
-    launch::Output,
-    replay::{Options, Replayed, replay},
+    launch::{Output, addresses},
+    permit::{Deed, Trust},
+    replay::{Difference, Options, Replayed, Values, replay},
+    target,
 };
+use unsnarl_trace::files::read_text;
 use unsnarl_trace::{EventKind, Proposal, Run, RunFolder, read_run};
 
 /// Runs a recorded run again.
@@ -46,6 +49,7 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
             Output::Kept
         },
         branches: arguments.branches,
+        trust: trust(&run, &arguments.trusting)?,
     };
     if arguments.gdb {
         return gdb::run(&path, Arc::new(run), &options, arguments.gdb_arguments);
@@ -59,10 +63,24 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(replayed.same < options.times)))
 }
 
+/// The user's word about the program of a run, which is asked for on a terminal.
+fn trust(run: &Run, trusting: &Trusting) -> Result<Trust> {
+    let directory = Path::new(&run.meta.directory);
+    let trust = trusting.trust();
+    // Why there is no program, or another one, is for the replay to say.
+    let Ok(target) = target::open(run.meta.program.as_ref(), directory) else {
+        return Ok(trust);
+    };
+    if target.program.build_id() != run.meta.build_id {
+        return Ok(trust);
+    }
+    let deed = Deed::of(&run.meta, target.program.path(), target.program.build_id());
+    Ok(permission::permit(deed, &trust)?.1)
+}
+
 /// Judges a pinned schedule.
 fn test(path: &Path, arguments: Replay) -> Result<ExitCode> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
     // Says what is wrong with a schedule that is none, or of another version.
     Proposal::from_json(&text).with_context(|| path.display().to_string())?;
     let pinned = serde_json::from_str(&text).with_context(|| {
@@ -80,6 +98,7 @@ fn test(path: &Path, arguments: Replay) -> Result<ExitCode> {
         stdin: arguments.stdin,
         timeout: arguments.timeout,
         output,
+        trust: arguments.trusting.trust(),
     };
     pin::trial(pinned, &setting)
 }
@@ -91,7 +110,7 @@ fn store(run: &Run, out: &Path) -> Result<()> {
         .events
         .iter()
         .filter(|(_, event)| event.kind == EventKind::Branch);
-    anstream::println!("with {} branches: {}", branches.count(), file.display());
+    outln!("with {} branches: {}", branches.count(), file.display());
     Ok(())
 }
 
@@ -118,26 +137,48 @@ pub fn find(named: &Path) -> Result<PathBuf> {
         )
 }
 
+/// What is left to depend on when addresses, time, environment and input are the recorded ones.
+const UNRECORDED: &str = "the program depends on something that is not recorded: the processor's clock, random numbers that it makes without a call, memory shared with others";
+
 fn report(replayed: &Replayed, times: u64) {
     let outcome = replayed.outcome.name();
     replayed.notes.iter().for_each(|note| message::note(note));
     if let Some(difference) = &replayed.difference {
-        anstream::println!(
+        outln!(
             "run {} of {times} left the recorded one at event {}:",
             replayed.same + 1,
             difference.event
         );
-        anstream::println!("  recorded  {}", difference.recorded);
-        anstream::println!("  replayed  {}", difference.replayed);
-        message::note(
-            "the program depends on something that is not recorded: time, random numbers, other input",
-        );
-    } else if replayed.stopped {
-        message::note(&format!(
-            "stopped after {} of {times}, all the same",
-            replayed.same
-        ));
-    } else {
-        anstream::println!("the same run {} of {times} times: {outcome}", replayed.same);
+        sides(difference);
+        replayed.values.iter().for_each(other_values);
+        message::note(&addresses::obstacle().unwrap_or_else(|| UNRECORDED.to_owned()));
+        return;
     }
+    if replayed.stopped {
+        let same = replayed.same;
+        message::note(&format!("stopped after {same} of {times}, all reproduced"));
+    } else if replayed.values.is_none() && replayed.detour.is_none() {
+        outln!("the same run {} of {times} times: {outcome}", replayed.same);
+    } else {
+        outln!("reproduced {} of {times} times: {outcome}", replayed.same);
+    }
+    if let Some(detour) = &replayed.detour {
+        outln!("with other steps from event {} on:", detour.event);
+        sides(detour);
+    }
+    replayed.values.iter().for_each(other_values);
+}
+
+fn other_values(values: &Values) {
+    let count = match values.count {
+        1 => "one value that differs".to_owned(),
+        count => format!("{count} values that differ"),
+    };
+    outln!("with {count}, the first at event {}:", values.first.event);
+    sides(&values.first);
+}
+
+fn sides(difference: &Difference) {
+    outln!("  recorded  {}", difference.recorded);
+    outln!("  replayed  {}", difference.replayed);
 }

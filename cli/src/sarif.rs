@@ -12,12 +12,13 @@ use serde_sarif::sarif::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs,
+    env,
     path::{Path, PathBuf},
 };
 use unsnarl_core::{
     BugKind, Explanation, Place, Role, SiteMark, Step, render, suppressions::Suppressed,
 };
+use unsnarl_trace::files::read_text;
 
 /// What the schema calls this version.
 const SCHEMA: &str =
@@ -301,7 +302,7 @@ impl Places {
         let content = self
             .files
             .entry(place.file.clone())
-            .or_insert_with(|| fs::read_to_string(&place.file).ok());
+            .or_insert_with(|| read_text(place.file.as_ref()).ok());
         let text = content.as_ref()?.lines().nth(line)?;
         if text.trim() != place.text {
             return None;

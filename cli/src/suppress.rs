@@ -18,15 +18,15 @@ pub fn run(arguments: &Suppress) -> Result<ExitCode> {
     let explanation = find(&loaded, &arguments.finding)?;
     let suppressions = SuppressionFile::read(&project(arguments.place.as_deref()))?;
     if let Some(because) = suppressions.reason(&explanation) {
-        anstream::println!("suppressed already: {because}");
+        outln!("suppressed already: {because}");
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.because.trim().is_empty() {
         bail!("a suppression says why\n  next: --because \"...\", for those who read it in a year");
     }
     let file = suppressions.add(&explanation, &arguments.because)?;
-    anstream::println!("suppressed: {}", explanation.headline);
-    anstream::println!("in {}; commit it to share it", file.display());
+    outln!("suppressed: {}", explanation.headline);
+    outln!("in {}; commit it to share it", file.display());
     Ok(ExitCode::SUCCESS)
 }
 

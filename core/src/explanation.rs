@@ -1,6 +1,6 @@
 //! What a person reads about one failure, as data. `docs/explain-json.md` documents the JSON of it.
 
-use crate::fixes::Fix;
+use crate::{claims::Counted, fixes::Fix};
 use serde::{Deserialize, Serialize};
 
 /// The class of a bug.
@@ -282,6 +282,9 @@ pub struct Explanation {
     pub remark: String,
     /// What passing runs do instead, in one line; empty when nothing is known.
     pub contrast: String,
+    /// The queries over the kept runs that [`Explanation::contrast`] and the headline state, with their counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Counted>,
     /// How sure.
     pub certainty: Certainty,
     /// Names of the failing runs that it explains, in order; `replay` takes them.

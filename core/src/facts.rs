@@ -1,5 +1,7 @@
 //! Facts in the words that explanations and hovers share: places, threads, variables, values.
 
+mod call;
+
 use crate::explanation::Place;
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
 
@@ -74,19 +76,34 @@ fn start_routine(start: &str) -> String {
 /// text of the line is asked.
 pub fn variable(run: &Run, event: &Event) -> String {
     let name = run.location(event.location);
+    let text = &run.meta.site(event.site).text;
     if let Some(rest) = name.strip_prefix("heap(") {
-        let text = &run.meta.site(event.site).text;
-        let path = name.get(block(name).len()..).unwrap_or("");
+        let path = without_offset(own_part(name.get(block(name).len()..).unwrap_or("")));
         let own = || {
             last_field(path)
                 .filter(|field| mentions(text, field))
                 .map(str::to_owned)
         };
-        return expression(text, path, event.kind.writes())
+        return call::object(text, event.kind)
+            .or_else(|| expression(text, path, event.kind.writes()))
             .or_else(own)
             .unwrap_or_else(|| heap_block(rest, path));
     }
-    own_part(without_function(run, stack_variable(name))).to_owned()
+    own_part(without_offset(without_function(run, stack_variable(name)))).to_owned()
+}
+
+/// A name without the offset of what the debug info does not name: `std::cout` of `std::cout+32`.
+fn without_offset(name: &str) -> &str {
+    match name.rsplit_once('+') {
+        Some((own, offset))
+            if !own.is_empty()
+                && !offset.is_empty()
+                && offset.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            own
+        }
+        _ => name,
+    }
 }
 
 /// What has to be said of bit-fields that share a location, as `flags.up|dirty` does: a person who writes one
@@ -230,6 +247,11 @@ pub fn stack_variable(name: &str) -> &str {
         _ if frame.is_empty() => thread,
         _ => frame,
     }
+}
+
+/// A location as people say it where there is no line whose text names it.
+pub fn location_in_words(location: &str) -> String {
+    in_block(own_part(without_offset(stack_variable(location))))
 }
 
 /// Words for a location on the heap; other names stay.
@@ -396,6 +418,20 @@ pub fn holds_pointers(run: &Run, rows: &[EventId]) -> bool {
     rows.iter().take(1000).any(is_address)
 }
 
+/// Does a line set something to a constant, as `ready = true;` does?
+pub fn sets_constant(text: &str) -> bool {
+    let Some((_, value)) = text.rsplit_once(" = ") else {
+        return false;
+    };
+    let value = value.trim_end_matches(';').trim();
+    let is_number = value
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_digit())
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_number || matches!(value, "true" | "false" | "NULL" | "nullptr" | "-1")
+}
+
 /// Does the line compare with or assign a null pointer?
 pub fn mentions_null(text: &str) -> bool {
     text.contains("NULL") || text.contains("nullptr")
@@ -523,6 +559,30 @@ mod tests {
         assert!(!mentions("if (subtotal != 3)", "total"));
         assert!(!mentions("assert(log.text)", "log.used"));
         assert!(!mentions("", "x") && !mentions("x", ""));
+    }
+
+    #[test]
+    fn constants_that_lines_set() {
+        assert!(sets_constant("ready = true;") && sets_constant("slot->used = 1;"));
+        assert!(!sets_constant("seats = left - 1;") && !sets_constant("count++;"));
+        assert!(!sets_constant("if (ready == 1)"));
+    }
+
+    #[test]
+    fn variables_have_the_names_of_the_source() {
+        let named = |line: &str| {
+            let run = crate::fixture::run(line);
+            let event = run.events.get(EventId(0)).unwrap();
+            variable(&run, &event)
+        };
+        assert_eq!(named("main W std::cout+32 =1 @3"), "std::cout");
+        let letters = "`heap(main.cc:81 by main #0).letters_._M_impl._M_start`";
+        let line = format!("main W {letters} =1 @3 f \"letters_.push_back(c);\"");
+        assert_eq!(named(&line), "letters_");
+        let lock = "main lock `heap(q.c:8 by main #0)+40` @3 f \"pthread_mutex_lock(m);\"";
+        assert_eq!(named(lock), "m");
+        let of_class = location_in_words("heap(main.cc:81).lock");
+        assert_eq!(of_class, "lock of the heap block from main.cc:81");
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! Runs a program once with a raw log: starts it, keeps it fed and drained, ends it in time.
 
-mod command;
+pub mod addresses;
+pub mod calls;
+pub(crate) mod command;
 mod server;
 mod starter;
 
+pub use command::Given;
 pub use starter::Starter;
 
-use crate::{assemble::Exit, log::Log};
+use self::calls::InCall;
+use crate::{assemble::Exit, log::Log, permit::Permit};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
@@ -35,12 +39,16 @@ pub struct Request {
     pub command: Vec<OsString>,
     /// Working directory.
     pub directory: PathBuf,
+    /// Variables of the environment that are to be others than this process's.
+    pub environment: Given,
     /// File for standard input; nothing when there is none.
     pub stdin: Option<PathBuf>,
     /// What becomes of the program's output.
     pub output: Output,
     /// Time that a run may take.
     pub timeout: Duration,
+    /// The permission to do that.
+    pub permit: Permit,
 }
 
 /// What becomes of the program's output.
@@ -59,6 +67,8 @@ pub struct Finished {
     pub exit: Exit,
     /// Its time was over.
     pub timed_out: bool,
+    /// System calls that its threads were in when its time was over.
+    pub calls: Vec<InCall>,
     /// It was ended because the user wanted to stop.
     pub stopped: bool,
     /// Its standard output.
@@ -86,6 +96,12 @@ pub enum LaunchError {
         /// Why.
         error: io::Error,
     },
+    /// The permission is for something else.
+    #[error(
+        "{} is not what the permission to execute is for, or its command, folder or input is another\n  next: this is a fault of unsnarl, please report it",
+        .0.display()
+    )]
+    NotPermitted(PathBuf),
     /// The kernel refused something while the program ran.
     #[error("lost sight of the program: {0}")]
     Watch(#[from] io::Error),
@@ -145,9 +161,14 @@ impl Starter {
         log: &Log,
         stop: &AtomicBool,
     ) -> Result<Finished, LaunchError> {
+        if !request.permit.covers(request) {
+            return Err(LaunchError::NotPermitted(request.program.clone()));
+        }
         let process = self.start(request, serves, log, stop)?;
         let pid = process.pid;
         let watched = watch(process, request.timeout, stop);
+        let is_late = matches!(&watched, Ok(watched) if watched.ending == Ending::Timeout);
+        let calls = if is_late { calls::of(pid) } else { Vec::new() };
         // The group is ended before its leader is waited for: until then its number cannot be reused.
         // Nobody may be left in it, which is as good.
         let _ = kill_process_group(pid, Signal::KILL);
@@ -159,7 +180,8 @@ impl Starter {
         let watched = watched?;
         Ok(Finished {
             exit: exit(status),
-            timed_out: watched.ending == Ending::Timeout,
+            timed_out: is_late,
+            calls,
             stopped: watched.ending == Ending::Stopped,
             stdout: watched.stdout.excerpt,
             stderr: watched.stderr.excerpt,
@@ -329,10 +351,17 @@ mod tests {
     use crate::log::Config;
 
     fn shell(script: &str) -> Request {
+        shell_in(Path::new("/"), script)
+    }
+
+    fn shell_in(directory: &Path, script: &str) -> Request {
+        let command = ["sh", "-c", script].map(OsString::from).to_vec();
         Request {
             program: "/bin/sh".into(),
-            command: ["sh", "-c", script].map(OsString::from).to_vec(),
-            directory: "/".into(),
+            permit: Permit::named(Path::new("/bin/sh"), &command, directory),
+            command,
+            directory: directory.into(),
+            environment: Given::new(),
             stdin: None,
             output: Output::Kept,
             timeout: Duration::from_secs(60),
@@ -369,8 +398,7 @@ mod tests {
     #[test]
     fn too_long_is_ended_with_all_that_it_started() {
         let folder = tempfile::tempdir().unwrap();
-        let mut request = shell("sleep 1000 & echo $! > child; wait");
-        request.directory = folder.path().into();
+        let mut request = shell_in(folder.path(), "sleep 1000 & echo $! > child; wait");
         request.timeout = Duration::from_millis(300);
         let finished = run(&request);
         assert!(finished.timed_out && !finished.stopped);
@@ -387,6 +415,15 @@ mod tests {
         let begin = Instant::now();
         assert_eq!(run(&shell("sleep 1000 & exit 0")).exit, Exit::Code(0));
         assert!(begin.elapsed() < Duration::from_secs(50));
+    }
+
+    #[test]
+    fn nothing_else_than_what_was_permitted_is_started() {
+        let log = Log::create(&Config::default()).unwrap();
+        let mut request = shell("exit 0");
+        request.command.pop();
+        let refused = launch(&request, &log, &AtomicBool::new(false)).unwrap_err();
+        assert!(matches!(refused, LaunchError::NotPermitted(_)));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! * [`launch`] runs a program once with a raw log; [`assemble`] turns the log into a run.
 //! * [`record`] runs a program many times and keeps the runs; [`replay`] runs it again with the
 //!   schedule of a run and compares.
+//! * [`permit`] decides whether a program may be executed; launching demands its word.
 //! * [`program`] reads the program model out of what the compiler says.
 //! * [`proposal`] runs it by a schedule that somebody proposes.
 //!
@@ -13,6 +14,7 @@
 pub mod assemble;
 pub mod launch;
 pub mod log;
+pub mod permit;
 pub mod program;
 pub mod proposal;
 pub mod record;

@@ -61,6 +61,8 @@ pub struct Config {
     pub branches: bool,
     /// A debugger watches: it is told of events.
     pub is_debugged: bool,
+    /// Accesses to freed heap blocks do not end the run.
+    pub allow_use_after_free: bool,
     /// What the program's random numbers are drawn from.
     pub input_seed: u64,
     /// Input of a recorded run, to give back.
@@ -86,6 +88,7 @@ impl Default for Config {
             follow: Vec::new(),
             branches: false,
             is_debugged: false,
+            allow_use_after_free: false,
             input_seed: 0,
             input: RunInput::default(),
             limits: Limits::default(),
@@ -367,6 +370,10 @@ impl Log {
             (offset_of!(Header, chances), config.chances.bits()),
             (offset_of!(Header, note_details), config.details.into()),
             (offset_of!(Header, is_debugged), config.is_debugged.into()),
+            (
+                offset_of!(Header, allow_use_after_free),
+                config.allow_use_after_free.into(),
+            ),
             (
                 offset_of!(Header, fail_one_in),
                 config.chances.fail_malloc.unwrap_or(0),

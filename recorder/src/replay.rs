@@ -1,5 +1,6 @@
 //! Runs a recorded run again, with its schedule, and compares event by event; or under a debugger.
 
+mod compare;
 pub mod debug;
 pub mod registers;
 mod verbs;
@@ -7,17 +8,19 @@ mod verbs;
 use crate::{
     launch::{LaunchError, Output, Starter},
     log::Limits,
+    permit::{Deed, Permit, Refused, Trust},
     record::{Attempt, Executed, Job, RecordError, execute, input_hash},
     target::{self, Target, TargetError},
 };
 use std::{
     ffi::OsString,
-    fmt,
     path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
-use unsnarl_trace::{Event, EventId, EventKind, Mode, Outcome, Run, RunMeta, Value};
+use unsnarl_trace::{Mode, Outcome, Run, RunMeta};
+
+pub use compare::{Comparison, Difference, Values, compare};
 
 /// How a run is run again.
 #[derive(Clone, Debug)]
@@ -32,15 +35,21 @@ pub struct Options {
     pub output: Output,
     /// Record the branches that are taken, too.
     pub branches: bool,
+    /// The user's word about the program.
+    pub trust: Trust,
 }
 
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// Runs that were the recorded one again.
+    /// Runs that reproduced the recorded one.
     pub same: u64,
     /// Where the first of the others left it; replaying ended there.
     pub difference: Option<Difference>,
+    /// Values of the last run that are others than the recorded ones, at steps that are the same.
+    pub values: Option<Values>,
+    /// Where the last run took other steps, although it failed in the same way.
+    pub detour: Option<Difference>,
     /// What the last run has to say that the recorded one has not, such as other input.
     pub notes: Vec<String>,
     /// The user stopped it.
@@ -49,17 +58,6 @@ pub struct Replayed {
     pub outcome: Outcome,
     /// The recorded run with its branches, when they were asked for and a run repeated it.
     pub with_branches: Option<Run>,
-}
-
-/// Where a run left the recorded one.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Difference {
-    /// Number of the event, from 0; the number of events when only the endings differ.
-    pub event: usize,
-    /// What the recorded run did.
-    pub recorded: String,
-    /// What this one did.
-    pub replayed: String,
 }
 
 /// Why a run cannot be run again.
@@ -91,6 +89,9 @@ pub enum ReplayError {
         "the folder that the program ran in is gone: {0}\n  next: make it again, or record again"
     )]
     NoDirectory(String),
+    /// The user has not allowed it.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// It did not run.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -117,6 +118,8 @@ pub fn replay(
     let mut replayed = Replayed {
         same: 0,
         difference: None,
+        values: None,
+        detour: None,
         notes: Vec::new(),
         stopped: false,
         outcome: recorded.meta.outcome,
@@ -130,12 +133,17 @@ pub fn replay(
         }
         let is_new = |note: &&String| !recorded.meta.problems.contains(note);
         replayed.notes = run.meta.problems.iter().filter(is_new).cloned().collect();
-        replayed.difference = compare(recorded, &run);
-        if replayed.difference.is_some() {
+        let compared = compare(recorded, &run);
+        let is_same = compared.is_same();
+        replayed.values = compared.values;
+        if compared.is_reproduced {
+            replayed.detour = compared.difference;
+        } else {
+            replayed.difference = compared.difference;
             break;
         }
         replayed.same += 1;
-        if options.branches && replayed.with_branches.is_none() {
+        if options.branches && is_same && replayed.with_branches.is_none() {
             replayed.with_branches = Some(as_recorded(run, &recorded.meta));
         }
         watcher(replayed.same);
@@ -182,18 +190,22 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
     if !directory.is_dir() {
         return Err(ReplayError::NoDirectory(meta.directory.clone()));
     }
-    let target = target::open(meta.program.as_ref(), &directory)?;
+    let target = target::open_recorded(meta, &directory)?;
     if target.program.build_id() != meta.build_id {
         let (program, command) = (meta.program.clone(), meta.command.join(" "));
         return Err(ReplayError::OtherBuild { program, command });
     }
+    let deed = Deed::of(meta, target.program.path(), target.program.build_id());
+    let permit = Permit::ask(deed, &options.trust)?;
     let job = Job {
+        permit,
         command: meta.command.iter().map(OsString::from).collect(),
         directory,
         stdin: options.stdin.clone(),
         output: options.output,
         timeout: options.timeout,
         limits: limits(recorded, options.branches),
+        criteria: meta.criteria.clone(),
         starter: Starter::default(),
     };
     if input_hash(&job)? != meta.input_hash {
@@ -225,215 +237,4 @@ fn limits(recorded: &Run, with_branches: bool) -> Limits {
 /// Steps that a run took at most: decisions with one thread only are not counted, but most leave an event.
 fn steps_of(run: &Run) -> u64 {
     run.meta.steps.max(run.events.len() as u64)
-}
-
-/// The first difference between two runs in what they did; what the launcher noted on the side,
-/// such as the strategy, does not count. Branches count when both runs have them.
-pub fn compare(recorded: &Run, replayed: &Run) -> Option<Difference> {
-    let skips = recorded.meta.blocks.is_empty() != replayed.meta.blocks.is_empty();
-    // Where the clock or the room ended the run, the point of the end means nothing.
-    let cut = matches!(recorded.meta.outcome, Outcome::TimedOut | Outcome::CutShort);
-    let (left, right) = (
-        Steps::of(recorded, skips, cut),
-        Steps::of(replayed, skips, cut),
-    );
-    let common = left.rows.len().min(right.rows.len());
-    let differs = |at: &usize| !same_event(&left, &right, *at);
-    if let Some(step) = (0..common).find(differs) {
-        return Some(difference(&left, &right, step));
-    }
-    let same_end = recorded.meta.outcome == replayed.meta.outcome
-        && (cut || left.rows.len() == right.rows.len() && message(recorded) == message(replayed));
-    (!same_end).then(|| difference(&left, &right, common))
-}
-
-fn difference(recorded: &Steps<'_>, replayed: &Steps<'_>, step: usize) -> Difference {
-    Difference {
-        event: recorded
-            .rows
-            .get(step)
-            .map_or(recorded.run.events.len(), |row| row.index()),
-        recorded: Step(recorded.run, recorded.row(step)).to_string(),
-        replayed: Step(replayed.run, replayed.row(step)).to_string(),
-    }
-}
-
-/// The events of a run that are compared.
-struct Steps<'a> {
-    run: &'a Run,
-    rows: Vec<EventId>,
-}
-
-impl<'a> Steps<'a> {
-    fn of(run: &'a Run, skips_branches: bool, skips_end: bool) -> Steps<'a> {
-        let counts = |row: &EventId| match run.events.get(*row).map(|event| event.kind) {
-            Some(EventKind::Branch) => !skips_branches,
-            Some(EventKind::Failure) => !skips_end,
-            _ => true,
-        };
-        let rows = (0..run.events.len() as u32).map(EventId).filter(counts);
-        Steps {
-            run,
-            rows: rows.collect(),
-        }
-    }
-
-    fn row(&self, step: usize) -> Option<Event> {
-        self.run.events.get(*self.rows.get(step)?)
-    }
-}
-
-fn message(run: &Run) -> Option<&str> {
-    run.meta
-        .failure
-        .as_ref()
-        .map(|failure| failure.message.as_str())
-}
-
-/// The same thread did the same at the same place to the same thing with the same value. Ids are
-/// compared by what they stand for: each run has its own tables.
-fn same_event(a: &Steps<'_>, b: &Steps<'_>, step: usize) -> bool {
-    let (Some(x), Some(y)) = (a.row(step), b.row(step)) else {
-        return false;
-    };
-    let (a, b) = (a.run, b.run);
-    let plain = |event: &Event| (event.kind, event.size, event.flags, event.old);
-    let same_value = match (x.value, y.value) {
-        (Some(Value::Address(p)), Some(Value::Address(q))) => a.location(p) == b.location(q),
-        (p, q) => p == q,
-    };
-    plain(&x) == plain(&y)
-        && same_value
-        && a.meta.thread(x.thread).name == b.meta.thread(y.thread).name
-        && a.meta.site(x.site) == b.meta.site(y.site)
-        && a.location(x.location) == b.location(y.location)
-}
-
-/// An event as a person reads it, or the end of the run.
-struct Step<'a>(&'a Run, Option<Event>);
-
-impl fmt::Display for Step<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Step(run, event) = *self;
-        let Some(event) = event else {
-            let how = message(run).unwrap_or(run.meta.outcome.name());
-            return write!(f, "the run ended: {how}");
-        };
-        write!(
-            f,
-            "{}: {}",
-            run.meta.thread(event.thread).name,
-            event.kind.name()
-        )?;
-        let location = run.location(event.location);
-        if !location.is_empty() {
-            write!(f, " {location}")?;
-        }
-        match event.value {
-            Some(Value::Bits(bits)) => write!(f, " = {bits}")?,
-            Some(Value::Address(place)) => write!(f, " = &{}", run.location(place))?,
-            None => {}
-        }
-        let site = run.meta.site(event.site);
-        if site.line != 0 {
-            write!(f, " at {}:{} in {}", site.file, site.line, site.function)?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use unsnarl_trace::{
-        EventKind, Events, LocationId, PointId, RunMeta, SiteId, StackId, ThreadId, ThreadRow,
-    };
-
-    /// A run of one thread that reads these values of `x`.
-    fn run(values: &[u64], outcome: Outcome) -> Run {
-        let event = |value: u64| Event {
-            seq: 0,
-            thread: ThreadId(0),
-            kind: EventKind::Read,
-            site: SiteId(0),
-            location: LocationId(1),
-            size: 4,
-            flags: 0,
-            value: Some(Value::Bits(value)),
-            old: None,
-            stack: StackId(0),
-            point: PointId(0),
-        };
-        let rows: Vec<Event> = values.iter().copied().map(event).collect();
-        Run {
-            meta: RunMeta {
-                outcome,
-                threads: vec![ThreadRow {
-                    name: "main".into(),
-                    ..ThreadRow::default()
-                }],
-                ..RunMeta::default()
-            },
-            locations: vec![String::new(), "x".into()],
-            events: Events::from_rows(&rows),
-            damage: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn equal_runs_do_not_differ() {
-        assert_eq!(
-            compare(
-                &run(&[1, 2], Outcome::Passed),
-                &run(&[1, 2], Outcome::Passed)
-            ),
-            None
-        );
-    }
-
-    #[test]
-    fn the_first_difference_names_both_sides() {
-        let found = compare(
-            &run(&[1, 2, 3], Outcome::Passed),
-            &run(&[1, 5, 6], Outcome::Passed),
-        )
-        .unwrap();
-        assert_eq!(
-            (
-                found.event,
-                found.recorded.as_str(),
-                found.replayed.as_str()
-            ),
-            (1, "main: read x = 2", "main: read x = 5")
-        );
-    }
-
-    #[test]
-    fn one_goes_on_where_the_other_ends() {
-        let found = compare(&run(&[1], Outcome::Passed), &run(&[1, 2], Outcome::Passed)).unwrap();
-        assert_eq!(
-            (found.event, found.recorded.as_str()),
-            (1, "the run ended: passed")
-        );
-        let found = compare(&run(&[1], Outcome::Passed), &run(&[1], Outcome::Failed)).unwrap();
-        assert_eq!(found.replayed, "the run ended: failed");
-    }
-
-    #[test]
-    fn where_the_clock_ended_the_run_the_prefix_counts() {
-        assert_eq!(
-            compare(
-                &run(&[1, 2], Outcome::TimedOut),
-                &run(&[1, 2, 3], Outcome::TimedOut)
-            ),
-            None
-        );
-        assert!(
-            compare(
-                &run(&[1, 2], Outcome::TimedOut),
-                &run(&[1, 2, 3], Outcome::Passed)
-            )
-            .is_some()
-        );
-    }
 }

@@ -11,11 +11,12 @@ use std::{
     io::{self, Write},
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
+        fs::{MetadataExt, PermissionsExt, symlink},
     },
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
+use unsnarl_trace::own_folder;
 
 /// The archive that the build script made.
 static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libunsnarl_runtime.a"));
@@ -46,10 +47,6 @@ pub fn parts() -> Result<Parts, CacheError> {
 
 /// A folder in which this program goes by the assembler's name.
 fn tools() -> Result<PathBuf, CacheError> {
-    let failed = |place: &Path| {
-        let place = place.display().to_string();
-        move |error| CacheError { place, error }
-    };
     let itself = env::current_exe().map_err(failed(Path::new("/proc/self/exe")))?;
     let hash = Sha256::digest(itself.as_os_str().as_bytes());
     let name: String = hash
@@ -57,61 +54,50 @@ fn tools() -> Result<PathBuf, CacheError> {
         .take(8)
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let folder = folder().join(format!("tools-{name}"));
+    let folder = folder()?.join(format!("tools-{name}"));
+    own(&folder)?;
     let link = folder.join(assembler::NAME);
     if fs::read_link(&link).is_ok_and(|target| target == itself) {
         return Ok(folder.join(""));
     }
-    fs::create_dir_all(&folder).map_err(failed(&folder))?;
     match symlink(&itself, &link) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(&link)(error)),
         _ => Ok(folder.join("")),
     }
 }
 
-/// The folder that they are in. It need not exist yet.
-pub fn folder() -> PathBuf {
-    cache_root().join("unsnarl").join(format!("runtime-{HASH}"))
+/// The folder that they are in; it is made if need be, and belongs to the user alone: what is in it becomes part of the
+/// programs that the user builds, and some of it is executed.
+pub fn folder() -> Result<PathBuf, CacheError> {
+    let cache = own_folder::Purpose::Cache.folder();
+    let cache = cache.map_err(|none| CacheError {
+        place: none.path.display().to_string(),
+        error: none.source,
+    })?;
+    let folder = cache.join(format!("runtime-{HASH}"));
+    if !folder.exists() {
+        remove_old(&cache);
+    }
+    own(&folder)?;
+    Ok(folder)
 }
 
-/// `$XDG_CACHE_HOME`, else `$HOME/.cache`, else a folder of this user's own under the temporary one.
-fn cache_root() -> PathBuf {
-    let named = |name: &str| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    if let Some(cache) = named("XDG_CACHE_HOME") {
-        return cache;
-    }
-    match named("HOME").filter(|home| home.is_dir()) {
-        Some(home) => home.join(".cache"),
-        None => env::temp_dir().join(format!(
-            "unsnarl-cache-{}",
-            rustix::process::getuid().as_raw()
-        )),
-    }
+/// Makes a folder of the user's own, or refuses the one that is there.
+fn own(folder: &Path) -> Result<(), CacheError> {
+    own_folder::claim(folder).map_err(failed(folder))
+}
+
+fn failed(place: &Path) -> impl FnOnce(io::Error) -> CacheError {
+    let place = place.display().to_string();
+    move |error| CacheError { place, error }
 }
 
 fn provide(name: &str, content: &[u8]) -> Result<PathBuf, CacheError> {
-    let folder = folder();
+    let folder = folder()?;
     let file = folder.join(name);
-    if is_ours(&file, content.len()) {
-        return Ok(file);
+    if !is_ours(&file, content.len()) {
+        write(&folder, &file, content).map_err(failed(&file))?;
     }
-    if !folder.exists() {
-        remove_old(&cache_root().join("unsnarl"));
-    }
-    let failed = |place: &Path| {
-        let place = place.display().to_string();
-        move |error| CacheError { place, error }
-    };
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&folder)
-        .map_err(failed(&folder))?;
-    write(&folder, &file, content).map_err(failed(&file))?;
     Ok(file)
 }
 

@@ -10,6 +10,7 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
 };
+use unsnarl_trace::{RunMeta, files::open_regular};
 
 /// A program that can be recorded.
 pub struct Target {
@@ -74,6 +75,16 @@ pub fn open(name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
     open_built_for(Build::Exact, name, directory)
 }
 
+/// As [`open`], for a program that repeats what a run recorded. Where it is another build, its sources are
+/// those of today.
+pub fn open_recorded(recorded: &RunMeta, directory: &Path) -> Result<Target, TargetError> {
+    let mut target = open(recorded.program.as_ref(), directory)?;
+    if target.program.build_id() == recorded.build_id {
+        target.program.recall(recorded);
+    }
+    Ok(target)
+}
+
 /// As [`open`], for a program that is built for certain strategies.
 pub fn open_built_for(build: Build, name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
     let shown = name.to_string_lossy().into_owned();
@@ -101,7 +112,7 @@ pub fn open_built_for(build: Build, name: &OsStr, directory: &Path) -> Result<Ta
 }
 
 /// The program's file by an absolute path.
-fn find(name: &OsStr, directory: &Path) -> Result<PathBuf, TargetError> {
+pub(crate) fn find(name: &OsStr, directory: &Path) -> Result<PathBuf, TargetError> {
     let shown = name.to_string_lossy().into_owned();
     let here = directory.join(name);
     if !shown.contains('/') {
@@ -125,8 +136,8 @@ fn find(name: &OsStr, directory: &Path) -> Result<PathBuf, TargetError> {
 fn is_script(path: &Path) -> bool {
     use io::Read;
     let mut start = [0; 2];
-    fs::File::open(path)
-        .and_then(|mut file| file.read_exact(&mut start))
+    open_regular(path)
+        .and_then(|(mut file, _)| file.read_exact(&mut start))
         .is_ok()
         && start == *b"#!"
 }

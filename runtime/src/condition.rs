@@ -8,7 +8,7 @@ use crate::{
     next::Next,
     objects,
     real::real,
-    scheduler,
+    robust, scheduler,
     state::{Thread, Wait, controlled, live_threads, thread, unrecorded},
     threads, time,
 };
@@ -20,12 +20,26 @@ const SIGNALLED: u64 = 0;
 const TIMED_OUT: u64 = 1;
 const SPURIOUS: u64 = 2;
 
-/// Waits in controlled mode; false when the time was over.
-pub fn wait_until(this: &Thread, condition: usize, lock: usize, deadline: u64, pc: u64) -> bool {
+/// Waits in controlled mode; returns what `pthread_cond_timedwait` does.
+///
+/// # Safety
+/// `lock` points to a `pthread_mutex_t`.
+unsafe fn wait_until(
+    this: &Thread,
+    condition: usize,
+    lock: usize,
+    deadline: u64,
+    pc: u64,
+) -> c_int {
     scheduler::decide(this, Next::of(RecordKind::Wait, pc, condition));
     threads::act_on_cancel(this);
     log::sync(this, RecordKind::Wait, pc, condition, 0);
     let depth = objects::at(lock).depth.get();
+    // SAFETY: the caller's.
+    let is_robust = unsafe { robust::is_robust(lock) };
+    if is_robust {
+        robust::give_back(this, lock);
+    }
     mutex::release(this, lock, pc);
     let next = Next::of(RecordKind::Lock, pc, lock);
     let ending = choices::condition_ending(deadline != 0);
@@ -40,7 +54,12 @@ pub fn wait_until(this: &Thread, condition: usize, lock: usize, deadline: u64, p
             false
         }
     };
-    mutex::take(this, lock, pc, LockType::Mutex);
+    let taken = if is_robust {
+        robust::take(this, lock, pc)
+    } else {
+        mutex::take(this, lock, pc, LockType::Mutex);
+        0
+    };
     objects::at(lock).depth.set(depth.max(1));
     let how = match (ending, in_time) {
         (Ending::Spurious, _) => SPURIOUS,
@@ -49,7 +68,11 @@ pub fn wait_until(this: &Thread, condition: usize, lock: usize, deadline: u64, p
     };
     log::sync(this, RecordKind::Wake, pc, condition, how);
     threads::act_on_cancel(this);
-    in_time
+    match (taken, in_time) {
+        (0, true) => 0,
+        (0, false) => libc::ETIMEDOUT,
+        (error, _) => error,
+    }
 }
 
 /// Wakes one waiter or all; returns how many.
@@ -115,19 +138,13 @@ fn free_wait(
 pub unsafe extern "C-unwind" fn wait(condition: usize, lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_cond_wait" @ c"GLIBC_2.3.2", fn(usize, usize) -> c_int);
     match ready_at(condition, pc) {
-        Some(this) if controlled() => {
-            wait_until(this, condition, lock, 0, pc);
-            0
-        }
+        // SAFETY: the program's own mutex.
+        Some(this) if controlled() => unsafe { wait_until(this, condition, lock, 0, pc) },
         // SAFETY: the program's own call.
         this => free_wait(this, condition, lock, pc, || unsafe {
             library(condition, lock)
         }),
     }
-}
-
-fn status(in_time: bool) -> c_int {
-    if in_time { 0 } else { libc::ETIMEDOUT }
 }
 
 pub unsafe extern "C-unwind" fn timed_wait(
@@ -142,9 +159,8 @@ pub unsafe extern "C-unwind" fn timed_wait(
     );
     match ready_at(condition, pc) {
         Some(this) if controlled() => {
-            // SAFETY: the program's own argument.
-            let deadline = unsafe { time::deadline(until) };
-            status(wait_until(this, condition, lock, deadline, pc))
+            // SAFETY: the program's own arguments.
+            unsafe { wait_until(this, condition, lock, time::deadline(until), pc) }
         }
         this => free_wait(this, condition, lock, pc, || {
             // SAFETY: the program's own call.
@@ -166,9 +182,8 @@ unsafe extern "C-unwind" fn clock_wait(
     );
     match ready_at(condition, pc) {
         Some(this) if controlled() => {
-            // SAFETY: the program's own argument. All virtual clocks show the same time.
-            let deadline = unsafe { time::deadline(until) };
-            status(wait_until(this, condition, lock, deadline, pc))
+            // SAFETY: the program's own arguments. All virtual clocks show the same time.
+            unsafe { wait_until(this, condition, lock, time::deadline(until), pc) }
         }
         this => free_wait(this, condition, lock, pc, || {
             // SAFETY: the program's own call.

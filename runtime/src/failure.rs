@@ -1,13 +1,17 @@
 //! The end of a run: assertion, abort, fatal signal, deadlock, exit.
 
 use crate::{
-    children, log, lookup,
+    children, departure, log, lookup,
     real::real,
-    state::{Mode, SHARED, Thread, Wait, header, live_threads, recording, this_thread, thread},
+    state::{
+        Mode, SHARED, Thread, Wait, header, live_threads, recording, this_thread, thread,
+        unrecorded,
+    },
     sys,
 };
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
+    ptr::null_mut,
     sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use unsnarl_trace::raw::{End, RecordKind};
@@ -25,6 +29,12 @@ pub fn conclude(end: End) -> bool {
             .is_ok()
     };
     from(End::Running) || from(End::Exec)
+}
+
+/// Whether it is said how the run ended.
+fn has_ended() -> bool {
+    let end = header().end.load(Acquire);
+    end != End::Running as u32 && end != End::Exec as u32
 }
 
 /// Ends the process at once: the log says why.
@@ -99,9 +109,11 @@ fn note_failure(this: &Thread, end: End, pc: u64, address: u64) {
     log::push(this, RecordKind::Failure, 0, 0, pc, address, end as u64);
 }
 
+/// A C string's bytes; none of a null pointer.
+///
 /// # Safety
 /// `text` is null or NUL-terminated.
-unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
+pub unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
     if text.is_null() {
         return b"";
     }
@@ -179,10 +191,30 @@ fn uncaught_exception() -> Option<&'static [u8]> {
     }
 }
 
-/// A block was freed twice: the C library would abort here, if it noticed.
-pub fn double_free(this: &Thread, pc: u64, address: usize) -> ! {
-    if conclude(End::DoubleFree) {
-        note_failure(this, End::DoubleFree, pc, address as u64);
+/// The run ends with this failure of the calling thread, whose message was written before.
+pub fn note_last(this: &Thread, end: End) {
+    log::resolve(this);
+    if conclude(end) {
+        note_failure(this, end, 0, 0);
+    }
+}
+
+/// A lock was unlocked that the thread does not hold: anything may happen then. `is_free`: nobody holds it.
+#[cold]
+pub fn unlock_not_held(this: &Thread, pc: u64, lock: usize, is_free: bool) -> ! {
+    let end = match is_free {
+        true => End::UnlockFree,
+        false => End::UnlockForeign,
+    };
+    misuse(this, end, pc, lock)
+}
+
+/// The program used the heap block or the lock at `address` as it must not be used: the C library would abort
+/// here, if it noticed.
+#[cold]
+pub fn misuse(this: &Thread, end: End, pc: u64, address: usize) -> ! {
+    if conclude(end) {
+        note_failure(this, end, pc, address as u64);
     }
     this.inside.set(this.inside.get() + 1);
     let abort = real!("abort", fn() -> c_int);
@@ -195,12 +227,28 @@ pub fn double_free(this: &Thread, pc: u64, address: usize) -> ! {
 
 /// Stays to the end of `exit`: registered first, called last.
 pub unsafe extern "C" fn on_exit(status: c_int, _: *mut c_void) {
+    if let Some(this) = recording().filter(|_| !has_ended() && departure::has_company()) {
+        // While this thread lets the others go first, one of them may come to the end as well, or leave
+        // something else to be done there.
+        unrecorded(this, watch_exit);
+    }
     finish(status);
+}
+
+unsafe extern "C" {
+    #[link_name = "on_exit"]
+    fn at_exit(handler: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// Hears of the end of the process by `exit`.
+pub fn watch_exit() {
+    // SAFETY: a handler with the right signature.
+    unsafe { at_exit(on_exit, null_mut()) };
 }
 
 /// The process ends with this status: nothing is recorded any more.
 pub fn finish(status: c_int) {
-    if SHARED.mode.get() == Mode::Off || !is_our_process() {
+    if SHARED.mode.get() == Mode::Off || !is_our_process() || has_ended() {
         return;
     }
     if let Some(this) = recording() {
@@ -208,6 +256,9 @@ pub fn finish(status: c_int) {
     }
     if let Some(this) = this_thread() {
         conclude_fault(this);
+    }
+    if let Some(this) = recording().filter(|_| !has_ended()) {
+        departure::arrive(this);
     }
     header().exit_code.store(status as u32, Relaxed);
     if conclude(End::Exited) {

@@ -1,21 +1,21 @@
 //! The heap. In controlled mode it is made the same in every repetition: new blocks are zero, freed
-//! ones are filled with a pattern and kept for a while, so that a use after free is seen as such
-//! rather than meeting a neighbour's data, and a second free is noticed.
+//! ones are filled with a pattern and kept for a while (`quarantine`), so that a use after free and a second
+//! free end the run rather than meet a neighbour's data.
 
 use crate::{
     access, choices,
     entry::{entry, passing},
-    failure, log, memory, modules,
+    failure, freed, log, memory, modules,
     next::Next,
+    quarantine::{Held, KEPT_UP_TO},
     scheduler,
     state::{Thread, controlled, recording_memory, unrecorded},
 };
 use core::{
-    cell::Cell,
     ffi::{c_int, c_void},
     ptr::null_mut,
 };
-use unsnarl_trace::raw::RecordKind;
+use unsnarl_trace::raw::{End, RecordKind};
 
 unsafe extern "C" {
     fn __libc_malloc(bytes: usize) -> *mut c_void;
@@ -30,66 +30,8 @@ unsafe extern "C" {
 const FREED: c_int = 0xdb;
 /// Most of a freed block that is filled.
 const FILLED: usize = 64 << 10;
-/// Larger blocks go back at once.
-const KEPT_UP_TO: usize = 1 << 20;
-/// Freed blocks that are kept.
-const KEPT: usize = 4096;
-
-/// Freed blocks, oldest first: a ring, and a hash set of the same addresses.
-struct Quarantine {
-    ring: [Cell<usize>; KEPT],
-    next: Cell<usize>,
-    set: [Cell<usize>; 4 * KEPT],
-}
-
-// SAFETY: used in controlled mode only, by the thread that has the turn.
-unsafe impl Sync for Quarantine {}
-
-static QUARANTINE: Quarantine = Quarantine {
-    ring: [const { Cell::new(0) }; KEPT],
-    next: Cell::new(0),
-    set: [const { Cell::new(0) }; 4 * KEPT],
-};
-
-impl Quarantine {
-    /// Places where `block` may stand, from its own on.
-    fn places(&self, block: usize) -> impl Iterator<Item = &Cell<usize>> {
-        let first = block.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 50;
-        let (before, after) = self.set.split_at_checked(first).unwrap_or((&self.set, &[]));
-        after.iter().chain(before)
-    }
-
-    fn holds(&self, block: usize) -> bool {
-        let probes = self.places(block).take_while(|place| place.get() != 0);
-        probes.into_iter().any(|place| place.get() == block)
-    }
-
-    /// Keeps `block`; returns the one that has to go for it, or 0.
-    fn keep(&self, block: usize) -> usize {
-        let Some(oldest) = self.ring.get(self.next.get()) else {
-            return block;
-        };
-        self.next.set((self.next.get() + 1) % KEPT);
-        let evicted = oldest.replace(block);
-        if evicted != 0 {
-            self.forget(evicted);
-        }
-        if let Some(place) = self.places(block).find(|place| place.get() <= GONE) {
-            place.set(block);
-        }
-        evicted
-    }
-
-    fn forget(&self, block: usize) {
-        if let Some(place) = self.places(block).find(|place| place.get() == block) {
-            place.set(GONE);
-        }
-    }
-}
-
-/// Marks a place whose block has left the set: searches go on behind it.
-const GONE: usize = 1;
-
+/// The library's blocks begin at multiples of this.
+const ALIGNMENT: usize = 16;
 /// The calling thread and where the program allocates: for `new` and `delete` the place noted there.
 fn ready(pc: u64) -> Option<(&'static Thread, u64)> {
     let this = recording_memory()?;
@@ -200,27 +142,63 @@ unsafe extern "C" fn on_posix_memalign(
     0
 }
 
+/// Ends the run unless `block` is a block of the heap that has not been freed.
+fn check_freed(this: &Thread, block: usize, pc: u64) {
+    let end = match freed::held(block) {
+        Held::Block => End::DoubleFree,
+        Held::Nothing if is_block(this, block, pc) => return,
+        Held::Nothing | Held::Inside => End::InvalidFree,
+    };
+    failure::misuse(this, end, pc, block);
+}
+
+/// Whether the C library could have returned this address: by where it lies and by the header in front of it,
+/// of which the library itself looks at less. What is not mapped faults here.
+fn is_block(this: &Thread, block: usize, pc: u64) -> bool {
+    /// Bits of the word in front of a block: the one before is in use; a mapping of its own.
+    const BEFORE_IN_USE: u64 = 1;
+    const MAPPED: u64 = 2;
+    const FLAGS: u64 = 7;
+    const LEAST: u64 = 32;
+    if !block.is_multiple_of(ALIGNMENT) || is_on_stack(this, block) || modules::is_loaded_at(block)
+    {
+        return false;
+    }
+    // SAFETY: the library accesses the block's header, just below it.
+    let word = |at: usize| unsafe { access::sample_for(this, (at - 8) as *const u8, 8, pc) };
+    let header = word(block);
+    let bytes = header & !FLAGS;
+    if bytes < LEAST || !bytes.is_multiple_of(ALIGNMENT as u64) {
+        return false;
+    }
+    // Behind a block lies the next one's header; a larger distance may be a wrong one and lead astray.
+    let has_next = header & MAPPED == 0 && bytes <= KEPT_UP_TO as u64;
+    !has_next || word(block + bytes as usize) & BEFORE_IN_USE != 0
+}
+
+/// The address lies on the calling thread's own stack.
+fn is_on_stack(this: &Thread, address: usize) -> bool {
+    // SAFETY: every thread that runs has a row in the log, which is never unmapped.
+    let row = unsafe { this.row.get().as_ref() };
+    row.is_some_and(|row| (row.stack_low..row.stack_high).contains(&(address as u64)))
+}
+
 /// Gives a block back, by way of the quarantine.
 ///
 /// # Safety
 /// As `free`.
 unsafe fn give_back(this: &Thread, block: *mut c_void, pc: u64) {
-    if QUARANTINE.holds(block as usize) {
-        failure::double_free(this, pc, block as usize);
-    }
+    check_freed(this, block as usize, pc);
     log::sync(this, RecordKind::Free, pc, block as usize, 0);
-    // SAFETY: the library accesses the block's header, just below it; what is no block faults here.
-    unsafe { access::sample_for(this, block.cast::<u8>().sub(8), 8, pc) };
     // SAFETY: a block of the library that is not free.
     unsafe {
         let bytes = malloc_usable_size(block);
-        let goes = if bytes > KEPT_UP_TO {
-            block as usize
-        } else {
-            memory::fill(block.cast(), FREED, bytes.min(FILLED));
-            QUARANTINE.keep(block as usize)
-        };
-        unrecorded(this, || __libc_free(goes as *mut c_void));
+        let free = |gone: usize| unrecorded(this, || __libc_free(gone as *mut c_void));
+        if bytes > KEPT_UP_TO {
+            return free(block as usize);
+        }
+        memory::fill(block.cast(), FREED, bytes.min(FILLED));
+        freed::keep(block as usize, bytes, free);
     }
 }
 
@@ -292,9 +270,7 @@ unsafe extern "C" fn on_realloc(block: *mut c_void, bytes: usize, pc: u64) -> *m
 /// As `realloc` with a block that is not null.
 unsafe fn move_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) -> *mut c_void {
     scheduler::before_access(this, Next::of(RecordKind::Free, pc, block as usize), true);
-    if QUARANTINE.holds(block as usize) {
-        failure::double_free(this, pc, block as usize);
-    }
+    check_freed(this, block as usize, pc);
     if bytes == 0 {
         // SAFETY: the caller's.
         unsafe { give_back(this, block, pc) };

@@ -55,9 +55,13 @@ mod copies;
 #[cfg(feature = "interpose")]
 mod cpp_library;
 #[cfg(feature = "interpose")]
+mod departure;
+#[cfg(feature = "interpose")]
 mod descriptors;
 #[cfg(feature = "interpose")]
 mod entry;
+#[cfg(feature = "interpose")]
+mod environment;
 #[cfg(feature = "interpose")]
 mod failure;
 #[cfg(feature = "interpose")]
@@ -68,6 +72,8 @@ mod follow;
 mod format;
 #[cfg(feature = "interpose")]
 mod frames;
+#[cfg(feature = "interpose")]
+mod freed;
 #[cfg(feature = "interpose")]
 mod futex;
 #[cfg(feature = "interpose")]
@@ -104,6 +110,12 @@ mod openmp;
 mod outside;
 #[cfg(feature = "interpose")]
 mod path;
+#[cfg(any(feature = "interpose", test))]
+#[cfg_attr(
+    not(feature = "interpose"),
+    allow(dead_code, reason = "its tests need only a part")
+)]
+mod pct;
 #[cfg(feature = "interpose")]
 mod plan;
 #[cfg(feature = "interpose")]
@@ -112,6 +124,12 @@ mod polling;
 mod print;
 #[cfg(feature = "interpose")]
 mod process;
+#[cfg(any(feature = "interpose", test))]
+#[cfg_attr(
+    not(feature = "interpose"),
+    allow(dead_code, reason = "only its tests use it")
+)]
+mod quarantine;
 #[cfg(feature = "interpose")]
 mod quiet;
 #[cfg(feature = "interpose")]
@@ -120,6 +138,8 @@ mod random;
 mod real;
 #[cfg(feature = "interpose")]
 mod results;
+#[cfg(feature = "interpose")]
+mod robust;
 #[cfg(feature = "interpose")]
 mod rwlock;
 #[cfg(feature = "interpose")]
@@ -147,6 +167,8 @@ mod stretch;
 #[cfg(feature = "interpose")]
 mod strings;
 #[cfg(feature = "interpose")]
+mod surroundings;
+#[cfg(feature = "interpose")]
 mod sys;
 #[cfg(feature = "interpose")]
 mod threads;
@@ -156,6 +178,8 @@ mod time;
 mod timers;
 #[cfg(any(feature = "interpose", test))]
 mod tree;
+#[cfg(feature = "interpose")]
+mod undefined;
 #[cfg(feature = "interpose")]
 mod watch;
 #[cfg(feature = "interpose")]

@@ -1,7 +1,7 @@
 //! Appending to the raw log.
 
 use crate::{
-    access, failure, livelock, path,
+    access, failure, freed, livelock, path,
     state::{Mode, SHARED, Thread, header},
     sys, watch,
 };
@@ -73,6 +73,7 @@ pub fn push(
     if SHARED.is_watched.get() {
         watch::note(this, kind, pc, index);
     }
+    freed::check(this, kind, size, pc, addr, value);
     place
 }
 

@@ -12,7 +12,7 @@ use unsnarl_trace::raw;
 
 /// Libraries whose own calls are not the program's. They call back into the program only by way of
 /// instrumented code, which is recorded as itself.
-const SYSTEM: [&[u8]; 7] = [
+const SYSTEM: [&[u8]; 8] = [
     b"libc.",
     b"libgcc_s.",
     b"ld-linux",
@@ -20,6 +20,7 @@ const SYSTEM: [&[u8]; 7] = [
     b"libm.",
     b"libdl.",
     b"linux-vdso",
+    b"libubsan.",
 ];
 const CPP: [&[u8]; 3] = [b"libstdc++.", b"libc++.", b"libc++abi."];
 
@@ -82,6 +83,18 @@ pub fn is_system(pc: u64) -> bool {
 pub fn is_cpp_library(pc: u64) -> bool {
     let pc = pc as usize;
     !EXTENTS.program.holds(pc) && EXTENTS.cpp.iter().any(|extent| extent.holds(pc))
+}
+
+/// Whether the program or a library lies at `address`.
+pub fn is_loaded_at(address: usize) -> bool {
+    let header = header();
+    let count = (header.modules.load(Relaxed) as usize).min(raw::MAX_MODULES);
+    let table = SHARED.header.get() as usize + header.modules_at as usize;
+    (0..count).any(|index| {
+        // SAFETY: the table has MAX_MODULES places.
+        let module = unsafe { &*(table as *const raw::Module).add(index) };
+        (module.start..module.end).contains(&(address as u64))
+    })
 }
 
 /// Notes whether a module is the program, a system library or the C++ library.

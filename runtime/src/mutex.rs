@@ -3,11 +3,11 @@
 use crate::{
     access, choices,
     entry::entry,
-    log, modules,
+    failure, log, modules,
     next::Next,
     objects::{self, Object},
     real::real,
-    scheduler,
+    robust, scheduler,
     state::{Thread, Wait, controlled, recording, unrecorded},
     time,
 };
@@ -19,16 +19,26 @@ const KIND_OFFSET: usize = 16;
 const RECURSIVE: c_int = 1;
 const ERROR_CHECK: c_int = 2;
 
+/// Type and protocol of a mutex, as glibc has them.
+///
+/// # Safety
+/// `mutex` points to a `pthread_mutex_t`.
+pub unsafe fn whole_kind(mutex: usize) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { ((mutex + KIND_OFFSET) as *const c_int).read_volatile() }
+}
+
 /// What kind of mutex; spinlocks have none.
 ///
 /// # Safety
 /// `mutex` points to a `pthread_mutex_t`.
 unsafe fn kind(mutex: usize) -> c_int {
     // SAFETY: the caller's.
-    unsafe { ((mutex + KIND_OFFSET) as *const c_int).read_volatile() & 3 }
+    unsafe { whole_kind(mutex) & 3 }
 }
 
-fn me(this: &Thread) -> u32 {
+/// The thread as the owner of an object.
+pub fn me(this: &Thread) -> u32 {
     u32::from(this.number.get()) + 1
 }
 
@@ -49,6 +59,15 @@ fn note_wait(this: &Thread, object: &Object, lock: usize, pc: u64) {
 
 /// Waits for the lock and takes it; false when the time is over.
 pub fn acquire(this: &Thread, lock: usize, deadline: u64, pc: u64, of: LockType) -> bool {
+    let is_free = wait_until_free(this, lock, deadline, pc);
+    if is_free {
+        take(this, lock, pc, of);
+    }
+    is_free
+}
+
+/// Waits for the lock; false when the time is over.
+pub fn wait_until_free(this: &Thread, lock: usize, deadline: u64, pc: u64) -> bool {
     let next = Next::of(RecordKind::Lock, pc, lock);
     scheduler::decide(this, next);
     note_wait(this, objects::at(lock), lock, pc);
@@ -58,7 +77,6 @@ pub fn acquire(this: &Thread, lock: usize, deadline: u64, pc: u64, of: LockType)
             return false;
         }
     }
-    take(this, lock, pc, of);
     true
 }
 
@@ -90,6 +108,10 @@ unsafe fn lock_until(this: &Thread, mutex: usize, deadline: u64, pc: u64) -> c_i
     // SAFETY: the program's own mutex.
     if let Some(answer) = relock(this, mutex, unsafe { kind(mutex) }) {
         return answer;
+    }
+    // SAFETY: as above.
+    if unsafe { robust::is_robust(mutex) } {
+        return robust::lock(this, mutex, deadline, pc);
     }
     match acquire(this, mutex, deadline, pc, LockType::Mutex) {
         true => 0,
@@ -186,15 +208,23 @@ unsafe extern "C-unwind" fn clock_lock(
     }
 }
 
-/// One attempt; `busy` is what the program is told when it fails.
+/// One attempt to take the lock.
 pub fn attempt(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
+    let is_free = is_free_to_try(this, lock, pc);
+    if is_free {
+        take(this, lock, pc, of);
+    }
+    is_free
+}
+
+/// Whether an attempt finds the lock free.
+pub fn is_free_to_try(this: &Thread, lock: usize, pc: u64) -> bool {
     scheduler::count_idle(this, Next::of(RecordKind::Lock, pc, lock));
     if !objects::at(lock).is_free_for_writing() {
         log::sync(this, RecordKind::TryFailed, pc, lock, 0);
         return false;
     }
     this.idle.set(0);
-    take(this, lock, pc, of);
     true
 }
 
@@ -221,6 +251,10 @@ pub unsafe extern "C-unwind" fn try_lock(mutex: usize, pc: u64) -> c_int {
             {
                 return answer;
             }
+            // SAFETY: as above.
+            if unsafe { robust::is_robust(mutex) } {
+                return robust::try_lock(this, mutex, pc);
+            }
             if attempt(this, mutex, pc, LockType::Mutex) {
                 0
             } else {
@@ -236,7 +270,7 @@ pub unsafe extern "C-unwind" fn unlock(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_unlock", fn(usize) -> c_int);
     match ready_at(mutex, pc) {
         // SAFETY: the program's own mutex.
-        Some(this) if controlled() => unlock_as(this, mutex, unsafe { kind(mutex) }, pc),
+        Some(this) if controlled() => unsafe { unlock_as(this, mutex, pc) },
         this => {
             if let Some(this) = this {
                 log::sync(this, RecordKind::Unlock, pc, mutex, 0);
@@ -247,16 +281,26 @@ pub unsafe extern "C-unwind" fn unlock(mutex: usize, pc: u64) -> c_int {
     }
 }
 
-fn unlock_as(this: &Thread, mutex: usize, kind: c_int, pc: u64) -> c_int {
+/// # Safety
+/// `mutex` points to a `pthread_mutex_t`.
+unsafe fn unlock_as(this: &Thread, mutex: usize, pc: u64) -> c_int {
     scheduler::decide(this, Next::of(RecordKind::Unlock, pc, mutex));
     let object = objects::at(mutex);
     let owns = object.owner.get() == me(this);
-    if !owns && matches!(kind, RECURSIVE | ERROR_CHECK) {
+    // SAFETY: the caller's.
+    let (kind, is_robust) = unsafe { (kind(mutex), robust::is_robust(mutex)) };
+    if !owns && (is_robust || matches!(kind, RECURSIVE | ERROR_CHECK)) {
         return libc::EPERM;
     }
-    if owns && object.depth.get() > 1 {
+    if !owns {
+        failure::unlock_not_held(this, pc, mutex, object.owner.get() == 0);
+    }
+    if object.depth.get() > 1 {
         object.depth.set(object.depth.get() - 1);
         return 0;
+    }
+    if is_robust {
+        robust::give_back(this, mutex);
     }
     release(this, mutex, pc);
     0
@@ -328,6 +372,10 @@ unsafe extern "C-unwind" fn spin_unlock(lock: usize, pc: u64) -> c_int {
     match ready_at(lock, pc) {
         Some(this) if controlled() => {
             scheduler::decide(this, Next::of(RecordKind::Unlock, pc, lock));
+            let owner = objects::at(lock).owner.get();
+            if owner != me(this) {
+                failure::unlock_not_held(this, pc, lock, owner == 0);
+            }
             release(this, lock, pc);
             0
         }

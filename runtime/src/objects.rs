@@ -3,7 +3,7 @@
 //! In controlled mode the library's own objects are never locked: a thread that would block there
 //! would take the turn with it.
 
-use crate::{failure, sys};
+use crate::{failure, robust::State, sys};
 use core::{cell::Cell, ptr::null};
 
 /// State of one mutex, rwlock, spinlock, barrier, semaphore or once.
@@ -20,6 +20,10 @@ pub struct Object {
     pub arrived: Cell<i64>,
     /// `value` has been set.
     pub known: Cell<bool>,
+    /// Robust mutexes.
+    pub state: Cell<State>,
+    /// The next of the robust mutexes that the owner holds; 0 for none.
+    pub next_held: Cell<usize>,
 }
 
 impl Object {
@@ -35,6 +39,8 @@ impl Object {
         self.value.set(0);
         self.arrived.set(0);
         self.known.set(false);
+        self.state.set(State::Consistent);
+        self.next_held.set(0);
     }
 }
 

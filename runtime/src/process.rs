@@ -1,14 +1,17 @@
-//! Ends of the process: `_exit`, `quick_exit`, `exec`.
+//! Ends of the process: `exit`, `_exit`, `quick_exit`, `exec`.
 
 use crate::{
+    departure,
     entry::{entry, passing},
     failure,
     mutex::ready,
+    real::real,
     state::{Mode, SHARED},
     sys,
 };
 use core::{
-    ffi::c_int,
+    ffi::{c_int, c_void},
+    ptr::null_mut,
     sync::atomic::{AtomicI32, Ordering::Relaxed},
 };
 use unsnarl_trace::raw::End;
@@ -16,6 +19,23 @@ use unsnarl_trace::raw::End;
 pub unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
     failure::finish(status);
     sys::exit(status)
+}
+
+/// Before `exit`. While another thread is about to end the process there, no handler is left that would say
+/// how it ends, and newer C libraries let this thread wait for the other one with the turn.
+unsafe extern "C" fn note_exit(_pc: u64, status: usize) {
+    if !departure::is_under_way() {
+        return;
+    }
+    failure::finish(status as c_int);
+    let flush = real!("fflush", fn(*mut c_void) -> c_int);
+    // SAFETY: null stands for all streams.
+    unsafe { flush(null_mut()) };
+    sys::exit(status as c_int)
+}
+
+passing! { note_exit;
+    exit, find_exit;
 }
 
 unsafe extern "C" {
@@ -47,7 +67,9 @@ passing! { note_quick_exit;
 /// is the true one.
 unsafe extern "C" fn note_exec(pc: u64) {
     if SHARED.mode.get() != Mode::Off && failure::is_our_process() {
-        ready(pc);
+        if let Some(this) = ready(pc) {
+            departure::arrive(this);
+        }
         failure::conclude(End::Exec);
     }
 }

@@ -12,11 +12,19 @@ use crate::{
 };
 use core::{ffi::c_int, sync::atomic::Ordering::Relaxed};
 
-/// The next 64 bits (splitmix64).
+/// The next 64 bits for the program.
 fn draw() -> u64 {
     header().drew_random.store(1, Relaxed);
-    let state = SHARED.entropy.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut state = SHARED.entropy.get();
+    let drawn = next(&mut state);
     SHARED.entropy.set(state);
+    drawn
+}
+
+/// The next 64 bits from a state (splitmix64).
+pub fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let state = *state;
     let mixed = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ mixed >> 31

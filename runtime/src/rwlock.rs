@@ -2,7 +2,7 @@
 
 use crate::{
     entry::entry,
-    log,
+    failure, log,
     mutex::{self, ready_at, through_library},
     next::Next,
     objects,
@@ -163,6 +163,11 @@ unsafe extern "C-unwind" fn unlock(lock: usize, pc: u64) -> c_int {
     match ready_at(lock, pc) {
         Some(this) if controlled() => {
             scheduler::decide(this, Next::of(RecordKind::Unlock, pc, lock));
+            let object = objects::at(lock);
+            let owner = object.owner.get();
+            if owner != mutex::me(this) && object.readers.get() == 0 {
+                failure::unlock_not_held(this, pc, lock, owner == 0);
+            }
             release(this, lock, pc);
             return 0;
         }

@@ -3,9 +3,10 @@
 use crate::{
     children,
     choices::{self, Candidates, random},
-    failure, files, follow, livelock, log,
+    departure, failure, files, follow, livelock, log,
     next::Next,
     objects, outside,
+    pct::{self, Yields},
     plan::next_planned,
     polling,
     quiet::is_quiet,
@@ -27,14 +28,20 @@ const TICK: u64 = 100;
 #[inline(always)]
 pub fn decide(this: &Thread, next: Next) {
     livelock::stir();
-    pass(this, next, false);
+    pass(this, next, Yields::No);
 }
 
 /// As [`decide`], preferring the others: the thread sleeps, spins or yields.
 pub fn give_way(this: &Thread, next: Next) {
     this.idle.set(0);
     livelock::look(this);
-    pass(this, next, true);
+    pass(this, next, Yields::Asks);
+}
+
+/// As [`give_way`], at the end of the process: `this` is not in a circle, it has nothing left to do.
+pub fn depart(this: &Thread, next: Next) {
+    this.idle.set(0);
+    pass(this, next, Yields::Asks);
 }
 
 /// Waits until `wish` is granted, at most until the virtual time `deadline` when that is not 0.
@@ -131,7 +138,7 @@ fn wait_once(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     this.wait_pc.set(next.pc);
     this.deadline.set(deadline);
     this.timed_out.set(false);
-    pass(this, next, false);
+    pass(this, next, Yields::No);
     this.wait.set(Wait::Nothing);
     this.deadline.set(0);
     !this.timed_out.get()
@@ -150,7 +157,7 @@ pub fn before_access(this: &Thread, next: Next, changes: bool) {
     if changes {
         livelock::stir();
         this.idle.set(0);
-        return pass(this, next, false);
+        return pass(this, next, Yields::No);
     }
     count_idle(this, next);
 }
@@ -159,7 +166,7 @@ pub fn before_access(this: &Thread, next: Next, changes: bool) {
 /// before, so a loop that waits for them and keeps what it sees in a variable is still spinning.
 #[inline(always)]
 pub fn before_own_write(this: &Thread, next: Next) {
-    pass(this, next, false);
+    pass(this, next, Yields::No);
 }
 
 /// Before a step that may have changed nothing: a read, an attempt that can fail.
@@ -175,12 +182,13 @@ pub fn count_idle(this: &Thread, next: Next) {
     if spins {
         this.idle.set(0);
         livelock::look(this);
+        return pass(this, next, Yields::Waits);
     }
-    pass(this, next, spins);
+    pass(this, next, Yields::No);
 }
 
 #[inline(always)]
-fn pass(this: &Thread, next: Next, yields: bool) {
+fn pass(this: &Thread, next: Next, yields: Yields) {
     if this.signals.load(Relaxed) != 0 && this.wait.get() == Wait::Nothing {
         signals::deliver(this);
     }
@@ -227,20 +235,24 @@ pub fn look_again_by(next: u64) {
     SHARED.alert.set(at.min(SHARED.max_steps.get()));
 }
 
-fn choose_and_switch(this: &Thread, yields: bool) {
-    let yields = yields || stretch::waits_for_long(this.next.get());
+fn choose_and_switch(this: &Thread, yields: Yields) {
+    let yields = match yields {
+        Yields::No if stretch::waits_for_long(this.next.get()) => Yields::Waits,
+        yields => yields,
+    };
     let waits = this.wait.get() != Wait::Nothing;
-    if !yields && !waits && is_quiet(this.next.get()) && !choices::follows() {
+    let is_quiet = || is_quiet(this.next.get()) && !departure::is_under_way();
+    if !yields.any() && !waits && is_quiet() && !choices::follows() {
         // Noted like every choice, so that the schedule means the same without the list.
         let stays = this.number.get();
-        return choices::note(stays, ChoiceKind::Thread, yields, enabled_threads);
+        return choices::note(stays, ChoiceKind::Thread, false, enabled_threads);
     }
     SHARED.steps.set(SHARED.steps.get() + 1);
     header().steps.store(SHARED.steps.get(), Relaxed);
     // What the compiler makes of moving a structure may be a call of the `memcpy` that is recorded.
     let chosen = unrecorded(this, || {
         let next = next_thread(this, yields)?;
-        choices::note(next, ChoiceKind::Thread, yields, enabled_threads);
+        choices::note(next, ChoiceKind::Thread, yields.any(), enabled_threads);
         Some(next)
     });
     let Some(next) = chosen else {
@@ -253,19 +265,15 @@ fn choose_and_switch(this: &Thread, yields: bool) {
 }
 
 /// The thread to run; `None` when every thread has ended and the process is about to.
-fn next_thread(this: &Thread, yields: bool) -> Option<u16> {
+fn next_thread(this: &Thread, yields: Yields) -> Option<u16> {
     if let Some(next) = followed().or_else(planned) {
         return Some(next);
     }
-    if let Some(next) = follow::choose(this, yields) {
+    if let Some(next) = follow::choose(this, yields.any()) {
         return Some(next);
     }
     loop {
-        let chosen = match SHARED.strategy.get() {
-            RawStrategy::Random => random_choice(this, yields),
-            RawStrategy::Pct => highest_priority(this, yields),
-            RawStrategy::Sequential => stay_or_next(this, yields),
-        };
+        let chosen = by_strategy(this, yields);
         if chosen.is_some() {
             return chosen;
         }
@@ -274,6 +282,18 @@ fn next_thread(this: &Thread, yields: bool) -> Option<u16> {
         }
         if !advance_clock() {
             failure::deadlock();
+        }
+    }
+}
+
+/// The strategy's choice; `None` when nobody can go on.
+fn by_strategy(this: &Thread, yields: Yields) -> Option<u16> {
+    let yields = departure::yields(this, yields);
+    match SHARED.strategy.get() {
+        RawStrategy::Random => random_choice(this, yields.any()),
+        RawStrategy::Pct => departure::overdue().or_else(|| highest_priority(this, yields)),
+        RawStrategy::Sequential => {
+            departure::overdue().or_else(|| stay_or_next(this, yields.any()))
         }
     }
 }
@@ -432,74 +452,83 @@ pub fn advance_clock() -> bool {
 /// Goes on with the same thread while it can, else with the next one in the order of creation.
 fn stay_or_next(this: &Thread, yields: bool) -> Option<u16> {
     let number = this.number.get();
-    if !yields && enabled(this) {
+    if !yields && takes_part(number) {
         return Some(number);
     }
     let live = live_threads();
     let after = live.iter().filter(|&&other| other > number);
     let before = live.iter().filter(|&&other| other <= number);
-    after
-        .chain(before)
-        .copied()
-        .find(|&other| enabled(thread(other)))
+    let in_order = after.chain(before).copied();
+    let first = in_order.clone().find(|&other| takes_part(other));
+    first.or_else(|| in_order.clone().find(|&other| enabled(thread(other))))
+}
+
+/// Whether the thread can go on and does not leave that to the others.
+fn takes_part(number: u16) -> bool {
+    let other = thread(number);
+    enabled(other) && !departure::stands_back(other)
 }
 
 /// One of the enabled threads, each as likely as the others.
 fn random_choice(this: &Thread, yields: bool) -> Option<u16> {
     let number = this.number.get();
     let stays = SHARED.switch_one_in.get();
-    if stays > 1 && !yields && enabled(this) && !random().is_multiple_of(u64::from(stays)) {
+    let goes_on = stays > 1 && !yields && takes_part(number);
+    if goes_on && !random().is_multiple_of(u64::from(stays)) {
         return Some(number);
     }
-    let live = live_threads();
-    let count = live.iter().filter(|&&other| enabled(thread(other))).count();
-    let skip_this = yields && count > 1;
-    let candidates = live
-        .iter()
-        .copied()
-        .filter(|&other| enabled(thread(other)) && !(skip_this && other == number));
-    let count = if skip_this && enabled(this) {
-        count - 1
-    } else {
-        count
-    };
-    if count == 0 {
-        return None;
+    one_of(|other| takes_part(other) && !(yields && other == number))
+        .or_else(|| one_of(takes_part))
+        .or_else(|| one_of(|other| enabled(thread(other))))
+}
+
+/// One of the live threads that `fits`, each as likely as the others.
+fn one_of(fits: impl Fn(u16) -> bool) -> Option<u16> {
+    let fitting = || live_threads().iter().copied().filter(|&other| fits(other));
+    match fitting().count() as u64 {
+        0 => None,
+        count => fitting().nth((random() % count) as usize),
     }
-    let mut candidates = candidates;
-    candidates.nth((random() % count as u64) as usize)
 }
 
 /// PCT: the enabled thread with the highest priority, after lowering the running one at change points.
-fn highest_priority(this: &Thread, yields: bool) -> Option<u16> {
+fn highest_priority(this: &Thread, yields: Yields) -> Option<u16> {
     let step = SHARED.steps.get();
-    for i in 0..SHARED.change_count.get() {
-        if SHARED
-            .change_points
-            .get(i)
-            .is_some_and(|point| point.get() == step)
-        {
-            this.priority.set(i as i64 + 1);
+    for (i, point) in SHARED.change_points.iter().enumerate() {
+        if i < SHARED.change_count.get() && point.get() == step {
+            this.priority.set(pct::lowered(i));
         }
     }
-    if yields {
-        SHARED.lowest.set(SHARED.lowest.get() - 1);
-        this.priority.set(SHARED.lowest.get());
+    if yields.any() {
+        lower(this, yields);
     }
-    let enabled = live_threads()
-        .iter()
-        .copied()
-        .filter(|&other| enabled(thread(other)));
-    enabled.max_by_key(|&other| thread(other).priority.get())
+    let live = || live_threads().iter().copied();
+    let priority = |other: &u16| thread(*other).priority.get();
+    let highest = live()
+        .filter(|&other| takes_part(other))
+        .max_by_key(priority);
+    highest.or_else(|| {
+        live()
+            .filter(|&other| enabled(thread(other)))
+            .max_by_key(priority)
+    })
+}
+
+/// PCT: `this` lets the others go first.
+fn lower(this: &Thread, yields: Yields) {
+    let others = live_threads().iter().copied();
+    let others = others.filter(|&other| other != this.number.get() && takes_part(other));
+    let others = others.map(|other| (other, thread(other).priority.get()));
+    let (raised, own) = SHARED.yielders.yielded(yields, this.priority.get(), others);
+    if let Some((other, priority)) = raised {
+        thread(other).priority.set(priority);
+    }
+    this.priority.set(own);
 }
 
 /// The priority of a new thread: random, above every change point's.
 pub fn initial_priority() -> i64 {
-    raw_depth() + 1 + (random() >> 34) as i64
-}
-
-fn raw_depth() -> i64 {
-    i64::from(header().depth)
+    pct::drawn(random())
 }
 
 /// Draws PCT's change points: depth - 1 of the expected steps.
@@ -511,6 +540,7 @@ pub fn draw_change_points() {
         point.set(1 + random() % header.expected_steps.max(1));
     }
     SHARED.change_count.set(count);
+    SHARED.yielders.draw(header.seed);
 }
 
 fn hand_over(this: &Thread, next: u16) {
@@ -526,6 +556,7 @@ fn pass_turn(next: u16) {
     let switches = &header().switches;
     switches.store(switches.load(Relaxed) + 1, Relaxed);
     SHARED.current.set(next);
+    header().current.store(u32::from(next), Relaxed);
     wake(&thread(next).turn);
 }
 
@@ -574,11 +605,7 @@ fn leave_now(this: &Thread) -> bool {
 /// A thread other than `this`, which cannot go on now; `None` when there is nobody.
 fn another(this: &Thread) -> Option<u16> {
     loop {
-        let next = match SHARED.strategy.get() {
-            RawStrategy::Random => random_choice(this, true),
-            RawStrategy::Pct => highest_priority(this, true),
-            RawStrategy::Sequential => stay_or_next(this, true),
-        };
+        let next = by_strategy(this, Yields::Asks);
         if next.is_some() {
             return next;
         }

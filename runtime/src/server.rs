@@ -7,7 +7,7 @@
 //!
 //! The C library is not ready yet: only system calls are made here.
 
-use crate::{modules, sys};
+use crate::{modules, surroundings, sys};
 use core::{
     ffi::{c_char, c_int, c_long},
     mem::{offset_of, zeroed},
@@ -43,7 +43,8 @@ extern "C" fn begin(_: c_int, _: *const *const c_char, environment: *const *cons
         return;
     };
     if is_open(log) || !is_socket(SOCKET) {
-        return;
+        // SAFETY: as the loader has passed it.
+        return unsafe { surroundings::settle(log, environment) };
     }
     // Nobody would end a server whose recorder is gone while it waits for a copy.
     // SAFETY: plain numbers.
@@ -59,6 +60,8 @@ extern "C" fn begin(_: c_int, _: *const *const c_char, environment: *const *cons
         None => refuse(UNKNOWN_LIBRARY),
         Some(place) => serve(place, log),
     }
+    // SAFETY: as the loader has passed it.
+    unsafe { surroundings::settle(log, environment) };
 }
 
 fn refuse(why: i32) -> ! {
@@ -146,8 +149,8 @@ unsafe fn value_of(entry: *const u8) -> Option<*const u8> {
     Some(entry.wrapping_add(name.len() + 1))
 }
 
-/// More than the recorder writes.
-const MOST_DIGITS: usize = 100;
+/// More than the recorder writes, which fills up the block of arguments and environment with them.
+const MOST_DIGITS: usize = 1 << 17;
 
 /// A decimal number, with as many zeros before it as the recorder puts there (`launch/command.rs`).
 ///

@@ -27,6 +27,8 @@ use unsnarl_trace::raw::RecordKind;
 
 const SIGNALS: usize = 65;
 const MILLISECOND: u64 = 1_000_000;
+/// The signal by which the C library cancels threads: the program cannot use it.
+const CANCELLATION: u32 = 32;
 
 /// A handler as the program gave it, and what came with the last signal that it was for.
 struct Slot {
@@ -121,6 +123,10 @@ pub fn deliver(this: &Thread) -> bool {
         }
         let bit = come.trailing_zeros();
         this.signals.fetch_and(!(1 << bit), AcqRel);
+        if bit == CANCELLATION {
+            threads::act_on_cancel(this);
+            continue;
+        }
         let number = if bit == 0 { 64 } else { bit as usize };
         if let Some(slot) = SLOTS.0.get(number) {
             restarts &= slot.flags.get() & libc::SA_RESTART != 0;
@@ -137,6 +143,11 @@ pub fn deliver(this: &Thread) -> bool {
             };
         }
     }
+}
+
+/// The thread was cancelled, and does not wait for a cancellation point: it ends at its next decision.
+pub fn cancel(other: &Thread) {
+    other.signals.fetch_or(1 << CANCELLATION, AcqRel);
 }
 
 /// Handlers run here, where the thread is at a place of its own.

@@ -6,11 +6,10 @@ use crate::{
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, recording, set_this_thread, thread},
-    strings, sys, threads,
+    strings, surroundings, sys, threads,
 };
 use core::{
     ffi::{c_char, c_int, c_void},
-    ptr::null_mut,
     sync::atomic::Ordering::{AcqRel, Acquire, Relaxed},
 };
 use unsnarl_trace::raw::{self, End, RawMode, RawStrategy};
@@ -52,8 +51,8 @@ fn start(is_served: fn(&raw::Header) -> bool) {
     threads::set_up();
     let controlled = header.mode == RawMode::Controlled as u32;
     header.end.store(End::Running as u32, Relaxed);
-    // SAFETY: a handler with the right signature; it runs last because it is registered first.
-    unsafe { on_exit(failure::on_exit, null_mut()) };
+    // It runs last because it is registered first.
+    failure::watch_exit();
     process::watch_quick_exit();
     children::watch_forks();
     failure::catch_signals();
@@ -72,7 +71,6 @@ fn start(is_served: fn(&raw::Header) -> bool) {
 }
 
 unsafe extern "C" {
-    fn on_exit(handler: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
     static __libc_stack_end: *const c_void;
 }
 
@@ -87,47 +85,27 @@ fn map_log(is_served: fn(&raw::Header) -> bool) -> Option<*mut raw::Header> {
         {
             return None;
         }
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
         let bytes = status.st_size as usize;
-        let map = libc::mmap(
-            null_mut(),
-            bytes,
-            protection,
-            libc::MAP_SHARED,
-            descriptor,
-            0,
-        );
-        if map == libc::MAP_FAILED {
+        let Some(map) = sys::shared(descriptor, bytes) else {
             return without_memory(descriptor);
-        }
+        };
         let header = map.cast::<raw::Header>();
         if !is_served(&*header) || !claim(&*header, bytes) {
             libc::munmap(map, bytes);
             return None;
         }
         libc::close(descriptor);
-        // Children of the program are not recorded: they must not find the variable.
-        libc::unsetenv(raw::FD_VARIABLE.as_ptr());
+        surroundings::hide();
         Some(header)
     }
 }
 
 /// The log does not fit into the memory that the program may have: says so in its first page.
 fn without_memory(descriptor: c_int) -> Option<*mut raw::Header> {
-    let (bytes, protection) = (raw::HEADER_BYTES, libc::PROT_READ | libc::PROT_WRITE);
+    let bytes = raw::HEADER_BYTES;
+    let map = sys::shared(descriptor, bytes)?;
     // SAFETY: the beginning of the file that `map_log` has looked at.
     unsafe {
-        let map = libc::mmap(
-            null_mut(),
-            bytes,
-            protection,
-            libc::MAP_SHARED,
-            descriptor,
-            0,
-        );
-        if map == libc::MAP_FAILED {
-            return None;
-        }
         let header = map.cast::<raw::Header>();
         let is_log = (*header).magic == raw::MAGIC && (*header).version == raw::VERSION;
         if is_log && (*header).pid.load(Relaxed) == 0 {

@@ -3,7 +3,9 @@
 //! Everything is in `Cell`s: in controlled mode only the thread with the turn touches them; in free
 //! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
 
-use crate::{copies::Copying, follow::Own, livelock::Circle, next::Next, path::Path};
+use crate::{
+    copies::Copying, follow::Own, livelock::Circle, next::Next, path::Path, pct::Yielders,
+};
 use core::{
     arch::{asm, global_asm},
     cell::Cell,
@@ -117,6 +119,10 @@ pub struct Thread {
     pub wait_pc: Cell<u64>,
     /// PCT: higher runs first.
     pub priority: Cell<i64>,
+    /// It is about to end the process; see `departure`.
+    pub departs: Cell<bool>,
+    /// While it is about to: the decision until which the others go first.
+    pub stands_back_until: Cell<u64>,
     /// Reads and failed attempts since the last step that changed something.
     pub idle: Cell<u32>,
     /// While the runtime reads the program's memory: on whose behalf. A fault then is the program's.
@@ -129,6 +135,10 @@ pub struct Thread {
     pub argument: Cell<usize>,
     pub children: Cell<u32>,
     pub cancelled: Cell<bool>,
+    /// It can be cancelled at any step, not at cancellation points only.
+    pub asynchronous: Cell<bool>,
+    /// The last taken of the robust mutexes that it holds; 0 for none.
+    pub robust: Cell<usize>,
     /// Rounds of thread-specific destructors that have run.
     pub rounds: Cell<u32>,
     /// Its row in the log.
@@ -206,8 +216,10 @@ pub struct Shared {
     pub is_watched: Cell<bool>,
     pub change_points: [Cell<u64>; raw::MAX_CHANGE_POINTS],
     pub change_count: Cell<usize>,
-    /// PCT: what the last thread that yielded was lowered to.
-    pub lowest: Cell<i64>,
+    /// Threads that are about to end the process.
+    pub departing: Cell<u32>,
+    /// PCT: what threads that yield are lowered to.
+    pub yielders: Yielders,
     pub exit_key: Cell<libc::pthread_key_t>,
     /// Child processes that were made.
     pub children: Cell<u32>,
@@ -254,7 +266,8 @@ pub static SHARED: Shared = Shared {
     is_watched: Cell::new(false),
     change_points: [const { Cell::new(0) }; raw::MAX_CHANGE_POINTS],
     change_count: Cell::new(0),
-    lowest: Cell::new(0),
+    departing: Cell::new(0),
+    yielders: Yielders::new(),
     exit_key: Cell::new(0),
     children: Cell::new(0),
     entropy: Cell::new(0),

@@ -3,7 +3,7 @@
 use core::{
     arch::asm,
     ffi::{c_int, c_long, c_void},
-    sync::atomic::AtomicU32,
+    sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
 };
 
 /// Makes a system call; the result is what the kernel returns, errors as negative numbers.
@@ -38,12 +38,34 @@ pub fn with_errno(result: isize) -> isize {
 
 /// Fresh memory of the runtime's own, all zero; `None` when there is none. Pages are used as they are touched.
 pub fn memory(bytes: usize) -> Option<*mut c_void> {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    const PAGE: usize = 4096;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    let arguments = [0, bytes, protection as usize, flags as usize, usize::MAX, 0];
-    // SAFETY: a mapping at a place that the kernel chooses.
-    let start = unsafe { call(libc::SYS_mmap, arguments) };
-    (!(-4095..0).contains(&start)).then_some(start as *mut c_void)
+    let place = NEXT.fetch_add(bytes.next_multiple_of(PAGE), Relaxed);
+    map(place, bytes, flags, usize::MAX)
+}
+
+/// Maps a shared file from its beginning; `None` when that cannot be.
+pub fn shared(descriptor: c_int, bytes: usize) -> Option<*mut c_void> {
+    map(LOG, bytes, libc::MAP_SHARED, descriptor as usize)
+}
+
+/// Where the log lies: far from what the loader and the kernel place, so that its size, which differs
+/// between a run and its repetition, moves nothing of the program's.
+const LOG: usize = 0x1000_0000_0000;
+
+/// Where the next memory of the runtime's own lies, as far away.
+static NEXT: AtomicUsize = AtomicUsize::new(0x2000_0000_0000);
+
+/// A mapping at this place, or where the kernel likes it when something is there.
+fn map(place: usize, bytes: usize, flags: c_int, descriptor: usize) -> Option<*mut c_void> {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let map = |place, flags: c_int| {
+        let arguments = [place, bytes, protection, flags as usize, descriptor, 0];
+        // SAFETY: a mapping that replaces none.
+        let start = unsafe { call(libc::SYS_mmap, arguments) };
+        (!(-4095..0).contains(&start)).then_some(start as *mut c_void)
+    };
+    map(place, flags | libc::MAP_FIXED_NOREPLACE).or_else(|| map(0, flags))
 }
 
 /// Sleeps while the word is 0, or until a signal.

@@ -2,10 +2,11 @@
 
 use crate::{
     failure, follow, log, modules,
+    mutex::ready,
     next::Next,
     path,
     real::real,
-    scheduler, signals, start,
+    robust, scheduler, signals, start,
     state::{
         Mode, SHARED, Thread, Wait, controlled, header, recording, set_this_thread, this_thread,
         thread, unrecorded,
@@ -181,6 +182,7 @@ fn end_thread(this: &Thread) {
     // A signal that came before the end is handled before it.
     signals::deliver(this);
     log::resolve(this);
+    robust::abandon_all(this);
     log::sync(this, RecordKind::End, 0, 0, 0);
     path::end();
     this.ended.set(true);
@@ -384,6 +386,9 @@ pub unsafe extern "C-unwind" fn detach(handle: pthread_t, pc: u64) -> c_int {
     let library = real!("pthread_detach", fn(pthread_t) -> c_int);
     if let Some(this) = recording() {
         log::resolve(this);
+        if controlled() {
+            scheduler::decide(this, Next::of(RecordKind::Detach, pc, 0));
+        }
         if let Some(other) = by_handle(handle) {
             log::sync(
                 this,
@@ -406,6 +411,9 @@ unsafe extern "C-unwind" fn cancel(handle: pthread_t, _pc: u64) -> c_int {
             log::resolve(this);
             scheduler::decide(this, Next::NOTHING);
             other.cancelled.set(true);
+            if other.asynchronous.get() {
+                signals::cancel(other);
+            }
             scheduler::note_unlogged(unsnarl_trace::raw::unlogged::CANCELLATION);
             if this.number.get() == other.number.get() {
                 act_on_cancel(this);
@@ -446,6 +454,21 @@ unsafe extern "C-unwind" fn test_cancel(_pc: u64) {
     unsafe { library() }
 }
 
+unsafe extern "C-unwind" fn set_cancel_type(kind: c_int, old: *mut c_int, pc: u64) -> c_int {
+    /// glibc's `PTHREAD_CANCEL_ASYNCHRONOUS`.
+    const ASYNCHRONOUS: c_int = 1;
+    let library = real!("pthread_setcanceltype", fn(c_int, *mut c_int) -> c_int);
+    // SAFETY: the program's own call.
+    let status = unsafe { library(kind, old) };
+    if let Some(this) = ready(pc).filter(|_| status == 0 && controlled()) {
+        this.asynchronous.set(kind == ASYNCHRONOUS);
+        if this.asynchronous.get() {
+            act_on_cancel(this);
+        }
+    }
+    status
+}
+
 /// In a forked child: it goes on unrecorded.
 pub fn leave_recording() {
     SHARED.mode.set(Mode::Off);
@@ -463,4 +486,5 @@ crate::entry::entry! {
     pthread_detach, "rsi" => detach;
     pthread_cancel, "rsi" => cancel;
     pthread_testcancel, "rdi" => test_cancel;
+    pthread_setcanceltype, "rdx" => set_cancel_type;
 }

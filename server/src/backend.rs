@@ -8,7 +8,7 @@ use crate::{
     from_proto::{self, Edits},
     highlights, hints,
     host::{Snapshot, State},
-    hover, jumps, lens, pull,
+    hover, jumps, lens, parent, pull,
     schedule::{self, ScheduleParams, ScheduleResult},
     symbols, to_proto,
 };
@@ -40,15 +40,23 @@ pub struct Backend {
     /// What `initialize` said, until `initialized` starts the work.
     session: Mutex<Option<Session>>,
     shut_down: std::sync::Arc<AtomicBool>,
+    /// Hears of the end of the client's process, until that is watched.
+    orphaned: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 impl Backend {
     /// A backend that reports to `events` and raises `shut_down` when the client says `shutdown`.
-    pub fn new(events: Sender<Event>, shut_down: std::sync::Arc<AtomicBool>) -> Backend {
+    /// `orphaned` hears when the client's process ends.
+    pub fn new(
+        events: Sender<Event>,
+        shut_down: std::sync::Arc<AtomicBool>,
+        orphaned: oneshot::Sender<()>,
+    ) -> Backend {
         Backend {
             events,
             session: Mutex::default(),
             shut_down,
+            orphaned: Mutex::new(Some(orphaned)),
         }
     }
 
@@ -224,6 +232,17 @@ fn diagnostic_options() -> DiagnosticServerCapabilities {
 
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
+        let orphaned = self
+            .orphaned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let (Some(parent), Some(orphaned)) = (params.process_id, orphaned) {
+            // Nobody listens any more when the session has ended by itself.
+            parent::watch(parent, move || {
+                let _ = orphaned.send(());
+            });
+        }
         let session = from_proto::session(&params);
         let capabilities = capabilities(&session);
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);

@@ -12,6 +12,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 use unsnarl_core::Explanation;
+use unsnarl_trace::files::read_text;
 use unsnarl_trace::folder::RunFile;
 
 /// Changes with what stands in the file.
@@ -79,7 +80,7 @@ pub fn key(files: &BTreeSet<RunFile>) -> String {
 
 /// What is kept for these files.
 pub fn read(root: &Path, runs: &Path, key: &str) -> Option<Kept> {
-    let text = fs::read_to_string(place(root, runs)).ok()?;
+    let text = read_text(&place(root, runs)).ok()?;
     let (first, body) = text.split_once('\n')?;
     if first != head(body) {
         return None;
@@ -94,8 +95,15 @@ pub fn write(root: &Path, runs: &Path, kept: &Kept) -> io::Result<()> {
     let place = place(root, runs);
     let body = serde_json::to_string(kept)?;
     let text = format!("{}\n{body}", head(&body));
-    let made = match fs::create_dir(place.parent().unwrap_or(root)) {
+    let folder = place.parent().unwrap_or(root);
+    let made = match fs::create_dir(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) if !fs::symlink_metadata(folder).is_ok_and(|about| about.is_dir()) => {
+            Err(io::Error::new(
+                io::ErrorKind::NotADirectory,
+                "it is a link or a file, not a folder",
+            ))
+        }
         _ => Ok(()),
     };
     match made.and_then(|()| replace(&place, &text)) {

@@ -2,7 +2,7 @@
 //!
 //! A program that crashes, hangs or eats memory does so over there, and giving way is ending that process.
 
-use crate::config::Config;
+use crate::{config::Config, trust::Trust};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use std::{
@@ -50,7 +50,12 @@ impl Confirmer {
     }
 
     /// Runs the program of a run folder again, as its runs say it was run.
-    pub fn confirm(&self, root: &Path, runs: &Path, budget: &Budget) -> Result<Answer, NoAnswer> {
+    pub fn confirm(
+        &self,
+        (root, runs): (&Path, &Path),
+        trust: &Trust,
+        budget: &Budget,
+    ) -> Result<Answer, NoAnswer> {
         let failed = |error: io::Error| {
             let name = self.unsnarl.display();
             NoAnswer::Failed(format!("cannot start {name}: {error}"))
@@ -60,6 +65,7 @@ impl Confirmer {
         let elsewhere = Some(runs).filter(|_| !is_usual);
         let mut child = Command::new(&self.unsnarl)
             .args(["explain", "--format", "json"])
+            .args(trust.argument())
             .args(elsewhere)
             .current_dir(root)
             .stdin(Stdio::null())
@@ -159,7 +165,16 @@ fn signal(child: &Child, signal: Signal) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, os::unix::fs::PermissionsExt};
+    use crate::trust::OwnRuns;
+    use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt};
+
+    fn nothing() -> Trust {
+        Trust {
+            everything: false,
+            builds: BTreeSet::new(),
+            own: OwnRuns::default(),
+        }
+    }
 
     /// A tool that is this script.
     fn tool(folder: &Path, script: &str) -> Confirmer {
@@ -172,7 +187,8 @@ mod tests {
     fn said(script: &str) -> Result<Answer, NoAnswer> {
         let folder = tempfile::tempdir().unwrap();
         let runs = folder.path().join("runs");
-        tool(folder.path(), script).confirm(folder.path(), &runs, &Budget::unlimited())
+        let at = (folder.path(), runs.as_path());
+        tool(folder.path(), script).confirm(at, &nothing(), &Budget::unlimited())
     }
 
     fn reason(script: &str) -> String {
@@ -203,7 +219,8 @@ mod tests {
     fn a_tool_that_is_not_there() {
         let folder = tempfile::tempdir().unwrap();
         let none = Confirmer::new(folder.path().join("none"));
-        let answer = none.confirm(folder.path(), folder.path(), &Budget::unlimited());
+        let at = (folder.path(), folder.path());
+        let answer = none.confirm(at, &nothing(), &Budget::unlimited());
         assert!(matches!(answer, Err(NoAnswer::Failed(reason)) if reason.contains("none")));
     }
 
@@ -226,7 +243,7 @@ mod tests {
             }
         };
         thread::scope(|scope| {
-            let waits = scope.spawn(|| tool.confirm(&root, &root, &budget));
+            let waits = scope.spawn(|| tool.confirm((&root, &root), &nothing(), &budget));
             there(&root.join("started"));
             budget.cancel();
             assert!(matches!(waits.join().unwrap(), Err(NoAnswer::Superseded)));

@@ -131,6 +131,7 @@ fn merged(now: Explanation, told: &Explanation, before: &[Fix]) -> Explanation {
     (told.fixes, told.not_fixed) = (fixes, not_fixed);
     if told.id == now.id {
         told.contrast = now.contrast;
+        told.claims = now.claims;
         told.caveats = now.caveats;
     }
     Explanation {

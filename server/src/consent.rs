@@ -1,8 +1,13 @@
 //! When programs are run again, and when the user is asked about that.
 
-use crate::{config::MayRun, facts::FolderFacts, permission::Permissions};
+use crate::{
+    config::MayRun,
+    facts::FolderFacts,
+    permission::Permissions,
+    trust::{OwnRuns, Trust},
+};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
 };
@@ -17,16 +22,26 @@ pub struct Consent {
     /// The setting.
     pub setting: MayRun,
     permissions: Permissions,
-    /// Folders of which the user was asked in this session.
-    asked: BTreeSet<PathBuf>,
+    own: OwnRuns,
+    /// What the user was asked about in this session: folders, with builds that the user has not recorded.
+    asked: BTreeMap<PathBuf, BTreeSet<String>>,
+}
+
+/// A program that would be executed.
+struct Subject {
+    /// Its full path, as the user reads it.
+    path: String,
+    build: String,
+    is_own: bool,
 }
 
 impl Consent {
     /// With what the user has said before.
-    pub fn new(is_possible: bool, permissions: Permissions) -> Consent {
+    pub fn new(is_possible: bool, permissions: Permissions, own: OwnRuns) -> Consent {
         Consent {
             is_possible,
             permissions,
+            own,
             ..Consent::default()
         }
     }
@@ -41,8 +56,20 @@ impl Consent {
             }
     }
 
-    /// The user wants it run, now and as long as the session lasts.
-    pub fn allow_now(&mut self, folder: &Path) -> Result<(), String> {
+    /// Which programs of this folder may be executed, if any may.
+    pub fn trust(&self, folder: &Path) -> Trust {
+        let builds = self.permissions.builds(folder).into_iter();
+        Trust {
+            everything: self.setting == MayRun::Always,
+            builds: builds
+                .filter_map(|(build, may)| may.then_some(build))
+                .collect(),
+            own: self.own.clone(),
+        }
+    }
+
+    /// The user wants this build run, now and as long as the session lasts.
+    pub fn allow_now(&mut self, folder: &Path, build: &str) -> Result<(), String> {
         if !self.is_possible {
             return Err(
                 "programs are not run here: the workspace is not trusted, or the server was started without the command line tool"
@@ -53,37 +80,170 @@ impl Consent {
             return Err("the setting unsnarl.confirm is never: no program is run".to_owned());
         }
         self.permissions.set_now(folder, true);
+        let build = BTreeSet::from([build.to_owned()]);
+        self.permissions.set_builds_now(folder, &build, true);
         Ok(())
     }
 
-    /// The user's answer, which counts for later sessions, too.
+    /// The user's answer, which counts for later sessions, too. A no to a build that the user has not recorded leaves
+    /// the folder's other programs as they were.
     pub fn answer(&mut self, folder: &Path, may: bool) -> io::Result<()> {
-        self.permissions.keep(folder, may)
+        let builds = self.asked.get(folder).cloned().unwrap_or_default();
+        if may || self.permissions.of(folder).is_none() {
+            self.permissions.keep(folder, may)?;
+        }
+        match builds.is_empty() {
+            true => Ok(()),
+            false => self.permissions.keep_builds(folder, &builds, may),
+        }
     }
 
-    /// What to ask the user, once, when there is something to run and nothing was said about the folder.
+    /// What to ask the user, once, when there is something to run and nothing was said about the folder, or about a
+    /// build of its programs that the user has not recorded.
     pub fn question(&mut self, folder: &Path, facts: &FolderFacts) -> Option<String> {
-        let is_open = self.is_possible
-            && self.asks
-            && self.setting == MayRun::Ask
-            && facts.unconfirmed > 0
-            && self.permissions.of(folder).is_none();
-        if !is_open || !self.asked.insert(folder.to_owned()) {
+        let is_open =
+            self.is_possible && self.asks && self.setting == MayRun::Ask && facts.unconfirmed > 0;
+        let known = self.permissions.of(folder);
+        if !is_open || known == Some(false) {
             return None;
         }
-        let program = program(facts).unwrap_or_else(|| "the program".to_owned());
-        Some(format!(
-            "unsnarl has found why runs of {program} fail. May it run {program} again, in the background, to confirm that and to try fixes?"
-        ))
+        let answered = self.permissions.builds(folder);
+        let is_new = |subject: &Subject| !subject.is_own && !answered.contains_key(&subject.build);
+        let mut subjects = self.subjects(facts);
+        if known.is_some() {
+            subjects.retain(is_new);
+        }
+        let builds = subjects.iter().filter(|one| is_new(one));
+        let builds: BTreeSet<String> = builds.map(|one| one.build.clone()).collect();
+        let asked = self.asked.get(folder);
+        let is_asked = asked.is_some_and(|asked| builds.is_subset(asked));
+        if is_asked || known.is_some() && builds.is_empty() {
+            return None;
+        }
+        self.asked.insert(folder.to_owned(), builds.clone());
+        Some(words(&subjects, !builds.is_empty()))
+    }
+
+    /// The programs that would be executed, each build once.
+    fn subjects(&self, facts: &FolderFacts) -> Vec<Subject> {
+        let evidence = facts
+            .explained
+            .iter()
+            .filter_map(|one| one.evidence.as_ref());
+        let mut subjects: Vec<Subject> = Vec::new();
+        for run in evidence {
+            let meta = &run.meta;
+            if subjects.iter().all(|one| one.build != meta.build_id) {
+                let path = Path::new(&meta.directory).join(&meta.program);
+                let path: PathBuf = path.components().collect();
+                subjects.push(Subject {
+                    path: path.display().to_string(),
+                    build: meta.build_id.clone(),
+                    is_own: self.own.has(meta),
+                });
+            }
+        }
+        subjects
     }
 }
 
-/// The name of the first program that would be run.
-fn program(facts: &FolderFacts) -> Option<String> {
-    let mut evidence = facts
-        .explained
-        .iter()
-        .filter_map(|one| one.evidence.as_ref());
-    let name = Path::new(&evidence.next()?.meta.program).file_name()?;
-    Some(name.to_string_lossy().into_owned())
+/// The question.
+fn words(subjects: &[Subject], are_others: bool) -> String {
+    let paths = subjects.iter().map(|one| one.path.as_str());
+    let paths: BTreeSet<&str> = paths.filter(|path| !path.is_empty()).collect();
+    let paths: Vec<&str> = paths.into_iter().collect();
+    let programs = match paths.is_empty() {
+        true => "the program".to_owned(),
+        false => paths.join(" and "),
+    };
+    let others = match are_others {
+        true => " You have not recorded this build on this machine.",
+        false => "",
+    };
+    format!(
+        "unsnarl has found why runs of {programs} fail.{others} May it run {programs} again, in the background, to confirm that and to try fixes?"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Explained;
+    use std::sync::Arc;
+    use unsnarl_core::{Budget, Corpora, RunSummary, explain};
+    use unsnarl_trace::{Run, RunMeta, script::parse};
+
+    /// What is found in a lost update by a program of this build.
+    fn facts(build: &str) -> FolderFacts {
+        let order = "main fork main.1 @1\nmain fork main.2 @1\n";
+        let lost = "main.1 R x =0 @5\nmain.2 R x =0 @5\nmain.2 W x =1 @6\nmain.1 W x =1 @6\nmain fails @9 oops\n";
+        let whole = "main.1 R x =0 @5\nmain.1 W x =1 @6\nmain.2 R x =1 @5\nmain.2 W x =2 @6\n";
+        let run = |steps: &str| {
+            let run = parse(&format!("{order}{steps}")).unwrap();
+            let meta = RunMeta {
+                program: "/w/bin/./prog".to_owned(),
+                build_id: build.to_owned(),
+                ..run.meta.clone()
+            };
+            Arc::new(Run { meta, ..run })
+        };
+        let failed = run(lost);
+        let mut corpora = Corpora::default();
+        corpora.insert(RunSummary::new("failed", failed.clone()));
+        corpora.insert(RunSummary::new("passed", run(whole)));
+        let found = corpora
+            .iter()
+            .flat_map(|corpus| explain(corpus, &Budget::unlimited()).findings);
+        let explained = found.map(|one| Arc::new(Explained::new(one, Some(failed.clone()))));
+        let explained: Vec<Arc<Explained>> = explained.collect();
+        assert!(!explained.is_empty());
+        FolderFacts {
+            unconfirmed: explained.len(),
+            explained,
+            ..FolderFacts::default()
+        }
+    }
+
+    fn consent() -> Consent {
+        let own = OwnRuns::new(|run| run.build_id.starts_with("own"));
+        Consent {
+            asks: true,
+            ..Consent::new(true, Permissions::default(), own)
+        }
+    }
+
+    #[test]
+    fn another_build_is_asked_about_again_unless_the_user_recorded_it() {
+        let here = Path::new("/w");
+        let mut consent = consent();
+        let first = consent.question(here, &facts("ab")).unwrap();
+        assert!(
+            first.contains("/w/bin/prog") && first.contains("not recorded"),
+            "{first}"
+        );
+        assert_eq!(consent.question(here, &facts("ab")), None);
+        consent.answer(here, true).unwrap();
+        let covers = |consent: &Consent, build: &str| {
+            let facts = facts(build);
+            let run = facts.explained[0].evidence.clone().unwrap();
+            consent.may_run(here) && consent.trust(here).covers(&run.meta)
+        };
+        assert!(covers(&consent, "ab") && covers(&consent, "own 1") && !covers(&consent, "cd"));
+        assert_eq!(consent.question(here, &facts("own 1")), None);
+        assert!(consent.question(here, &facts("cd")).is_some());
+        consent.answer(here, false).unwrap();
+        assert!(covers(&consent, "ab") && !covers(&consent, "cd"));
+        assert_eq!(consent.question(here, &facts("cd")), None);
+    }
+
+    #[test]
+    fn a_no_to_the_folder_is_a_no_to_all_of_it() {
+        let here = Path::new("/w");
+        let mut consent = consent();
+        let first = consent.question(here, &facts("own")).unwrap();
+        assert!(!first.contains("not recorded"), "{first}");
+        consent.answer(here, false).unwrap();
+        assert!(!consent.may_run(here));
+        assert_eq!(consent.question(here, &facts("ab")), None);
+    }
 }

@@ -16,6 +16,7 @@ use unsnarl_core::{
     fixes::{self, Fix, Offered},
 };
 use unsnarl_trace::Run;
+use unsnarl_trace::files::read_text;
 
 /// What was worked out, by explanation.
 #[derive(Debug, Default)]
@@ -122,7 +123,7 @@ fn texts(root: &Root, run: &Run) -> (BTreeMap<String, String>, BTreeSet<String>)
     for source in &run.meta.sources {
         let origin = Path::new(&run.meta.directory).join(&source.file);
         let mut there = candidates(root, &origin).into_iter().filter_map(|path| {
-            let text = std::fs::read_to_string(path).ok()?;
+            let text = read_text(&path).ok()?;
             (sha256(text.as_bytes()) == source.sha256).then_some(text)
         });
         match there.next() {

@@ -27,17 +27,17 @@ fn markdown(sentences: &[String]) -> String {
 }
 
 /// Text that shows as it is: what Markdown would take for markup is escaped, and no more, because editors
-/// show the backslash. Emphasis needs a pair, underscores inside names are none, and code between
-/// backticks is left alone.
+/// show the backslash. Emphasis needs a pair, underscores inside names are none, a link or an image needs what stands
+/// between its brackets and its address, and code between backticks is left alone.
 fn plain(text: &str) -> String {
     let (mut shown, mut in_code) = (String::new(), false);
     let pair = |c: char| text.chars().filter(|other| *other == c).count() > 1;
     for (at, c) in text.char_indices() {
-        in_code ^= c == '`';
+        let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
+        // One that nobody closes begins no code.
+        in_code ^= c == '`' && (in_code || rest.contains('`'));
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text
-            .get(at + c.len_utf8()..)
-            .and_then(|after| after.chars().next());
+        let after = rest.chars().next();
         let inside_name = [before, after]
             .iter()
             .all(|c| c.is_some_and(char::is_alphanumeric));
@@ -45,6 +45,9 @@ fn plain(text: &str) -> String {
             '*' => pair(c),
             '_' => pair(c) && !inside_name,
             '<' => after.is_some_and(char::is_alphabetic),
+            ']' => matches!(after, Some('(' | ':')),
+            // An address by itself becomes a link, too.
+            ':' => rest.starts_with("//"),
             _ => false,
         };
         if markup && !in_code {
@@ -70,5 +73,15 @@ mod tests {
             "\\_start and \\_end, \\*p and \\*q"
         );
         assert_eq!(plain("`*_p` and vector<int>"), "`*_p` and vector\\<int>");
+    }
+
+    #[test]
+    fn nothing_leads_or_loads_from_elsewhere() {
+        assert_eq!(
+            plain("![x](http://a.b/c.png) a[0][1]"),
+            "![x\\](http\\://a.b/c.png) a[0][1]"
+        );
+        assert_eq!(plain("a` [x](y)"), "a` [x\\](y)");
+        assert_eq!(plain("`a` [x](y)"), "`a` [x\\](y)");
     }
 }

@@ -27,7 +27,9 @@ mod extensions;
 mod facts;
 mod fixing;
 mod follow;
+mod framing;
 mod from_proto;
+mod guard;
 mod highlights;
 mod hints;
 mod host;
@@ -39,6 +41,7 @@ mod manual;
 mod marks;
 mod op_queue;
 mod outgoing;
+mod parent;
 mod paths;
 mod permission;
 mod pull;
@@ -52,6 +55,7 @@ mod suppressed;
 mod symbols;
 mod text;
 mod to_proto;
+mod trust;
 mod unexplained;
 mod watch;
 mod words;
@@ -59,6 +63,7 @@ mod worker;
 
 use crate::{backend::Backend, event::Event};
 use confirmer::Confirmer;
+use guard::Guarded;
 use permission::Permissions;
 use std::{
     io,
@@ -71,6 +76,7 @@ use std::{
     },
 };
 use tower_lsp::{LspService, Server};
+pub use trust::OwnRuns;
 
 /// What a server has at hand besides its client.
 #[derive(Clone, Debug, Default)]
@@ -80,12 +86,15 @@ pub struct Setup {
     /// Where the user's answers are kept about in which folders programs may be run; without it they are for the
     /// session.
     pub permissions: Option<PathBuf>,
+    /// Which runs the user has recorded; the programs of others are executed only when the user has been asked.
+    pub own: OwnRuns,
 }
 
 impl Setup {
     /// That of a tool that is this binary, with the answers among the user's own files.
-    pub fn of(unsnarl: PathBuf) -> Setup {
+    pub fn of(unsnarl: PathBuf, own: OwnRuns) -> Setup {
         Setup {
+            own,
             unsnarl: Some(unsnarl),
             permissions: permission::file(),
         }
@@ -118,11 +127,13 @@ where
         let events = events.clone();
         let thread = std::thread::Builder::new().name("unsnarl-main".to_owned());
         let confirmer = setup.unsnarl.map(Confirmer::new);
-        let permissions = Permissions::kept_in(setup.permissions);
-        thread.spawn(move || main_loop::run(&events, &inbox, outgoing, confirmer, permissions))?
+        let user = (Permissions::kept_in(setup.permissions), setup.own);
+        thread.spawn(move || main_loop::run(&events, &inbox, outgoing, confirmer, user))?
     };
     let shut_down = Arc::new(AtomicBool::new(false));
-    let (mut client, backend) = (None, Backend::new(events.clone(), shut_down.clone()));
+    let (orphaned, is_orphaned) = tokio::sync::oneshot::channel();
+    let backend = Backend::new(events.clone(), shut_down.clone(), orphaned);
+    let mut client = None;
     let service = LspService::build(|own| {
         client = Some(own);
         backend
@@ -136,7 +147,12 @@ where
         .finish();
     let sender =
         client.map(|client| tokio::spawn(outgoing::send_all(client, messages, events.clone())));
-    Server::new(input, output, socket).serve(service).await;
+    let session = session(input, output, service, socket);
+    tokio::select! {
+        () = session => {}
+        // Dropped unsent where nobody watches the parent.
+        Ok(()) = is_orphaned => {}
+    }
     // The loop may have ended already, after `shutdown`.
     let _ = events.send(Event::Stop);
     let ended = tokio::task::spawn_blocking(move || main.join()).await;
@@ -148,6 +164,37 @@ where
         _ => Ok(Ending::Abrupt),
     }
 }
+
+/// Serves until the input ends or the client says `exit`.
+async fn session<I, O>(
+    input: I,
+    output: O,
+    service: LspService<Backend>,
+    socket: tower_lsp::ClientSocket,
+) where
+    I: tokio::io::AsyncRead + Unpin,
+    O: tokio::io::AsyncWrite,
+{
+    let (answers, answered) = tokio::sync::mpsc::unbounded_channel();
+    let (to_service, service_input) = tokio::io::duplex(PIPE);
+    let (service_output, from_service) = tokio::io::duplex(PIPE);
+    let mut output = std::pin::pin!(output);
+    let serve = Server::new(service_input, service_output, socket).serve(Guarded(service));
+    let print = framing::print(from_service, &mut output, answered);
+    let sift = async {
+        // A broken stream is the end of the input.
+        let _ = framing::sift(input, to_service, answers).await;
+        // The session ends when what was read before has been answered.
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        _ = async { tokio::join!(serve, print) } => {}
+        () = sift => {}
+    }
+}
+
+/// Bytes that wait between the streams and the service.
+const PIPE: usize = 64 << 10;
 
 /// How a session ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,11 +13,13 @@ use crate::{
     outgoing::{Outgoing, Work},
     permission::Permissions,
     suppressed,
+    trust::OwnRuns,
     watch::Watcher,
     worker::{Folder, Job, Worker},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -34,7 +36,7 @@ pub fn run(
     inbox: &Receiver<Event>,
     outgoing: UnboundedSender<Outgoing>,
     confirmer: Option<Confirmer>,
-    permissions: Permissions,
+    (permissions, own): (Permissions, OwnRuns),
 ) {
     let can_confirm = confirmer.is_some();
     let worker = match Worker::start(events.clone(), confirmer) {
@@ -57,7 +59,7 @@ pub fn run(
         named: BTreeMap::new(),
         stale: 0,
         working: false,
-        consent: Consent::new(can_confirm, permissions),
+        consent: Consent::new(can_confirm, permissions, own),
     };
     loop {
         let event = match main.queue.rest(Instant::now()) {
@@ -66,13 +68,20 @@ pub fn run(
         };
         match event {
             Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
-            Ok(event) => main.handle(event),
+            Ok(event) => {
+                if !main.handle_all(event, inbox) {
+                    break;
+                }
+            }
             Err(RecvTimeoutError::Timeout) => {}
         }
         main.start_job();
     }
     main.queue.cancel();
 }
+
+/// Events that are handled before what follows from them is worked out.
+const MOST_AT_ONCE: usize = 1000;
 
 struct MainLoop {
     host: Host,
@@ -93,6 +102,46 @@ struct MainLoop {
 }
 
 impl MainLoop {
+    /// Handles an event and, where it is an edit, the edits that wait behind it: their marks are worked out once. The
+    /// answer is whether to go on.
+    fn handle_all(&mut self, first: Event, inbox: &Receiver<Event>) -> bool {
+        let is_edit = matches!(first, Event::Document(_));
+        let mut next = Some(first);
+        for _ in 0..MOST_AT_ONCE {
+            match next {
+                Some(Event::Document(event)) => {
+                    self.guard(|main| main.host.apply(Change::Document(event)));
+                    next = inbox.try_recv().ok();
+                }
+                other => {
+                    next = other;
+                    break;
+                }
+            }
+        }
+        if is_edit {
+            self.guard(|main| {
+                main.publish();
+            });
+        }
+        match next {
+            Some(Event::Stop) => return false,
+            Some(event) => self.guard(|main| main.handle(event)),
+            None => {}
+        }
+        true
+    }
+
+    /// A panic costs the event only. Whoever waits for an answer to it hears that there is none.
+    fn guard(&mut self, handle: impl FnOnce(&mut MainLoop)) {
+        if catch_unwind(AssertUnwindSafe(|| handle(self))).is_err() {
+            self.tell(Outgoing::Warn(
+                "something could not be worked out; this is a defect of unsnarl, please report it"
+                    .to_owned(),
+            ));
+        }
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::Start(session) => self.start(session),
@@ -196,7 +245,12 @@ impl MainLoop {
         if explained.explanation.executed.is_some() {
             return Err("it was run again already; new runs are looked at anew".to_owned());
         }
-        self.consent.allow_now(&root.path)?;
+        let build = explained
+            .evidence
+            .as_ref()
+            .map(|run| run.meta.build_id.as_str());
+        self.consent
+            .allow_now(&root.path, build.unwrap_or_default())?;
         let facts = state.facts_of(&root.path);
         if facts.is_some_and(|facts| facts.unconfirmed == 0) {
             return Err(
@@ -416,6 +470,7 @@ impl MainLoop {
                 .map(|root| Folder {
                     runs: self.runs_of(&root),
                     may_run: self.consent.may_run(&root),
+                    trust: self.consent.trust(&root),
                     root,
                 })
                 .collect();

@@ -3,10 +3,11 @@
 
 use crate::{follow::sha256, replace::replace};
 use std::{
-    env, fs, io,
+    fs, io,
     path::{Path, PathBuf},
 };
 use unsnarl_core::BugKind;
+use unsnarl_trace::own_folder::{self, Purpose};
 
 macro_rules! page {
     ($name:literal) => {
@@ -33,8 +34,9 @@ pub fn unpack() -> io::Result<PathBuf> {
     let all: String = PAGES.iter().map(|(_, text)| *text).collect();
     let hash = sha256(all.as_bytes());
     let hash = hash.get(..8).unwrap_or(&hash);
-    let folder = cache().join(format!("bugs-{hash}"));
-    fs::create_dir_all(&folder)?;
+    let cache = Purpose::Cache.folder().map_err(io::Error::other)?;
+    let folder = cache.join(format!("bugs-{hash}"));
+    own_folder::claim(&folder)?;
     for (name, text) in PAGES {
         let page = folder.join(name).with_extension("md");
         if fs::read_to_string(&page).is_ok_and(|there| there == text) {
@@ -50,15 +52,4 @@ pub fn unpack() -> io::Result<PathBuf> {
 pub fn page(folder: &Path, kind: BugKind) -> Option<PathBuf> {
     let has_page = PAGES.iter().any(|(name, _)| *name == kind.word());
     has_page.then(|| folder.join(kind.word()).with_extension("md"))
-}
-
-/// `$XDG_CACHE_HOME/unsnarl`, else `$HOME/.cache/unsnarl`, else below the temporary folder.
-fn cache() -> PathBuf {
-    let named = |name| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let cache = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
-    cache.unwrap_or_else(env::temp_dir).join("unsnarl")
 }

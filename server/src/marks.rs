@@ -387,6 +387,7 @@ mod tests {
             detail: String::new(),
             remark: String::new(),
             contrast: String::new(),
+            claims: Vec::new(),
             certainty,
             runs: vec!["r".into()],
             run: "r".into(),

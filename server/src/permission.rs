@@ -4,15 +4,19 @@
 use crate::replace::replace;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeMap,
-    env, fs, io,
+    collections::{BTreeMap, BTreeSet},
+    io,
     path::{Path, PathBuf},
 };
+use unsnarl_trace::{files::read_text, own_folder};
 
 /// The answers by workspace folder: may its programs be run again?
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Answers {
     folders: BTreeMap<PathBuf, bool>,
+    /// Builds that the user has not recorded, by the hashes of their programs' files.
+    #[serde(default)]
+    builds: BTreeMap<PathBuf, BTreeMap<String, bool>>,
 }
 
 /// Remembers the answers.
@@ -22,6 +26,8 @@ pub struct Permissions {
     file: Option<PathBuf>,
     /// Answers for this session, which go before those that are kept.
     session: BTreeMap<PathBuf, bool>,
+    /// The same for builds.
+    session_builds: BTreeMap<PathBuf, BTreeMap<String, bool>>,
 }
 
 impl Permissions {
@@ -29,7 +35,7 @@ impl Permissions {
     pub fn kept_in(file: Option<PathBuf>) -> Permissions {
         Permissions {
             file,
-            session: BTreeMap::new(),
+            ..Permissions::default()
         }
     }
 
@@ -37,6 +43,39 @@ impl Permissions {
     pub fn of(&self, folder: &Path) -> Option<bool> {
         let session = self.session.get(folder).copied();
         session.or_else(|| self.read().folders.get(folder).copied())
+    }
+
+    /// What was said about builds of a folder's programs.
+    pub fn builds(&self, folder: &Path) -> BTreeMap<String, bool> {
+        let mut builds = self.read().builds.remove(folder).unwrap_or_default();
+        let session = self.session_builds.get(folder);
+        builds.extend(
+            session
+                .into_iter()
+                .flatten()
+                .map(|(build, may)| (build.clone(), *may)),
+        );
+        builds
+    }
+
+    /// For this session only.
+    pub fn set_builds_now(&mut self, folder: &Path, builds: &BTreeSet<String>, may: bool) {
+        let known = self.session_builds.entry(folder.to_owned()).or_default();
+        known.extend(builds.iter().map(|build| (build.clone(), may)));
+    }
+
+    /// For this session and later ones, if it can be written.
+    pub fn keep_builds(
+        &mut self,
+        folder: &Path,
+        builds: &BTreeSet<String>,
+        may: bool,
+    ) -> io::Result<()> {
+        self.set_builds_now(folder, builds, may);
+        self.change(|answers| {
+            let known = answers.builds.entry(folder.to_owned()).or_default();
+            known.extend(builds.iter().map(|build| (build.clone(), may)));
+        })
     }
 
     /// For this session only.
@@ -47,33 +86,34 @@ impl Permissions {
     /// For this session and later ones, if it can be written.
     pub fn keep(&mut self, folder: &Path, may: bool) -> io::Result<()> {
         self.set_now(folder, may);
+        self.change(|answers| {
+            answers.folders.insert(folder.to_owned(), may);
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Answers)) -> io::Result<()> {
         let Some(file) = &self.file else {
             return Ok(());
         };
         if let Some(above) = file.parent() {
-            fs::create_dir_all(above)?;
+            own_folder::claim(above)?;
         }
         let mut answers = self.read();
-        answers.folders.insert(folder.to_owned(), may);
+        change(&mut answers);
         replace(file, &serde_json::to_string_pretty(&answers)?)
     }
 
     fn read(&self) -> Answers {
-        let text = self.file.as_ref().map(fs::read_to_string);
+        let text = self.file.as_ref().map(|file| read_text(file));
         let text = text.and_then(Result::ok).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 }
 
-/// `$XDG_STATE_HOME/unsnarl/may-run.json`, else below `$HOME/.local/state`.
+/// `may-run.json` in the folder of this user's state; none where there is no folder that belongs to the user.
 pub fn file() -> Option<PathBuf> {
-    let named = |name| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let state = named("XDG_STATE_HOME").or_else(|| Some(named("HOME")?.join(".local/state")));
-    Some(state?.join("unsnarl/may-run.json"))
+    let folder = own_folder::Purpose::State.folder().ok()?;
+    Some(folder.join("may-run.json"))
 }
 
 #[cfg(test)]
@@ -96,8 +136,28 @@ mod tests {
             (second.of(one), second.of(other)),
             (Some(true), Some(false))
         );
-        fs::write(&file, "{").unwrap();
+        std::fs::write(&file, "{").unwrap();
         assert_eq!(second.of(one), None);
+    }
+
+    #[test]
+    fn answers_about_builds_are_kept_beside_those_about_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state/may-run.json");
+        let here = Path::new("/w/one");
+        let mut first = Permissions::kept_in(Some(file.clone()));
+        first.keep(here, true).unwrap();
+        first
+            .keep_builds(here, &BTreeSet::from(["ab".to_owned()]), true)
+            .unwrap();
+        first
+            .keep_builds(here, &BTreeSet::from(["cd".to_owned()]), false)
+            .unwrap();
+        let second = Permissions::kept_in(Some(file));
+        assert_eq!(second.of(here), Some(true));
+        let expected = [("ab".to_owned(), true), ("cd".to_owned(), false)];
+        assert_eq!(second.builds(here), BTreeMap::from(expected));
+        assert!(second.builds(Path::new("/w/other")).is_empty());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
+use unsnarl_trace::files::read_regular;
 
 /// Larger files are no sources that a person reads.
 const MAX_SOURCE_BYTES: u64 = 16 << 20;
@@ -151,11 +152,7 @@ impl Sources {
 }
 
 fn read_source(path: &Path) -> Option<DiskText> {
-    let about = std::fs::metadata(path).ok()?;
-    if !about.is_file() || about.len() > MAX_SOURCE_BYTES {
-        return None;
-    }
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = read_regular(path, MAX_SOURCE_BYTES).ok()?;
     Some(DiskText {
         sha256: sha256(&bytes),
         text: Text::new(&String::from_utf8_lossy(&bytes)),

@@ -2,7 +2,6 @@
 
 use crate::replace::replace;
 use std::{
-    fs,
     io::ErrorKind,
     path::{Path, PathBuf},
 };
@@ -10,6 +9,7 @@ use unsnarl_core::{
     Explanation,
     suppressions::{FILE, Suppressions},
 };
+use unsnarl_trace::files::read_text;
 
 /// Said when somebody gives no reason.
 const NO_REASON: &str = "called harmless in the editor";
@@ -17,7 +17,7 @@ const NO_REASON: &str = "called harmless in the editor";
 /// The suppressions of a workspace folder; none when it has no such file. The error is for a person.
 pub fn read(root: &Path) -> Result<Suppressions, String> {
     let path = file(root);
-    let text = match fs::read_to_string(&path) {
+    let text = match read_text(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         read => read.map_err(|error| format!("cannot read {}: {error}", path.display()))?,
     };

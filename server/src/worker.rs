@@ -7,6 +7,7 @@ use crate::{
     facts::FolderFacts,
     paths::Root,
     runs::{RunStore, Superseded},
+    trust::Trust,
 };
 use std::{
     collections::BTreeMap,
@@ -46,6 +47,8 @@ pub struct Folder {
     pub runs: PathBuf,
     /// Its programs may be run again.
     pub may_run: bool,
+    /// Those that may be executed then.
+    pub trust: Trust,
 }
 
 /// A workspace folder.
@@ -122,21 +125,21 @@ fn confirm(
     store: &mut RunStore,
     at: &Place<'_>,
     facts: FolderFacts,
-    (confirmer, budget): (&Confirmer, &Budget),
+    (confirmer, trust, budget): (&Confirmer, &Trust, &Budget),
     begins: impl FnOnce(),
     told: impl FnOnce(FolderFacts),
 ) -> Looked {
-    if store.unconfirmed(&facts).next().is_none() {
+    if store.unconfirmed_of(&facts, trust).next().is_none() {
         return Ok((facts, None));
     }
     rest(budget)?;
     begins();
-    let (answer, problem) = match confirmer.confirm(&at.root.path, at.runs, budget) {
+    let (answer, problem) = match confirmer.confirm((&at.root.path, at.runs), trust, budget) {
         Ok(answer) => (answer, None),
         Err(NoAnswer::Superseded) => return Err(Superseded),
         Err(NoAnswer::Failed(reason)) => (Answer::default(), Some(reason)),
     };
-    store.learn(&facts, &answer);
+    store.learn(&facts, &answer, trust);
     told(store.shown(&facts));
     let problem = problem.or_else(|| store.keep(&at.root, at.runs, &facts).err());
     Ok((facts, problem))
@@ -212,7 +215,7 @@ impl Work<'_> {
                     &mut store,
                     &at,
                     facts,
-                    (confirmer, &job.leisure),
+                    (confirmer, &folder.trust, &job.leisure),
                     begins,
                     told,
                 )
@@ -257,6 +260,8 @@ fn work(jobs: &Receiver<Job>, events: &Sender<Event>, confirmer: Option<&Confirm
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trust::OwnRuns;
+    use std::collections::BTreeSet;
     use unsnarl_trace::{script::parse, write::write_run};
 
     /// How long a superseded job may go on.
@@ -305,6 +310,11 @@ mod tests {
             let budget = Budget::unlimited();
             worker.run(Job {
                 folders: vec![Folder {
+                    trust: Trust {
+                        everything: true,
+                        builds: BTreeSet::new(),
+                        own: OwnRuns::default(),
+                    },
                     root: folder.path().to_owned(),
                     runs: runs.clone(),
                     may_run: false,

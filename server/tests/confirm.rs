@@ -18,7 +18,7 @@ use support::{
     bank::{READ, Workspace},
     capabilities, uri,
 };
-use unsnarl_server::Setup;
+use unsnarl_server::{OwnRuns, Setup};
 
 /// A workspace with one failing run, and what the server has at hand.
 struct Place {
@@ -58,6 +58,7 @@ impl Place {
         Setup {
             unsnarl: Some(self.tool()),
             permissions: Some(self.tools.path().join("state/may-run.json")),
+            own: OwnRuns::default(),
         }
     }
 
@@ -242,7 +243,7 @@ async fn the_user_is_asked_once() {
     let question = client.expect("window/showMessageRequest").await;
     assert_eq!(
         question["params"]["message"],
-        "unsnarl has found why runs of the program fail. May it run the program again, in the background, to confirm that and to try fixes?"
+        "unsnarl has found why runs of the program fail. You have not recorded this build on this machine. May it run the program again, in the background, to confirm that and to try fixes?"
     );
     client.answer(&question).await;
     place.workspace.land_failing("failed-random-2");

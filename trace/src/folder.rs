@@ -40,6 +40,29 @@ pub struct RunFile {
     pub modified: SystemTime,
 }
 
+/// The file of a run that was not written yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EncodedRun {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl EncodedRun {
+    /// The file of `run`.
+    pub fn of(run: &Run) -> Result<EncodedRun, StoreError> {
+        let mut bytes = Vec::new();
+        write_run(run, &mut bytes).map_err(StoreError::Run)?;
+        let name = file_name(run, &bytes);
+        Ok(EncodedRun { name, bytes })
+    }
+
+    /// Its size in bytes.
+    #[allow(clippy::len_without_is_empty, reason = "no run file is empty")]
+    pub fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
 /// Why a run could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -98,15 +121,22 @@ impl RunFolder {
 
     /// Writes a run into the folder, which is made if need be. The same run is stored once.
     pub fn store(&self, run: &Run) -> Result<PathBuf, StoreError> {
-        let mut bytes = Vec::new();
-        write_run(run, &mut bytes).map_err(StoreError::Run)?;
-        let name = file_name(run, &bytes);
-        let path = self.path.join(&name);
-        if fs::metadata(&path).is_ok_and(|there| there.len() == bytes.len() as u64) {
-            return Ok(path);
+        self.store_encoded(&EncodedRun::of(run)?)
+    }
+
+    /// As [`RunFolder::store`], for a run whose file's content is known.
+    pub fn store_encoded(&self, run: &EncodedRun) -> Result<PathBuf, StoreError> {
+        let path = self.path.join(&run.name);
+        if !self.has(run) {
+            self.place(&path, &run.bytes)?;
         }
-        self.place(&path, &bytes)?;
         Ok(path)
+    }
+
+    /// Whether the run is there already.
+    pub fn has(&self, run: &EncodedRun) -> bool {
+        let there = fs::metadata(self.path.join(&run.name));
+        there.is_ok_and(|there| there.len() == run.len())
     }
 
     /// Writes a file of this folder, or of one beside it, whole or not at all.

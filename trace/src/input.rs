@@ -13,6 +13,10 @@ pub struct RunInput {
     /// hexadecimal text.
     #[serde(skip_serializing_if = "Bytes::is_empty")]
     pub bytes: Bytes,
+    /// Variables of the environment that the program looked up, and those that decide how the C library behaves;
+    /// sorted by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<Variable>,
     /// Calls whose input there was no room for.
     #[serde(skip_serializing_if = "is_zero")]
     pub lost: u64,
@@ -26,6 +30,40 @@ impl RunInput {
     /// Nothing came from outside.
     pub fn is_empty(&self) -> bool {
         *self == RunInput::default()
+    }
+}
+
+/// A variable of the environment.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value; `None` where it was not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
+impl Variable {
+    /// Never given back: the loader and the C library take code to execute from it, which a run file that somebody
+    /// else has made must not name.
+    pub fn is_withheld(&self) -> bool {
+        const PREFIXES: [&str; 5] = ["LD_", "GLIBC_", "GCONV_", "LOCPATH", "UNSNARL_"];
+        PREFIXES.iter().any(|prefix| self.name.starts_with(prefix))
+            || self.name.is_empty()
+            || self.name.contains(['=', '\0'])
+            || self
+                .value
+                .as_ref()
+                .is_some_and(|value| value.contains('\0'))
+    }
+
+    /// Kept of every run: the C library looks it up by itself.
+    pub fn is_looked_up_by_library(name: &str) -> bool {
+        const NAMES: [&str; 3] = ["LANG", "LANGUAGE", "TZ"];
+        NAMES.contains(&name)
+            || ["LC_", "OMP_"]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
     }
 }
 
@@ -74,6 +112,10 @@ mod tests {
         let input = RunInput {
             seed: Some(7),
             bytes: Bytes((0..=255).collect()),
+            environment: vec![Variable {
+                name: "MOOD".into(),
+                value: None,
+            }],
             lost: 3,
         };
         let text = serde_json::to_string(&input).unwrap();

@@ -8,7 +8,8 @@
 //! * [`program`] is the program model that the compiler wrapper keeps.
 //! * [`proposal`] is a schedule that somebody proposes, as JSON.
 //! * [`rapid`] are traces of other tools as text.
-//! * [`folder`] is where run files are kept.
+//! * [`folder`] is where run files are kept; [`files`] reads what others may have put there.
+//! * [`own_folder`] are the folders that belong to the user alone.
 //! * [`script`] is a run as text, for tests.
 //!
 //! This crate opens no process, reads no debug info and analyses nothing.
@@ -17,6 +18,8 @@
 pub mod raw;
 
 #[cfg(feature = "file")]
+pub mod files;
+#[cfg(feature = "file")]
 pub mod folder;
 #[cfg(feature = "file")]
 pub mod input;
@@ -24,6 +27,8 @@ pub mod input;
 pub mod meta;
 #[cfg(feature = "file")]
 pub mod model;
+#[cfg(feature = "file")]
+pub mod own_folder;
 #[cfg(feature = "file")]
 pub mod path;
 #[cfg(feature = "file")]
@@ -47,18 +52,18 @@ pub mod write;
 
 #[cfg(feature = "file")]
 pub use crate::{
-    folder::{RunFile, RunFolder, StoreError},
+    folder::{EncodedRun, RunFile, RunFolder, StoreError},
     meta::{
-        BlockRow, Chances, Failure, FailureKind, FrameRow, Minimized, Mode, Outcome, PointRow,
-        Preemption, RunMeta, SiteRow, SourceRow, ThreadRow,
+        BlockRow, Chances, Criteria, Failure, FailureKind, FrameRow, Minimized, Mode, Outcome,
+        PointRow, Preemption, RunMeta, SiteRow, SourceRow, ThreadRow,
     },
     model::{
         Event, EventId, EventKind, LocationId, MemoryOrder, PointId, SiteId, StackId, ThreadId,
         Value, flags,
     },
     path::{PathRow, PathStep},
-    proposal::{Policy, Proposal, ProposalError, Wanted},
-    read::{ReadError, read_run, read_run_bytes},
+    proposal::{Occurrences, Policy, Proposal, ProposalError, Wanted},
+    read::{ReadError, begins_as_run, read_run, read_run_bytes},
     run::{Events, Run},
     schedule::Schedule,
     write::{WriteError, write_run},

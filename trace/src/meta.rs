@@ -10,7 +10,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 
 /// Version of the run file that this crate writes. Readers refuse newer ones.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// How a run ended.
 #[derive(
@@ -18,10 +18,10 @@ pub const FORMAT: u32 = 1;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Exit status 0.
+    /// Exit status 0, or another one that was expected.
     #[default]
     Passed,
-    /// Assertion, abort, signal, nonzero exit status.
+    /// Assertion, abort, signal, misuse of the heap, an exit status that was not expected.
     Failed,
     /// All threads wait for each other.
     Deadlocked,
@@ -74,10 +74,18 @@ pub enum FailureKind {
     Abort,
     /// A fatal signal.
     Signal,
-    /// Nonzero exit status.
+    /// An exit status that was not expected.
     Exit,
     /// A block was freed twice.
     DoubleFree,
+    /// A heap block was accessed after it had been freed.
+    UseAfterFree,
+    /// An address was freed that is no heap block's.
+    InvalidFree,
+    /// A report of the undefined behavior sanitizer ended the program.
+    UndefinedBehavior,
+    /// A thread unlocked a lock that it did not hold.
+    UnlockNotHeld,
     /// All threads wait for each other.
     Deadlock,
     /// Out of time or steps.
@@ -131,6 +139,33 @@ impl Chances {
     }
 }
 
+/// What counts as a failure of a program, where that is not as usual.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Criteria {
+    /// Exit statuses of a run that passed; without any, only 0 is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expected_exits: Vec<u8>,
+    /// An access to a freed heap block is no failure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub allow_use_after_free: bool,
+}
+
+impl Criteria {
+    /// The usual ones.
+    pub fn is_usual(&self) -> bool {
+        *self == Criteria::default()
+    }
+
+    /// A run that ended by itself with this exit status passed.
+    pub fn expects(&self, status: i32) -> bool {
+        match self.expected_exits.is_empty() {
+            true => status == 0,
+            false => u8::try_from(status).is_ok_and(|it| self.expected_exits.contains(&it)),
+        }
+    }
+}
+
 /// A thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadRow {
@@ -157,6 +192,28 @@ pub struct SiteRow {
     pub function: String,
     /// Source text of the line, trimmed; empty when the source was not there or had changed.
     pub text: String,
+}
+
+impl SiteRow {
+    /// Whether it is a line of the user's code: one that is known, and not of the compiler's or the C library's
+    /// headers.
+    pub fn is_of_user(&self) -> bool {
+        !self.file.is_empty() && self.line != 0 && !is_system(&self.file)
+    }
+}
+
+/// Whether a source file belongs to the compiler, the C library or the runtime, not to the user.
+pub fn is_system(file: &str) -> bool {
+    const FOLDERS: [&str; 7] = [
+        "/usr/include/",
+        "/usr/lib/",
+        "/usr/lib64/",
+        "/usr/local/include/",
+        "/usr/local/lib/",
+        "/lib/",
+        "/rustc/",
+    ];
+    FOLDERS.iter().any(|folder| file.starts_with(folder)) || file.contains("/include/c++/")
 }
 
 /// One frame of a call stack; with its callers it is a whole stack.
@@ -298,6 +355,9 @@ pub struct RunMeta {
     /// Choices other than threads that the schedule holds.
     #[serde(skip_serializing_if = "Chances::is_none")]
     pub chances: Chances,
+    /// What counted as a failure.
+    #[serde(skip_serializing_if = "Criteria::is_usual")]
+    pub criteria: Criteria,
     /// What came from outside.
     #[serde(skip_serializing_if = "RunInput::is_empty")]
     pub input: RunInput,

@@ -4,7 +4,9 @@
 //! It names threads by their place in the fork tree and events by kind and place in the source, so it
 //! means the same in every run of the program; a [`Schedule`](crate::Schedule) is the choices of one run.
 
-use crate::{EventId, EventKind, Run, RunMeta, SiteId, ThreadId, input::RunInput};
+use crate::{
+    Criteria, EventId, EventKind, Run, RunMeta, SiteId, SiteRow, ThreadId, input::RunInput,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,6 +39,9 @@ pub struct Proposal {
     /// What came from outside, as in [`RunMeta::input`], to be given back; taken as it comes when it is empty.
     #[serde(default, skip_serializing_if = "RunInput::is_empty")]
     pub input: RunInput,
+    /// What counts as a failure, as in [`RunMeta::criteria`].
+    #[serde(default, skip_serializing_if = "Criteria::is_usual")]
+    pub criteria: Criteria,
     /// What is to happen, in this order.
     pub events: Vec<Wanted>,
     /// How the run goes on after the last of them.
@@ -197,6 +202,7 @@ impl Proposal {
             command: meta.command.clone(),
             directory: meta.directory.clone(),
             input_hash: meta.input_hash.clone(),
+            criteria: meta.criteria.clone(),
             input: input_of(meta),
             events: Vec::new(),
             then: Policy::Sequential,
@@ -206,7 +212,11 @@ impl Proposal {
     /// These events of a run, in the order given. Events that follow each other in one thread must be
     /// in the order of the run; each says which occurrence it is from what the thread did in between.
     pub fn of_events(run: &Run, events: &[EventId]) -> Proposal {
-        let counts = Occurrences::of(run);
+        Proposal::counted(run, events, &Occurrences::of(run))
+    }
+
+    /// The same with what the run's events were counted by, for many proposals of one run.
+    pub fn counted(run: &Run, events: &[EventId], counts: &Occurrences) -> Proposal {
         let mut before: BTreeMap<ThreadId, u64> = BTreeMap::new();
         let mut seen: BTreeSet<u64> = BTreeSet::new();
         let mut proposal = Proposal::on(&run.meta);
@@ -216,7 +226,11 @@ impl Proposal {
                 continue;
             }
             let last = before.insert(event.thread, event.seq);
-            let wanted = (event.thread, event.kind, place(event.kind, event.site));
+            let wanted = (
+                event.thread,
+                event.kind,
+                counts.place(event.kind, event.site),
+            );
             proposal.events.push(Wanted {
                 nth: counts.between(wanted, last, event.seq),
                 location: run.location(event.location).to_owned(),
@@ -236,16 +250,12 @@ fn input_of(meta: &RunMeta) -> RunInput {
     input
 }
 
-/// Where events of this kind are told apart: the first and last steps of a thread have no call.
-fn place(kind: EventKind, site: SiteId) -> SiteId {
-    match kind {
-        EventKind::Begin | EventKind::End => SiteId(0),
-        _ => site,
-    }
-}
-
 fn wanted_at(run: &Run, (thread, kind, site): (ThreadId, EventKind, SiteId)) -> Wanted {
-    let site = run.meta.site(site);
+    let anywhere = SiteRow::default();
+    let site = match site {
+        ANYWHERE => &anywhere,
+        site => run.meta.site(site),
+    };
     Wanted {
         thread: run.meta.thread(thread).name.clone(),
         kind,
@@ -260,27 +270,100 @@ fn wanted_at(run: &Run, (thread, kind, site): (ThreadId, EventKind, SiteId)) -> 
 
 type Key = (ThreadId, EventKind, SiteId);
 
-/// When each thread did each thing at each place.
-struct Occurrences(BTreeMap<Key, Vec<u64>>);
+/// The site of events that are told apart by thread and kind only.
+const ANYWHERE: SiteId = SiteId(0);
+
+/// The times at which each thread of a run did each thing at each place, by which the events of a proposal are
+/// numbered.
+pub struct Occurrences {
+    times: BTreeMap<Key, Vec<u64>>,
+    /// For each site, whether a run can be held at it: it lies in the user's code.
+    nameable: Vec<bool>,
+}
 
 impl Occurrences {
-    fn of(run: &Run) -> Occurrences {
-        let mut times: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
+    /// Counts the events of a run.
+    pub fn of(run: &Run) -> Occurrences {
+        let sites = run.meta.sites.iter();
+        let mut counts = Occurrences {
+            times: BTreeMap::new(),
+            nameable: sites.map(SiteRow::is_of_user).collect(),
+        };
         for (_, event) in run.events.iter() {
-            let key = (event.thread, event.kind, place(event.kind, event.site));
-            let times = times.entry(key).or_default();
-            if times.last() != Some(&event.seq) {
-                times.push(event.seq);
+            let key = (
+                event.thread,
+                event.kind,
+                counts.place(event.kind, event.site),
+            );
+            counts.add(key, event.seq);
+            // Where another event of the kind has no place of its own it is counted among all of them.
+            if key.2 != ANYWHERE {
+                counts.add((event.thread, event.kind, ANYWHERE), event.seq);
             }
         }
-        Occurrences(times)
+        counts
+    }
+
+    fn add(&mut self, key: Key, seq: u64) {
+        let times = self.times.entry(key).or_default();
+        if times.last() != Some(&seq) {
+            times.push(seq);
+        }
+    }
+
+    /// The place by which events of this kind are told apart. The first and last steps of a thread have no call,
+    /// and nothing in the user's code leads to what a library does in a thread of its own (`std::async`): such an
+    /// event is the n-th of its kind, wherever.
+    fn place(&self, kind: EventKind, site: SiteId) -> SiteId {
+        let is_nameable = self.nameable.get(site.index()).copied().unwrap_or(false);
+        match kind {
+            EventKind::Begin | EventKind::End => ANYWHERE,
+            _ if !is_nameable => ANYWHERE,
+            _ => site,
+        }
     }
 
     /// The n of the one at `until`, counted from after `from`.
     fn between(&self, key: Key, from: Option<u64>, until: u64) -> u32 {
-        let times = self.0.get(&key).map_or(&[][..], Vec::as_slice);
+        let times = self.times.get(&key).map_or(&[][..], Vec::as_slice);
         let after = from.map_or(0, |from| times.partition_point(|time| *time <= from));
         let upto = times.partition_point(|time| *time <= until);
         u32::try_from(upto.saturating_sub(after).max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script;
+
+    /// The thread of a library has no line of the user's code until it calls some.
+    const TASK: &str = "
+        file /usr/include/c++/12/future
+        main.1 rmw state 0->1 @700 invoke
+        file task.cc
+        main.1 rmw total 0->1 @9 task
+        file /usr/include/c++/12/future
+        main.1 rmw state 1->2 @700 invoke
+        main.1 rmw ready 0->1 @712 invoke
+    ";
+
+    #[test]
+    fn what_no_line_of_the_user_leads_to_is_the_nth_of_its_kind() {
+        let run = script::parse(TASK).unwrap();
+        let all: Vec<EventId> = (0..4).map(EventId).collect();
+        let place = |wanted: &Wanted| (wanted.place(), wanted.nth);
+        let of = |events: &[EventId]| -> Vec<(String, u32)> {
+            let proposal = Proposal::of_events(&run, events);
+            proposal.events.iter().map(place).collect()
+        };
+        let anywhere = |nth| (String::new(), nth);
+        let own = ("task.cc:9 in task".to_owned(), 1);
+        assert_eq!(
+            of(&all),
+            [anywhere(1), own.clone(), anywhere(1), anywhere(1)]
+        );
+        assert_eq!(of(&all[1..]), [own, anywhere(1), anywhere(1)]);
+        assert_eq!(of(&all[3..]), [anywhere(4)]);
     }
 }

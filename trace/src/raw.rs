@@ -34,13 +34,13 @@ pub const MAPPED: u32 = 1;
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Layout version; changes with every change of a struct or constant in this module.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 6;
 /// Environment variable that holds the number of the file descriptor of the log.
 pub const FD_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD";
 /// Bytes reserved for the [`Header`].
 pub const HEADER_BYTES: usize = 8192;
-/// Most threads of one run, ended ones included.
-pub const MAX_THREADS: usize = 1024;
+/// Most threads of one run, ended ones included: each has a row and a number of its own.
+pub const MAX_THREADS: usize = 16_384;
 /// Most loaded modules that are remembered.
 pub const MAX_MODULES: usize = 64;
 /// Most change points of the PCT strategy.
@@ -108,13 +108,23 @@ pub enum End {
     NoMemory = 14,
     /// The threads that can go on go round in circles, and nothing changes any more.
     Livelock = 15,
+    /// A block of the heap was accessed after it had been freed.
+    UseAfterFree = 16,
+    /// An address was freed that is no heap block's.
+    InvalidFree = 17,
+    /// A report of UBSan ended the program; `message` holds its text, file and place.
+    UndefinedBehavior = 18,
+    /// A lock was unlocked that nobody held; `fail_addr` is the lock.
+    UnlockFree = 19,
+    /// A lock was unlocked that another thread held; `fail_addr` is the lock.
+    UnlockForeign = 20,
 }
 
 impl End {
     /// The variant with this number.
     pub fn from_u32(n: u32) -> Option<End> {
         use End::*;
-        const ALL: [End; 16] = [
+        const ALL: [End; 21] = [
             NotStarted,
             Running,
             Exited,
@@ -131,6 +141,11 @@ impl End {
             Unsupported,
             NoMemory,
             Livelock,
+            UseAfterFree,
+            InvalidFree,
+            UndefinedBehavior,
+            UnlockFree,
+            UnlockForeign,
         ];
         ALL.get(n as usize).copied()
     }
@@ -173,6 +188,8 @@ pub struct Header {
     pub fail_one_in: u32,
     /// The recorder's process: without it the program ends too.
     pub recorder: u32,
+    /// Nonzero: accesses to freed heap blocks do not end the run.
+    pub allow_use_after_free: u32,
     /// Length of the whole log in bytes.
     pub log_bytes: u64,
     /// Byte offset of the [`Module`] table.
@@ -281,6 +298,8 @@ pub struct Header {
     pub difference: Difference,
     /// Bits of [`unlogged`]: what threads did while others lived.
     pub unlogged: AtomicU32,
+    /// Number of the thread that has the turn, in controlled mode.
+    pub current: AtomicU32,
 }
 
 /// Where input was another than the recorded one, and what it was.
@@ -390,6 +409,8 @@ pub mod unlogged {
     pub const KERNEL: u32 = 2;
     /// Cancelled a thread.
     pub const CANCELLATION: u32 = 4;
+    /// Could have gone on when the process ended.
+    pub const CUT_OFF: u32 = 8;
 }
 
 /// What a choice was about.

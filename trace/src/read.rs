@@ -1,4 +1,4 @@
-//! Reads run files: memory-mapped, column by column, and distrustful.
+//! Reads run files: column by column, and distrustful.
 //!
 //! An Arrow IPC file is a stream of messages between two magic words, followed by a footer that only
 //! serves random access. The messages are read in order and the footer is not needed, so a file that
@@ -11,6 +11,7 @@ mod repair;
 mod tables;
 
 use crate::{
+    files::open_regular,
     meta::{FORMAT, Mode, RunMeta},
     run::Run,
     schema,
@@ -18,14 +19,10 @@ use crate::{
 use arrow_buffer::Buffer;
 use arrow_schema::Schema;
 use columns::Chunks;
-use memmap2::MmapOptions;
 use messages::Messages;
 use std::{
-    fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
-    ptr::NonNull,
-    sync::Arc,
 };
 use tables::Tables;
 
@@ -105,39 +102,75 @@ pub fn read_run(path: &Path) -> Result<Run, ReadError> {
     read_buffer(bytes).map_err(|refusal| refusal.at(path))
 }
 
+/// Reads what the run file at `path` says of its run in its first bytes: program, input, how it was made and how it ended.
+/// What is kept in tables (sites, threads) is empty.
+pub fn read_meta(path: &Path) -> Result<RunMeta, ReadError> {
+    /// More than the metadata of most runs.
+    const FIRST: u64 = 1 << 20;
+    meta_in(path, FIRST).or_else(|_| meta_in(path, MOST))
+}
+
+fn meta_in(path: &Path, bytes: u64) -> Result<RunMeta, ReadError> {
+    let bytes = load_first(path, bytes).map_err(|source| ReadError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    let meta = || {
+        let (_, schema) = Messages::open(begin(bytes)?).map_err(Refusal::Damaged)?;
+        meta_of(&schema)
+    };
+    meta().map_err(|refusal| refusal.at(path))
+}
+
 /// Reads a run file from memory.
 pub fn read_run_bytes(bytes: Vec<u8>) -> Result<Run, ReadError> {
     read_buffer(Buffer::from_vec(bytes)).map_err(|refusal| refusal.at(Path::new("(in memory)")))
 }
 
-/// Files up to this size are read, larger ones mapped: a map costs more than a short copy, and a
-/// mapped file that another program cuts takes the process with it.
-const MAP_FROM: u64 = 1 << 20;
+/// Most bytes of a run file.
+const MOST: u64 = 64 << 30;
 
-fn load(path: &Path) -> io::Result<Buffer> {
-    // Asked before opening: opening a named pipe would wait for a writer.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is not a regular file",
-        ));
-    }
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    if length < MAP_FROM {
-        let mut bytes = Vec::with_capacity(length as usize);
-        file.read_to_end(&mut bytes)?;
-        return Ok(Buffer::from_vec(bytes));
-    }
-    // SAFETY: run files are written beside and renamed into place, so a mapped one does not change.
-    let map = unsafe { MmapOptions::new().populate().map(&file)? };
-    let start = NonNull::new(map.as_ptr().cast_mut()).ok_or(io::ErrorKind::InvalidData)?;
-    let length = map.len();
-    // SAFETY: `start` and `length` are those of the map, which the buffer keeps alive.
-    Ok(unsafe { Buffer::from_custom_allocation(start, length, Arc::new(map)) })
+/// Whether the file begins as a run file does. Only its first bytes are read.
+#[must_use]
+pub fn begins_as_run(path: &Path) -> bool {
+    let mut start = [0; schema::TAIL.len()];
+    let read = open_regular(path).and_then(|(mut file, _)| file.read_exact(&mut start));
+    read.is_ok() && start == *schema::TAIL
 }
 
-fn read_buffer(bytes: Buffer) -> Result<Run, Refusal> {
+/// The bytes of a run file. They are copied: a mapped file that another program cuts takes the process with it. Of a
+/// file that is something else only the beginning is read, since it may be a large hole.
+fn load(path: &Path) -> io::Result<Buffer> {
+    load_first(path, MOST)
+}
+
+/// The first bytes of a run file, no more than so many.
+fn load_first(path: &Path, bytes: u64) -> io::Result<Buffer> {
+    let (file, about) = open_regular(path)?;
+    let mut start = Vec::new();
+    (&file)
+        .take(schema::TAIL.len() as u64)
+        .read_to_end(&mut start)?;
+    if start != schema::TAIL {
+        return Ok(Buffer::from_vec(start));
+    }
+    if about.len() > MOST {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "it is too large",
+        ));
+    }
+    let length = usize::try_from(about.len().min(bytes)).map_err(io::Error::other)?;
+    let mut read = start;
+    read.try_reserve_exact(length.saturating_sub(read.len()))
+        .map_err(io::Error::other)?;
+    file.take(bytes.saturating_sub(read.len() as u64))
+        .read_to_end(&mut read)?;
+    Ok(Buffer::from_vec(read))
+}
+
+/// Refuses what does not begin as a run file.
+fn begin(bytes: Buffer) -> Result<Buffer, Refusal> {
     if bytes.is_empty() {
         return Err(Refusal::Damaged("it is empty".to_owned()));
     }
@@ -146,9 +179,13 @@ fn read_buffer(bytes: Buffer) -> Result<Run, Refusal> {
             "it does not begin as an Arrow IPC file does".to_owned(),
         ));
     }
-    let (mut messages, schema) = Messages::open(bytes).map_err(Refusal::Damaged)?;
+    Ok(bytes)
+}
+
+fn read_buffer(bytes: Buffer) -> Result<Run, Refusal> {
+    let (mut messages, schema) = Messages::open(begin(bytes)?).map_err(Refusal::Damaged)?;
     columns::check(&schema).map_err(Refusal::NotARun)?;
-    let mut tables = Tables::new(read_meta(&schema)?);
+    let mut tables = Tables::new(meta_of(&schema)?);
     let mut chunks = Chunks::default();
     let damage = read_batches(&mut messages, &mut tables, &mut chunks)
         .err()
@@ -164,7 +201,7 @@ fn read_buffer(bytes: Buffer) -> Result<Run, Refusal> {
     Ok(run)
 }
 
-fn read_meta(schema: &Schema) -> Result<RunMeta, Refusal> {
+fn meta_of(schema: &Schema) -> Result<RunMeta, Refusal> {
     let format = match schema.metadata().get(schema::FORMAT_KEY) {
         None => u64::from(FORMAT),
         Some(text) => text.parse().map_err(|_| {

@@ -46,11 +46,14 @@ fn with_points() {
         PointRow(0, PointNumber(7)),
         PointRow(1, PointNumber(7)),
     ];
-    let file = folder.join("format-1-points.arrow");
-    if !file.exists() && std::env::var_os("UPDATE_EXPECT").is_some() {
-        fs::write(&file, bytes_of(&run)).unwrap();
+    for version in 1..=FORMAT {
+        let file = folder.join(format!("format-{version}-points.arrow"));
+        if version == FORMAT && !file.exists() && std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&file, bytes_of(&run)).unwrap();
+        }
+        assert_eq!(read_run(&file).unwrap(), run);
     }
-    assert_eq!(read_run(&file).unwrap(), run);
+    let file = folder.join(format!("format-{FORMAT}-points.arrow"));
     assert!(
         bytes_of(&run) == fs::read(&file).unwrap(),
         "another layout needs another version"

@@ -31,6 +31,8 @@ const CORE: &[&str] = &[
     "postcard cobs",
     // Names of run files: SHA-256.
     "sha2 digest block-buffer crypto-common generic-array typenum cpufeatures",
+    // The kind and the owner of the files that unsnarl-trace opens.
+    "rustix linux-raw-sys errno",
 ];
 
 /// Crates below `unsnarl-runtime`.

@@ -7,7 +7,7 @@ use crate::{
 use anyhow::Result;
 use unsnarl_core::{Tally, explain::Turned};
 use unsnarl_recorder::proposal::{Ended, ProposalError};
-use unsnarl_trace::{EventKind, Outcome, Proposal, Run, Wanted};
+use unsnarl_trace::{EventId, EventKind, Outcome, Policy, Proposal, Run, Wanted};
 
 /// What came of an order.
 pub enum Attempt {
@@ -25,15 +25,9 @@ pub enum Attempt {
 pub fn attempt(executor: &Executor<'_>, turned: &Turned, passed: Option<&Run>) -> Result<Attempt> {
     let mut last = Attempt::NotHad;
     for order in &turned.orders {
-        let events = listed(executor.run, &turned.pair, order);
-        let mut proposal = Proposal::of_events(executor.run, &events);
-        if let Some(absent) = &turned.awaited {
-            let comes = passed.and_then(|run| wanted(run, &absent.place.file, absent.place.line));
-            let Some(comes) = comes else {
-                return Ok(Attempt::NotHad);
-            };
-            proposal.events.push(comes);
-        }
+        let Some(proposal) = beginning(executor, turned, order, passed) else {
+            return Ok(Attempt::NotHad);
+        };
         last = ways(executor, &proposal)?;
         if !matches!(last, Attempt::NotHad) {
             break;
@@ -42,14 +36,32 @@ pub fn attempt(executor: &Executor<'_>, turned: &Turned, passed: Option<&Run>) -
     Ok(last)
 }
 
-/// The write at a place, by the thread that does it in a run that passed.
-fn wanted(run: &Run, file: &str, line: u32) -> Option<Wanted> {
+/// One of the orders as a proposal; none when what it waits for comes in no run that passed.
+fn beginning(
+    executor: &Executor<'_>,
+    turned: &Turned,
+    order: &[EventId],
+    passed: Option<&Run>,
+) -> Option<Proposal> {
+    let events = listed(executor.run, &turned.pair, order);
+    let mut proposal = Proposal::of_events(executor.run, &events);
+    if let Some(absent) = &turned.awaited {
+        let place = &absent.place;
+        let comes = wanted(passed?, (&place.file, place.line), &turned.awaited_by)?;
+        proposal.events.push(comes);
+    }
+    Some(proposal)
+}
+
+/// The write at a place, by this thread, or by the one that does it in a run that passed.
+fn wanted(run: &Run, (file, line): (&str, u32), by: &str) -> Option<Wanted> {
     let here = |kind: EventKind, site| {
         let site = run.meta.site(site);
         kind.writes() && site.line == line && site.file == file
     };
+    let is_by = |thread| by.is_empty() || run.meta.thread(thread).name == by;
     let mut events = run.events.iter();
-    let (row, _) = events.find(|(_, event)| here(event.kind, event.site))?;
+    let (row, _) = events.find(|(_, event)| here(event.kind, event.site) && is_by(event.thread))?;
     let mut wanted = Proposal::of_events(run, &[row]).events.pop()?;
     wanted.location = String::new();
     Some(wanted)
@@ -98,6 +110,86 @@ fn again(executor: &Executor<'_>, proposal: &Proposal) -> Result<Attempt> {
         passes += u32::from(why_not(&verdict).is_none());
     }
     Ok(Attempt::Passes { passes, of })
+}
+
+/// Ways in which the failing order goes on, to be compared with.
+const CONTROL: [Policy; 6] = [
+    Policy::Sequential,
+    Policy::Random { seed: 0 },
+    Policy::Random { seed: 1 },
+    Policy::Random { seed: 2 },
+    Policy::Random { seed: 3 },
+    Policy::Random { seed: 4 },
+];
+
+/// Does the order that is turned round decide it?
+pub enum Control {
+    /// The failing run, executed as far as the order goes, fails however it goes on, or much more often.
+    Decides,
+    /// It passes as well, so often of so many executions: that the turned order passes shows nothing.
+    PassesToo { passes: u32, of: u32 },
+    /// The program does not have the failing run's own beginning when it is executed so.
+    NotHad,
+    /// Its time is over, or the user stopped it.
+    Stopped,
+}
+
+/// Compares an order that passed with the failing run's own, up to the same point and in the same ways.
+pub fn control(executor: &Executor<'_>, turned: &Turned, passed: Option<&Run>) -> Result<Control> {
+    let own: Vec<EventId> = (0..=turned.until.0).map(EventId).collect();
+    let mut important = turned.pair.clone();
+    important.push(turned.until);
+    let events = listed(executor.run, &important, &own);
+    let failing = Proposal::of_events(executor.run, &events);
+    let Some((without, of)) = passes(executor, &failing)? else {
+        return Ok(Control::Stopped);
+    };
+    if of == 0 {
+        return Ok(Control::NotHad);
+    }
+    if without == 0 {
+        return Ok(Control::Decides);
+    }
+    // Runs pass with the failing order, too: then it is a matter of how often.
+    for order in &turned.orders {
+        let Some(turned) = beginning(executor, turned, order, passed) else {
+            break;
+        };
+        match passes(executor, &turned)? {
+            None => return Ok(Control::Stopped),
+            Some((_, 0)) => {}
+            Some((with, tried)) if tried == of && with >= without + 4 => {
+                return Ok(Control::Decides);
+            }
+            Some(_) => break,
+        }
+    }
+    Ok(Control::PassesToo {
+        passes: without,
+        of,
+    })
+}
+
+/// How often a beginning passes, of so many ways that have it; none when it was stopped.
+fn passes(executor: &Executor<'_>, proposal: &Proposal) -> Result<Option<(u32, u32)>> {
+    let (mut passes, mut of) = (0, 0);
+    for then in CONTROL {
+        let proposal = Proposal {
+            then,
+            ..proposal.clone()
+        };
+        let verdict = match executor.once(&proposal) {
+            Ok(Some(verdict)) => verdict,
+            Ok(None) => return Ok(None),
+            Err(ProposalError::NoSite(..)) => return Ok(Some((0, 0))),
+            Err(error) => return Err(error.into()),
+        };
+        if verdict.ended == Ended::Reached {
+            of += 1;
+            passes += u32::from(verdict.run.meta.outcome == Outcome::Passed);
+        }
+    }
+    Ok(Some((passes, of)))
 }
 
 /// A tally in which everything went as it should, and anything was done.

@@ -2,7 +2,7 @@
 
 use super::{
     Confirming,
-    attempt::{Attempt, attempt, is_whole},
+    attempt::{Attempt, Control, attempt, control, is_whole},
     not_run,
     time::within,
 };
@@ -13,15 +13,15 @@ use crate::{
 use anyhow::{Result, anyhow};
 use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
-    Budget, BugKind, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark, Tally,
-    Verdict,
+    Budget, BugKind, Certainty, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark,
+    Tally, Verdict,
     corpus::failure_place,
     dsp::Advice,
     explain::{Turn, Turned, bears_out, retold, retold_nearly, turned},
     facts::short,
     findings::projection_agrees,
 };
-use unsnarl_trace::{EventKind, Mode, Outcome, Run};
+use unsnarl_trace::{EventId, EventKind, LocationId, Mode, Outcome, Run, Value};
 
 /// Recorded runs that passed and are looked at for one without what is blamed.
 const PASSED: usize = 20;
@@ -54,6 +54,8 @@ struct Directed {
     /// Orders that failed: which, and whether that speaks against the explanation.
     fails: Vec<(Turn, String, bool)>,
     passing: Vec<Turn>,
+    /// Orders that passed, where the failing one passes as well when it is executed so far: why they show nothing.
+    undecided: Option<String>,
     stopped: bool,
 }
 
@@ -92,6 +94,7 @@ impl<'a> Judge<'a> {
         let given = Given {
             stdin: self.with.arguments.stdin.clone(),
             timeout: self.with.arguments.timeout,
+            trust: self.with.arguments.trusting.trust(),
         };
         let executor = Executor::new(run, &name, &given, self.with.arguments.times, halt)?;
         let repeated = executor.repeated(run)?;
@@ -117,10 +120,15 @@ impl<'a> Judge<'a> {
             return Ok(case.ends(Verdict::Unsettled, None, OVER));
         }
         let directed = self.directed(&mut case)?;
-        if let Some((other, passes, of)) = directed.passes {
-            return Ok(case.passes(other, passes, of));
+        if let Some(passed) = directed.passes {
+            // Nothing says that what is blamed flowed into the failure: another story may be borne out better.
+            let is_beside = case.explanation.certainty == Certainty::Possible;
+            return match is_beside && !waits(case.explanation) {
+                true => self.unless_overruled(case, passed, halt, budget),
+                false => Ok(case.passes(passed.0, passed.1, passed.2)),
+            };
         }
-        if directed.is_against()
+        if (directed.is_against() || directed.undecided.is_some())
             && let Some((other, passes, of)) = self.retell(&mut case, budget)?
         {
             return Ok(case.passes(other, passes, of));
@@ -134,7 +142,7 @@ impl<'a> Judge<'a> {
             let reason = fails_too(*turn, says, case.explanation);
             return Ok(case.ends(Verdict::Refuted, None, &reason));
         }
-        self.by_other_means(case, halt, budget)
+        self.by_other_means(case, directed.undecided, halt, budget)
     }
 
     fn recorded(&self, name: &str) -> Result<&'a Run> {
@@ -163,8 +171,20 @@ impl<'a> Judge<'a> {
             if seen.passes.is_some() && !is_region {
                 break;
             }
-            match attempt(&case.executor, &turned, shows(&turned, &passed))? {
+            let shown = shows(&turned, &passed);
+            match attempt(&case.executor, &turned, shown)? {
                 Attempt::Passes { passes, of } => {
+                    match decides(case, &turned, shown)? {
+                        Ok(()) => {}
+                        Err(Some(why)) => {
+                            seen.undecided.get_or_insert(why);
+                            continue;
+                        }
+                        Err(None) => {
+                            seen.stopped = true;
+                            break;
+                        }
+                    }
                     seen.passing.push(turned.turn);
                     let other = Other {
                         says: turned.says,
@@ -210,17 +230,50 @@ impl<'a> Judge<'a> {
         Ok(None)
     }
 
-    /// No order of the explanation's own steps tells: the engine dsp looks for another one, and after that a recorded
-    /// run that passed without what is blamed stands in.
-    fn by_other_means(
+    /// An order without what is blamed passes; but where the engine dsp has executed one that passes too, about lines that
+    /// another story of the run blames, that one is told, because dsp follows the values to the failure.
+    fn unless_overruled(
         &self,
-        mut case: Case<'_, 'a>,
+        case: Case<'_, 'a>,
+        (other, passes, of): (Other, u32, u32),
         halt: &AtomicBool,
         budget: &Budget,
     ) -> Result<Execution> {
+        let (mut case, projected) = self.project(case, halt)?;
+        let Ok(projection) = projected else {
+            return Ok(case.passes(other, passes, of));
+        };
+        let is_settled =
+            projection.unconfirmed.is_none() && projection.confirmed.is_some_and(is_whole);
+        let agrees = |one: &Explanation| projection_agrees(&projection.dsp, one);
+        if !is_settled || agrees(case.explanation) {
+            return Ok(case.passes(other, passes, of));
+        }
+        let told = retold(self.corpus, case.explanation, budget)
+            .into_iter()
+            .find(|one| one.certainty != Certainty::Possible && agrees(one));
+        let Some(told) = told else {
+            return Ok(case.passes(other, passes, of));
+        };
+        *case.explanation = told;
+        case.says.clear();
+        match case.projected(&projection) {
+            Ok(projected) => {
+                let tally = projection.confirmed.unwrap_or_default();
+                Ok(case.passes(projected, tally.passes, tally.of_passes))
+            }
+            Err(reason) => Ok(case.ends(Verdict::Unsettled, None, &reason)),
+        }
+    }
+
+    /// Asks the engine dsp, in half of the time: the rest is kept for what comes after it.
+    fn project<'e>(
+        &self,
+        mut case: Case<'e, 'a>,
+        halt: &AtomicBool,
+    ) -> Result<(Case<'e, 'a>, Result<Projection>)> {
         let (name, run) = (case.explanation.run.clone(), case.executor.run);
         let executor = Ok(case.executor);
-        // Half of the time is kept for what comes after it.
         let projected = within(self.time / 2, halt, |halt, budget| {
             let asked = dsp::Asked {
                 arguments: self.with.arguments,
@@ -234,6 +287,19 @@ impl<'a> Judge<'a> {
             return Err(anyhow!("the program is gone"));
         };
         case.executor = executor;
+        Ok((case, projected))
+    }
+
+    /// No order of the explanation's own steps tells: the engine dsp looks for another one, and after that a recorded
+    /// run that passed without what is blamed stands in.
+    fn by_other_means(
+        &self,
+        case: Case<'_, 'a>,
+        undecided: Option<String>,
+        halt: &AtomicBool,
+        budget: &Budget,
+    ) -> Result<Execution> {
+        let (mut case, projected) = self.project(case, halt)?;
         let mut reason = match projected {
             Ok(projection) => match self.projected(&mut case, &projection, budget) {
                 Ok(other) => {
@@ -244,6 +310,9 @@ impl<'a> Judge<'a> {
             },
             Err(error) => format!("{error:#}"),
         };
+        if let Some(undecided) = undecided {
+            return Ok(case.ends(Verdict::Unsettled, None, &undecided));
+        }
         // Where runs pass without what is said to be missing, too, one of the others shows nothing.
         let comes = |run: &Run| {
             let mark = absent(case.explanation);
@@ -251,8 +320,8 @@ impl<'a> Judge<'a> {
         };
         let is_told_apart = self.passed().take(PASSED).all(|(_, run)| comes(run));
         let without = self.passed().take(PASSED);
-        let mut without = without
-            .filter(|(_, run)| is_told_apart && bears_out(case.explanation, run) != Some(true));
+        let mut without =
+            without.filter(|(_, run)| is_told_apart && is_without(case.explanation, run));
         if let Some((name, run)) = without.next() {
             let repeated = case.executor.repeated(run)?;
             let passes = u32::try_from(repeated.same).unwrap_or(u32::MAX);
@@ -309,6 +378,50 @@ impl<'a> Judge<'a> {
 /// Why it was not settled when the time was over.
 const OVER: &str = "the time for running it again was over\n  next: give it more: --run-budget 2m";
 
+/// Is a run without what is blamed? What a run cannot have or not have is told by none: threads that wait for ever apart,
+/// and what is missing in the failing run.
+fn is_without(explanation: &Explanation, run: &Run) -> bool {
+    match bears_out(explanation, run) {
+        Some(has) => !has,
+        None => waits(explanation) || absent(explanation).is_some(),
+    }
+}
+
+/// Is it the order that decides? The failing run's own, executed up to the same point, has to fail: else an order that
+/// passes shows nothing, and why is said. No reason where it was stopped.
+fn decides(
+    case: &Case<'_, '_>,
+    turned: &Turned,
+    passed: Option<&Run>,
+) -> Result<Result<(), Option<String>>> {
+    // The wakeup is no matter of order: the run as it was recorded has it, and fails.
+    if turned.turn == Turn::NotWoken {
+        return Ok(Ok(()));
+    }
+    let injected = has_injected(case.executor.run, turned.until);
+    Ok(match control(&case.executor, turned, passed)? {
+        Control::Decides => Ok(()),
+        Control::NotHad if !injected => Ok(()),
+        Control::NotHad => Err(Some(
+            "its run has a wakeup, a timeout or a failure that was injected, and an order without it shows nothing".to_owned(),
+        )),
+        Control::PassesToo { passes, of } => Err(Some(format!(
+            "the order that is blamed passes as well, {passes} times of {of}, depending on how it goes on"
+        ))),
+        Control::Stopped => Err(None),
+    })
+}
+
+/// Has a run, up to a row, a wait that ended by itself or an allocation that failed?
+fn has_injected(run: &Run, until: EventId) -> bool {
+    let mut events = run.events.iter().take_while(|(row, _)| *row <= until);
+    events.any(|(_, event)| match event.kind {
+        EventKind::Wake => matches!(event.value, Some(Value::Bits(2))),
+        EventKind::Alloc => event.location == LocationId(0),
+        _ => false,
+    })
+}
+
 /// The first run in which what the order waits for comes.
 fn shows<'r>(turned: &Turned, passed: &[&'r Run]) -> Option<&'r Run> {
     let absent = turned.awaited.as_ref()?;
@@ -362,11 +475,11 @@ fn fails_too(turn: Turn, says: &str, explanation: &Explanation) -> String {
     match turn {
         Turn::RegionFirst | Turn::OthersFirst => {
             format!(
-                "with {} in one piece it fails all the same",
+                "with {} made atomic it fails all the same",
                 piece(explanation)
             )
         }
-        Turn::Swapped | Turn::Awaited => {
+        Turn::Swapped | Turn::Awaited | Turn::NotWoken => {
             let order = says.split_once(": ").map_or(says, |(order, _)| order);
             format!("with {order} it fails all the same")
         }
@@ -378,8 +491,18 @@ fn piece(explanation: &Explanation) -> String {
     match &explanation.region {
         Some(region) if region.first == region.last => format!("line {}", region.first),
         Some(region) => format!("lines {} to {}", region.first, region.last),
-        None => "the two steps".to_owned(),
+        None => "the two accesses".to_owned(),
     }
+}
+
+/// `line 41 of payroll (main.1)`: what came in between.
+fn interfering(explanation: &Explanation) -> String {
+    let mut marks = explanation.sites.iter();
+    let between = marks.find(|mark| mark.role == Role::Interference);
+    between.map_or_else(
+        || "the other thread".to_owned(),
+        |mark| format!("line {} of {}", mark.place.line, mark.thread),
+    )
 }
 
 impl Case<'_, '_> {
@@ -389,19 +512,21 @@ impl Case<'_, '_> {
         let fails = |turn| seen.fails.iter().find(|(failed, ..)| *failed == turn);
         let piece = piece(self.explanation);
         if passes(Turn::RegionFirst) && passes(Turn::OthersFirst) {
+            let other = interfering(self.explanation);
             self.says.push(format!(
-                "With {piece} in one piece it passes, whichever thread comes first."
+                "With {piece} made atomic it passes, whether {other} comes before or after."
             ));
         } else if passes(Turn::RegionFirst) && fails(Turn::OthersFirst).is_none() {
             self.says
-                .push(format!("With {piece} in one piece it passes."));
+                .push(format!("With {piece} made atomic it passes."));
         } else if let Some((.., true)) = fails(Turn::OthersFirst)
             && passes(Turn::RegionFirst)
         {
             // One piece is not enough: it also has to come first.
             self.explanation.region = None;
+            let other = interfering(self.explanation);
             self.says.push(format!(
-                "With {piece} in one piece it passes only if they come first."
+                "With {piece} made atomic it passes only before {other}."
             ));
         }
     }
@@ -437,7 +562,7 @@ impl Case<'_, '_> {
             self.explanation.region = Some(region.clone());
             let piece = piece(self.explanation);
             self.says
-                .push(format!("With {piece} in one piece it passes."));
+                .push(format!("With {piece} made atomic it passes."));
         }
         Ok(Other {
             is_recorded: projection.recorded.is_some(),

@@ -109,6 +109,7 @@ impl<'a> Executor<'a> {
             timeout: self.given.timeout,
             output: Output::Kept,
             branches: false,
+            trust: self.program.trust().clone(),
         };
         let replayed = replay(run, &options, self.stop, |_| {})?;
         let difference = replayed.difference.map(|difference| {

@@ -187,6 +187,7 @@ fn about(
     let given = Given {
         stdin: asked.arguments.stdin.clone(),
         timeout: asked.arguments.timeout,
+        trust: asked.arguments.trusting.trust(),
     };
     let executor = match asked.arguments.no_run {
         true => Err("nothing was executed (--no-run)".to_owned()),

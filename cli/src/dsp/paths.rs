@@ -113,6 +113,7 @@ fn execute(name: &str, run: &Run, proposal: &Proposal, asked: &Asked<'_>) -> Res
     let given = Given {
         stdin: asked.arguments.stdin.clone(),
         timeout: asked.arguments.timeout,
+        trust: asked.arguments.trusting.trust(),
     };
     let named = asked.arguments.program.as_deref();
     let executable = Executable::exact(run, name, named, &given).map_err(|error| {
@@ -132,6 +133,7 @@ fn execute(name: &str, run: &Run, proposal: &Proposal, asked: &Asked<'_>) -> Res
         let outcome = verdict.run.meta.outcome;
         if outcome.is_failure() && fails_alike(&verdict.run, run) {
             executable.keep_models(&RunFolder::new(&asked.loaded.folder))?;
+            executable.vouch(&verdict.run)?;
             return Ok(verdict.run);
         }
         reason.get_or_insert(match verdict.ended {

@@ -20,13 +20,13 @@ pub fn print(answer: &Answer) {
         (told, all) if told == all => format!("{all} {}", ways(all)),
         (told, all) => format!("{told} of {all} {}", ways(all)),
     };
-    anstream::println!("{BOLD}dsp:{BOLD:#} {count}");
+    outln!("{BOLD}dsp:{BOLD:#} {count}");
     for failure in &answer.failures {
-        anstream::println!();
+        outln!();
         match &failure.told {
             Ok(projection) => print_projection(projection, failure),
             Err(reason) => {
-                anstream::println!("{}: no other order is told of it", failure.what);
+                outln!("{}: no other order is told of it", failure.what);
                 message::warning(reason);
             }
         }
@@ -46,14 +46,14 @@ fn ways(number: usize) -> &'static str {
 }
 
 fn print_projection(projection: &Projection, failure: &Failure) {
-    anstream::println!("{ERROR}error:{ERROR:#} {}\n", failure.what);
-    anstream::println!("{}", render::text(&projection.dsp, COLUMNS).trim_end());
-    anstream::println!("\n  {}", certainty(projection));
+    outln!("{ERROR}error:{ERROR:#} {}\n", failure.what);
+    outln!("{}", render::text(&projection.dsp, COLUMNS).trim_end());
+    outln!("\n  {}", certainty(projection));
     let runs = match failure.runs.len() {
         1 => projection.run.clone(),
         all => format!("{} and {} more", projection.run, all - 1),
     };
-    anstream::println!("  {DIM}Fails so in {runs}.{DIM:#}");
+    outln!("  {DIM}Fails so in {runs}.{DIM:#}");
 }
 
 /// What executing both orders has shown, in a sentence.

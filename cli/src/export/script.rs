@@ -20,6 +20,7 @@ pub fn script(path: &Path, run: &Run, arguments: &Export) -> Result<String> {
     let given = Given {
         stdin: arguments.stdin.clone(),
         timeout: arguments.timeout,
+        trust: arguments.trusting.trust(),
     };
     let program = Executable::of(run, &name, &given)?;
     let explanation = explained(path)?.explanation;
@@ -74,7 +75,7 @@ trap 'exit 130' INT TERM HUP
 cat >"$schedule" <<'END OF THE SCHEDULE'
 {schedule}
 END OF THE SCHEDULE
-"$unsnarl" replay --test "$schedule"{stdin} --timeout {timeout}s ${{1:+--program "$1"}}
+"$unsnarl" replay --trust --test "$schedule"{stdin} --timeout {timeout}s ${{1:+--program "$1"}}
 "#
     ))
 }

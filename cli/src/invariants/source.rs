@@ -1,9 +1,10 @@
 //! The text of lines that have no recorded one: what a thread does with its own variables leaves no events.
 
 use crate::explain::is_other;
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
 use unsnarl_core::invariants::Told;
 use unsnarl_trace::Run;
+use unsnarl_trace::files::read_text;
 
 /// Fills in the text of lines from the source files that are still those that were recorded.
 pub fn fill(told: &mut Told, run: &Run) {
@@ -26,6 +27,6 @@ fn unchanged(file: &str, run: &Run) -> Option<String> {
     let row = run.meta.sources.iter().find(|row| row.file == file)?;
     match is_other(file, &row.sha256) {
         true => None,
-        false => fs::read_to_string(file).ok(),
+        false => read_text(file.as_ref()).ok(),
     }
 }

@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use unsnarl_core::{
     facts::short,
     invariants::{Held, Told},
+    render::MOST_COLUMN,
 };
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -30,13 +31,13 @@ pub fn print(answer: &Answer) {
         (told, all) if told == all => format!("{all} ways to fail"),
         (told, all) => format!("{told} of {all} ways to fail"),
     };
-    anstream::println!("{BOLD}invariants:{BOLD:#} {count}");
+    outln!("{BOLD}invariants:{BOLD:#} {count}");
     for failure in &answer.failures {
-        anstream::println!();
+        outln!();
         match &failure.told {
             Ok(explained) => print_explained(explained, failure),
             Err(reason) => {
-                anstream::println!("{}: what had to be true for it is not known", failure.what);
+                outln!("{}: what had to be true for it is not known", failure.what);
                 message::warning(reason);
             }
         }
@@ -50,23 +51,26 @@ pub fn print(answer: &Answer) {
 
 fn print_explained(explained: &Explained, failure: &Failure) {
     let told = &explained.told;
-    anstream::println!("{ERROR}error:{ERROR:#} {}\n", failure.what);
+    outln!("{ERROR}error:{ERROR:#} {}\n", failure.what);
     if told.is_partial {
         let why = stopped(explained.stopped).unwrap_or_else(|| "the analysis ended early".into());
-        anstream::println!("  {DIM}... what came before is not told: {why}{DIM:#}");
+        outln!("  {DIM}... what came before is not told: {why}{DIM:#}");
     }
     print_lines(told);
-    anstream::println!("\n  {}", size(told));
+    outln!("\n  {}", size(told));
     let runs = match failure.runs.len() {
         1 => explained.run.clone(),
         all => format!("{} and {} more", explained.run, all - 1),
     };
-    anstream::println!("  {DIM}Fails so in {runs}.{DIM:#}");
+    outln!("  {DIM}Fails so in {runs}.{DIM:#}");
     print_taken(&told.taken_as_recorded);
 }
 
 fn print_lines(told: &Told) {
-    let width = |part: &dyn Fn(usize) -> usize| (0..told.lines.len()).map(part).max().unwrap_or(0);
+    let width = |part: &dyn Fn(usize) -> usize| {
+        let widest = (0..told.lines.len()).map(part).max();
+        widest.unwrap_or(0).min(MOST_COLUMN)
+    };
     let of = |at: usize| told.lines.get(at);
     let thread = width(&|at| of(at).map_or(0, |line| line.thread.chars().count()));
     let place = width(&|at| of(at).map_or(0, |line| short(&line.place).chars().count()));
@@ -79,8 +83,8 @@ fn print_lines(told: &Told) {
         let shown = at + 1;
         let row = format!("  {shown:number$} {who:thread$}  {where_:place$}  {text:50}  {does}");
         match line.fails {
-            true => anstream::println!("{ERROR}{}{ERROR:#}", row.trim_end()),
-            false => anstream::println!("{}", row.trim_end()),
+            true => outln!("{ERROR}{}{ERROR:#}", row.trim_end()),
+            false => outln!("{}", row.trim_end()),
         }
         held(told, Some(at), number);
     }
@@ -92,7 +96,7 @@ fn held(told: &Told, after: Option<usize>, indent: usize) {
         let pad = " ".repeat(indent + 4);
         let values = held.values.as_ref().map(|values| format!("  ({values})"));
         let (values, reach) = (values.unwrap_or_default(), reach(held, told));
-        anstream::println!(
+        outln!(
             "{pad}{HOLDS}{}{HOLDS:#}{DIM}{values}{reach}{DIM:#}",
             held.text
         );

@@ -9,11 +9,12 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs,
+    env,
     path::{Component, Path, PathBuf},
     sync::{Arc, atomic::AtomicBool},
 };
 use unsnarl_core::{Explanation, facts};
+use unsnarl_trace::files::read_text;
 use unsnarl_trace::{Event, EventId, EventKind, Proposal, Run, RunMeta, Wanted};
 
 /// Executions that taking events away may cost.
@@ -259,7 +260,7 @@ fn line(run: &Run, recorded: &str, wanted: &Wanted) -> Result<Line> {
             "{recorded} has changed since this run was recorded\n  next: build and record again, and export before you edit"
         );
     }
-    let content = fs::read_to_string(recorded)
+    let content = read_text(recorded.as_ref())
         .with_context(|| format!("cannot read {recorded}, whose lines the test names"))?;
     lines::anchor(&wanted.file, &content, wanted.line)
         .with_context(|| format!("{recorded} has no line {}", wanted.line))

@@ -1,7 +1,7 @@
 //! `unsnarl replay --test`: does the program still fail by a pinned order?
 
 use super::{Pinned, lines};
-use crate::{message, record::stop_flag};
+use crate::{message, permission, propose, record::stop_flag};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::BTreeMap,
@@ -13,11 +13,13 @@ use std::{
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
+    permit::{Permit, Trust},
     proposal::{Cause, Divergence, Ended, ProposalError, Verdict, execute_proposal},
     record::Job,
     target::{self, Target},
 };
 use unsnarl_trace::Outcome;
+use unsnarl_trace::files::read_text;
 
 /// What to do about a test whose order is gone.
 const ANEW: &str = "record again; if it still fails, export a new test";
@@ -35,6 +37,8 @@ pub struct Setting {
     pub timeout: Duration,
     /// Whether what it prints is shown.
     pub output: Output,
+    /// The user's word about the program that the schedule names.
+    pub trust: Trust,
 }
 
 /// What came of it.
@@ -73,7 +77,7 @@ fn find_lines(pinned: &mut Pinned, target: &Target) -> Result<(), Answer> {
     let mut now: BTreeMap<(String, u32), u32> = BTreeMap::new();
     for line in &pinned.pinned.lines {
         let path = Path::new(&line.file);
-        let content = fs::read_to_string(path)
+        let content = read_text(path)
             .map_err(|error| stale(format!("{} cannot be read: {error}", line.file)))?;
         let written = fs::metadata(path).and_then(|file| file.modified());
         if let (Ok(built), Ok(written)) = (&built, &written)
@@ -104,17 +108,21 @@ fn answer(
     setting: &Setting,
 ) -> Result<Answer> {
     let schedule = &pinned.schedule;
-    let command = match schedule.command.is_empty() {
-        true => std::slice::from_ref(&schedule.program),
-        false => &schedule.command,
+    let deed = propose::deed(schedule, target, directory);
+    let (command, directory) = (deed.command.clone(), deed.directory.clone());
+    let permit = match &setting.program {
+        Some(_) => Permit::named(target.program.path(), &command, &directory),
+        None => permission::permit(deed, &setting.trust)?.0,
     };
     let job = Job {
-        command: command.iter().map(Into::into).collect(),
+        permit,
+        command,
         directory,
         stdin: setting.stdin.clone(),
         output: setting.output,
         timeout: setting.timeout,
         limits: Limits::default(),
+        criteria: schedule.criteria.clone(),
         starter: Starter::default(),
     };
     let stop = stop_flag()?;
@@ -174,16 +182,16 @@ fn why(wanted: &unsnarl_trace::Wanted, threads: &[(String, String)]) -> String {
 fn say(answer: &Answer) -> ExitCode {
     match answer {
         Answer::Fails(words) => {
-            anstream::println!("fails: {words}");
+            outln!("fails: {words}");
             ExitCode::from(1)
         }
         Answer::Passes(words) => {
-            anstream::println!("passes: {words}");
+            outln!("passes: {words}");
             ExitCode::SUCCESS
         }
         Answer::Skipped(words, next) => {
-            anstream::println!("skipped: the order that used to fail cannot be followed any more");
-            anstream::println!("  {words}");
+            outln!("skipped: the order that used to fail cannot be followed any more");
+            outln!("  {words}");
             message::note(next);
             ExitCode::from(SKIPPED)
         }

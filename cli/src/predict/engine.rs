@@ -3,13 +3,15 @@
 use super::{runs::Subject, sound::Sound};
 use std::{
     cmp::Reverse,
+    collections::BTreeSet,
     time::{Duration, Instant},
 };
 use unsnarl_core::{
     Budget, StopReason,
+    orders::Accesses,
     predict::{
-        Candidate, Class, Graph, RegionOptions, Regions, SearchOptions, UserPatterns, deadlock,
-        schedule::Scheduler, search,
+        Candidate, Class, Graph, Patterns, RegionOptions, Regions, SearchOptions, UserPatterns,
+        deadlock, schedule::Scheduler, search,
     },
 };
 use unsnarl_trace::{EventId, Run};
@@ -17,10 +19,23 @@ use unsnarl_trace::{EventId, Run};
 /// Anomalies of one pattern on the same lines: when the first is not feasible another one may be.
 const ALTERNATIVES: usize = 3;
 
+/// Counts of what a search went through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LookedAt {
+    /// Locations that several threads access and one writes.
+    pub locations: usize,
+    /// Regions that are meant to be atomic.
+    pub regions: usize,
+    /// Critical sections.
+    pub sections: usize,
+}
+
 /// What was predicted from a run.
 pub struct Predicted {
     /// The anomalies, those likeliest to fail first.
     pub candidates: Vec<Candidate>,
+    /// What was gone through.
+    pub looked_at: LookedAt,
     /// Why the search for them ended.
     pub stopped: StopReason,
     /// How long it took, orders of events included.
@@ -44,25 +59,66 @@ pub fn predict(
         inferred: subject.inferred.clone(),
         ..RegionOptions::default()
     };
-    let regions = Regions::new(&graph, &regions);
-    let graph = graph.with_regions(regions);
+    let narrow = Regions::new(&graph, &regions);
+    let graph = graph.with_regions(narrow);
     let options = SearchOptions {
         per_lines: ALTERNATIVES,
     };
     let anomalies = search(&graph, &patterns.patterns, &options, budget);
     let deadlocks = deadlock::predict(&graph, scheduler, budget);
     let mut candidates = anomalies.findings;
+    let mut looked_at = LookedAt {
+        locations: Accesses::new(run).shared().count(),
+        regions: graph.regions().all().len(),
+        sections: graph.locks().sections().len(),
+    };
+    let wider = RegionOptions {
+        callers: true,
+        ..regions
+    };
+    let wider = Regions::new(&graph, &wider);
+    let mut of_callers = StopReason::Complete;
+    if wider != *graph.regions() {
+        looked_at.regions += wider.all().len();
+        let graph = graph.with_regions(wider);
+        let found = search(&graph, &in_regions(patterns), &options, budget);
+        add_new(run, &mut candidates, found.findings);
+        of_callers = found.stopped;
+    }
     candidates.extend(deadlocks.findings);
     let of_sound = sound.complete(&mut candidates, budget);
     candidates.sort_by_key(|candidate| Reverse(likeliness(run, candidate)));
     Predicted {
         candidates,
-        stopped: [anomalies.stopped, deadlocks.stopped, of_sound]
+        looked_at,
+        stopped: [anomalies.stopped, of_callers, deadlocks.stopped, of_sound]
             .into_iter()
             .find(|stopped| *stopped != StopReason::Complete)
             .unwrap_or(StopReason::Complete),
         time: begin.elapsed(),
     }
+}
+
+/// The patterns that depend on regions.
+fn in_regions(patterns: &UserPatterns) -> Patterns {
+    let all = patterns.patterns.all.iter();
+    let of_regions =
+        all.filter(|pattern| matches!(pattern.class, Class::Atomicity | Class::AtomicSet));
+    Patterns {
+        all: of_regions.cloned().collect(),
+    }
+}
+
+/// Adds the candidates of patterns and lines that are not known yet.
+fn add_new(run: &Run, candidates: &mut Vec<Candidate>, found: Vec<Candidate>) {
+    let sites = run.events.sites();
+    let key = |one: &Candidate| {
+        let events = one.events.iter();
+        let at: Vec<Option<u32>> = events.map(|id| sites.get(id.index()).copied()).collect();
+        (one.pattern.clone(), at)
+    };
+    let known: BTreeSet<_> = candidates.iter().map(key).collect();
+    candidates.extend(found.into_iter().filter(|one| !known.contains(&key(one))));
 }
 
 /// How likely a candidate is to make the program fail: deadlocks do, then what asserts look at or pointers
@@ -73,7 +129,7 @@ fn likeliness(run: &Run, candidate: &Candidate) -> (u8, bool, u8, Reverse<u32>) 
         Class::Deadlock => 3,
         Class::Atomicity => 2,
         Class::AtomicSet => 1,
-        Class::Race => 0,
+        Class::Race | Class::Order => 0,
     };
     let events = || candidate.events.iter().filter_map(|id| run.events.get(*id));
     let asserts = events().any(|event| run.meta.site(event.site).text.contains("assert"));

@@ -18,8 +18,8 @@ use unsnarl_core::{
     facts::place,
     predict::{Candidate, Class, Order, departure::departure},
 };
-use unsnarl_recorder::proposal::{Cause, Divergence, Ended, Verdict as Executed};
-use unsnarl_trace::{Outcome, Policy, Proposal, Run, RunFolder};
+use unsnarl_recorder::proposal::{Cause, Divergence, Ended, ProposalError, Verdict as Executed};
+use unsnarl_trace::{Occurrences, Outcome, Policy, Proposal, Run, RunFolder};
 
 /// Random ways to go on after the anomaly, once each thread until it waits has shown nothing.
 const SEEDS: u64 = 2;
@@ -27,6 +27,7 @@ const SEEDS: u64 = 2;
 /// Executes orders of one run's events.
 pub struct Executor<'a> {
     run: Arc<Run>,
+    occurrences: Occurrences,
     program: Executable,
     out: RunFolder,
     stop: &'a AtomicBool,
@@ -42,9 +43,11 @@ impl<'a> Executor<'a> {
         let given = Given {
             stdin: arguments.stdin.clone(),
             timeout: arguments.timeout,
+            trust: arguments.trusting.trust(),
         };
         Ok(Executor {
             run: subject.run.clone(),
+            occurrences: Occurrences::of(&subject.run),
             program: Executable::of(&subject.run, &subject.name, &given)?,
             out: RunFolder::new(&arguments.out),
             stop,
@@ -52,11 +55,17 @@ impl<'a> Executor<'a> {
     }
 
     /// Executes the order of a candidate and, until something fails, other ways to go on after it; `None`
-    /// when the user stopped it.
+    /// when the user stopped it. An order with a step at which the program cannot be held is not executed.
     pub fn run(&self, candidate: &Candidate, order: &Order) -> Result<Option<Finding>> {
         let (mut best, mut count) = (None, 0);
-        for proposal in proposals(&self.run, candidate, order) {
-            let executed = self.program.run(&proposal, self.stop)?;
+        for proposal in self.proposals(candidate, order) {
+            let executed = match self.program.run(&proposal, self.stop) {
+                Ok(executed) => executed,
+                Err(error) if is_of_the_schedule(&error) => {
+                    return Ok(Some(not_placed(candidate, &error)));
+                }
+                Err(error) => return Err(error.into()),
+            };
             if executed.stopped || self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -81,12 +90,26 @@ impl<'a> Executor<'a> {
         }))
     }
 
+    /// The ways to execute an order: then each thread runs until it waits; then with random ways to go on.
+    fn proposals(&self, candidate: &Candidate, order: &Order) -> impl Iterator<Item = Proposal> {
+        let listed = listed(&self.run, &candidate.events, &order.events);
+        let proposal = Proposal::counted(&self.run, &listed, &self.occurrences);
+        let random = (0..SEEDS).map(|seed| Policy::Random { seed });
+        std::iter::once(Policy::Sequential)
+            .chain(random)
+            .map(move |then| Proposal {
+                then,
+                ..proposal.clone()
+            })
+    }
+
     fn verdict(&self, candidate: &Candidate, executed: &Executed) -> Result<Verdict> {
         let outcome = executed.run.meta.outcome;
         let reached = executed.ended == Ended::Reached;
         // A run that fails although it left the order has failed all the same.
         if matches!(outcome, Outcome::Failed | Outcome::Deadlocked) {
             let path = self.out.store(&executed.run)?;
+            self.program.vouch(&executed.run)?;
             return Ok(Verdict::Failed(Failed {
                 failure: failure(&executed.run),
                 run: stem(&path),
@@ -145,17 +168,29 @@ fn failure(run: &Run) -> FailurePlace {
     }
 }
 
-/// The ways to execute an order: then each thread runs until it waits; then with random ways to go on.
-fn proposals<'r>(
-    run: &'r Run,
-    candidate: &Candidate,
-    order: &Order,
-) -> impl Iterator<Item = Proposal> + 'r {
-    let listed = listed(run, &candidate.events, &order.events);
-    let sequential = std::iter::once((listed.clone(), Policy::Sequential));
-    let random = (0..SEEDS).map(move |seed| (listed.clone(), Policy::Random { seed }));
-    sequential.chain(random).map(|(events, then)| Proposal {
-        then,
-        ..Proposal::of_events(run, &events)
-    })
+/// The error is about the steps that a schedule names, not about the program: another schedule may do.
+fn is_of_the_schedule(error: &ProposalError) -> bool {
+    use ProposalError::{Depth, NoSite, NoThread, OtherBuild, OtherInput, Record};
+    match error {
+        NoSite(..) | NoThread(..) => true,
+        Depth(_) | OtherBuild(_) | OtherInput | Record(_) => false,
+    }
+}
+
+fn not_placed(candidate: &Candidate, error: &ProposalError) -> Finding {
+    let reason = match error {
+        ProposalError::NoSite(_, place) => {
+            format!("the program cannot be held at {place}: no call in its own code stands there")
+        }
+        error => error.to_string(),
+    };
+    Finding {
+        candidate: candidate.clone(),
+        verdict: Verdict::Not {
+            why: Why::NotPlaced,
+            reason,
+        },
+        executed: 0,
+        certain: false,
+    }
 }

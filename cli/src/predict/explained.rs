@@ -6,7 +6,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
 };
-use unsnarl_core::{Budget, Corpora, RunSummary, explain};
+use unsnarl_core::{Budget, explain};
 
 /// The headline of the explanation of each failing run, by the run's name. The runs are compared with those that
 /// lie in the same folder, as `unsnarl explain` does it, in what is left of the time.
@@ -19,17 +19,17 @@ pub fn headlines(
     if failing.is_empty() {
         return BTreeMap::new();
     }
-    let loaded = match load::load(Some(&arguments.out)) {
+    let mut loaded = match load::load_within(Some(&arguments.out), load::MEMORY) {
         Ok(loaded) => loaded,
         Err(error) => {
             message::warning(&format!("the failing runs cannot be explained: {error:#}"));
             return BTreeMap::new();
         }
     };
-    let mut corpora = Corpora::default();
-    for (name, run) in &loaded.runs {
-        corpora.insert(RunSummary::new(stem(Path::new(name)), run.clone()));
+    for (name, _) in &mut loaded.runs {
+        *name = stem(Path::new(name));
     }
+    let corpora = loaded.summarize(&budget.percent(50));
     let mut headlines = BTreeMap::new();
     let explanations = corpora
         .iter()

@@ -13,6 +13,7 @@ mod text;
 mod verdict;
 
 use self::{
+    engine::LookedAt,
     execute::Executor,
     runs::{Subject, subjects},
     sound::Sound,
@@ -28,7 +29,6 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     io::IsTerminal,
     path::Path,
     process::ExitCode,
@@ -39,7 +39,14 @@ use unsnarl_core::{
     Budget, StopReason,
     predict::{Candidate, Order, Patterns, UserPatterns, schedule::Scheduler},
 };
+use unsnarl_trace::files::read_text;
 use unsnarl_trace::{Mode, Run};
+
+/// Share of the time that searching and executing may take, in hundredths: the rest is for explaining what failed.
+const BEFORE_EXPLAINING: u32 = 90;
+
+/// Share of that for searching, at most: an anomaly that was not executed says little.
+const SEARCHING: u32 = 40;
 
 /// What was predicted from one run, and what came of it.
 struct Report {
@@ -53,6 +60,8 @@ struct Report {
     executing: Duration,
     /// Why the search ended.
     stopped: StopReason,
+    /// What it went through.
+    looked_at: LookedAt,
     /// Anomalies that were not executed because of --max.
     over: u64,
     /// The user stopped the executions, or the budget did.
@@ -63,19 +72,19 @@ struct Report {
 pub fn run(arguments: Predict) -> Result<ExitCode> {
     let patterns = patterns(arguments.patterns.as_deref())?;
     let stop = stop_flag()?;
-    let budget = arguments
-        .budget
-        .map_or_else(Budget::unlimited, Budget::lasting);
+    let budget = Budget::lasting(arguments.budget);
+    let before_explaining = budget.percent(BEFORE_EXPLAINING);
     let subjects = subjects(&arguments, &stop)?;
     let is_only = subjects.len() == 1;
     let mut reports = Vec::new();
     let mut known = Known::default();
-    for subject in subjects {
+    let count = subjects.len() as u32;
+    for (subject, of) in subjects.into_iter().zip((1..=count).rev()) {
         let left = arguments.max.saturating_sub(known.executed);
         let asked = Asked {
             arguments: &arguments,
             patterns: &patterns,
-            budget: &budget,
+            budget: &before_explaining.percent(100 / of),
             stop: &stop,
             left,
         };
@@ -110,6 +119,13 @@ struct Asked<'a> {
     left: u64,
 }
 
+impl Asked<'_> {
+    /// The user has stopped it, or its time is over.
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.budget.stop().is_some()
+    }
+}
+
 /// What was found so far.
 #[derive(Default)]
 struct Known {
@@ -135,8 +151,9 @@ fn patterns(file: Option<&Path>) -> Result<UserPatterns> {
         patterns: Patterns::built_in(),
         ..UserPatterns::default()
     };
+    patterns.patterns.all.extend(Patterns::orders().all);
     if let Some(file) = file {
-        let text = fs::read_to_string(file)
+        let text = read_text(file)
             .with_context(|| format!("cannot read the patterns in {}", file.display()))?;
         let own = Patterns::parse(&text).with_context(|| file.display().to_string())?;
         patterns.patterns.all.extend(own.patterns.all);
@@ -157,8 +174,9 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
     let begin = Instant::now();
     let sound = Sound::new(&run);
     let preparing = begin.elapsed();
-    let predicted = cancellable(asked.stop, asked.budget, || {
-        engine::predict(&subject, &scheduler, &sound, asked.patterns, asked.budget)
+    let searching = asked.budget.percent(SEARCHING);
+    let predicted = cancellable(asked.stop, &searching, || {
+        engine::predict(&subject, &scheduler, &sound, asked.patterns, &searching)
     });
     let mut report = Report {
         findings: Vec::new(),
@@ -166,6 +184,7 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
         ordering,
         executing: Duration::ZERO,
         stopped: predicted.stopped,
+        looked_at: predicted.looked_at,
         over: 0,
         interrupted: false,
         subject,
@@ -191,7 +210,11 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
             asked,
             &mut report,
         )?;
-        if let Some(order) = sound.order(&candidate) {
+        let order = match asked.is_over() {
+            true => None,
+            false => sound.order(&candidate),
+        };
+        if let Some(order) = order {
             finding.certain = true;
             // It is possible for sure, so the order that proves it is tried where the first one went elsewhere.
             if !finding.happened() && finding.executed > 0 {
@@ -242,9 +265,9 @@ fn try_one(
         let reason = "the run was imported, there is no program to execute";
         return Ok(not(Why::NotExecuted, reason));
     };
-    report.interrupted |= asked.stop.load(Ordering::Relaxed) || asked.budget.stop().is_some();
+    report.interrupted |= asked.is_over();
     if report.interrupted {
-        return Ok(not(Why::NotExecuted, "there was no time left"));
+        return Ok(not(Why::NotExecuted, "there was no time left (--budget)"));
     }
     let begin = Instant::now();
     let order = order();
@@ -255,7 +278,10 @@ fn try_one(
     };
     if report.executed() >= asked.left {
         report.over += 1;
-        return Ok(not(Why::NotExecuted, "more than --max were predicted"));
+        return Ok(not(
+            Why::NotExecuted,
+            "more were predicted than are executed (--max)",
+        ));
     }
     let begin = Instant::now();
     let finding = executor.run(candidate, &order)?;

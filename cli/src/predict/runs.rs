@@ -1,6 +1,12 @@
 //! The runs that are predicted from: named, the newest of each program, or recorded for the purpose.
 
-use crate::{arguments::Predict, load, message, replay::find};
+use crate::{
+    arguments::Predict,
+    load::{self, Loaded},
+    message,
+    record::permitted,
+    replay::find,
+};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::BTreeMap,
@@ -17,7 +23,7 @@ use unsnarl_recorder::{
     record::{Attempt, Job, execute},
     target,
 };
-use unsnarl_trace::{Outcome, Run, RunFolder, raw::RawStrategy, read_run};
+use unsnarl_trace::{Criteria, Outcome, Run, RunFolder, raw::RawStrategy, read_run};
 
 /// Orders that are tried to find one in which the program passes.
 const TRIES: u64 = 20;
@@ -68,12 +74,13 @@ fn named(place: &Path) -> Result<Subject> {
 
 /// The newest passing runs of each build and input.
 fn newest(place: Option<&Path>, most: usize) -> Result<Vec<Subject>> {
-    let loaded = load::load_newest_first(place)?;
+    let loaded = load::load_newest_passing(place)?;
     for (file, problem) in &loaded.broken {
         message::warning(&format!("left out: {file}: {problem}"));
     }
     let mut passing: BTreeMap<CorpusKey, Vec<(String, Arc<Run>)>> = BTreeMap::new();
-    let count = loaded.runs.len();
+    name_left_out(&loaded);
+    let count = loaded.left_out.all;
     let runs = loaded.runs.into_iter();
     for (name, run) in runs.filter(|(_, run)| run.meta.outcome == Outcome::Passed) {
         let of_program = passing.entry(CorpusKey::of(&run)).or_default();
@@ -88,6 +95,17 @@ fn newest(place: Option<&Path>, most: usize) -> Result<Vec<Subject>> {
         .into_values()
         .flat_map(|runs| chosen(runs, most))
         .collect())
+}
+
+/// Older runs that there is no memory for.
+fn name_left_out(loaded: &Loaded) {
+    if loaded.left_out.memory > 0 {
+        message::note(&format!(
+            "{} older passing runs are left out: they would take more than {} MB\n  next: name a run to predict from it",
+            loaded.left_out.memory,
+            load::MEMORY
+        ));
+    }
 }
 
 /// The first runs of a program, with what all of them suggest.
@@ -105,17 +123,20 @@ fn chosen(runs: Vec<(String, Arc<Run>)>, most: usize) -> Vec<Subject> {
 
 /// The first passing run of a program: each thread until it waits, then random orders.
 fn recorded(arguments: &Predict, stop: &AtomicBool) -> Result<Subject> {
+    let directory = std::env::current_dir().context("the current folder cannot be found")?;
+    let name = arguments.command.first().cloned().unwrap_or_default();
+    let target = target::open(&name, &directory)?;
     let job = Job {
+        permit: permitted(&target, &arguments.command, &directory),
         command: arguments.command.clone(),
-        directory: std::env::current_dir().context("the current folder cannot be found")?,
+        directory,
         stdin: arguments.stdin.clone(),
         output: Output::Kept,
         timeout: arguments.timeout,
         limits: Limits::default(),
+        criteria: Criteria::default(),
         starter: Starter::default(),
     };
-    let name = job.command.first().cloned().unwrap_or_default();
-    let target = target::open(&name, &job.directory)?;
     for seed in 0..TRIES {
         let run = execute(&job, &target.program, &attempt(seed), stop)?.run;
         if stop.load(Ordering::Relaxed) {
@@ -124,6 +145,7 @@ fn recorded(arguments: &Predict, stop: &AtomicBool) -> Result<Subject> {
         if matches!(run.meta.outcome, Outcome::Passed) || run.meta.outcome.is_failure() {
             let out = RunFolder::new(&arguments.out);
             let path = out.store(&run)?;
+            job.permit.vouch(&run.meta)?;
             target.program.keep_models(&out)?;
             if run.meta.outcome == Outcome::Passed {
                 let name = stem(&path);

@@ -27,7 +27,7 @@ impl<'a> Sound<'a> {
     pub fn order(&self, candidate: &Candidate) -> Option<Order> {
         match candidate.class {
             Class::Race | Class::Deadlock => self.orders.order(candidate),
-            Class::Atomicity | Class::AtomicSet | Class::User => None,
+            Class::Atomicity | Class::AtomicSet | Class::Order | Class::User => None,
         }
     }
 

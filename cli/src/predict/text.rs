@@ -2,7 +2,8 @@
 
 use super::{
     Report,
-    verdict::{Failed, Finding, Tally, Verdict},
+    engine::LookedAt,
+    verdict::{Failed, Finding, Tally, Verdict, Why},
 };
 use crate::{explain::stopped, message};
 use anstyle::{AnsiColor, Style};
@@ -24,18 +25,18 @@ const HINT: Style = AnsiColor::Yellow.on_default().bold();
 pub fn print(reports: &[Report], headlines: &BTreeMap<String, String>, all: bool) {
     for (number, report) in reports.iter().enumerate() {
         if number > 0 {
-            anstream::println!();
+            outln!();
         }
         let run = &report.subject.run;
         let is_of_same = |before: &Report| before.subject.run.meta.command == run.meta.command;
         let before = number.checked_sub(1).and_then(|number| reports.get(number));
         if report.findings.is_empty() && before.is_some_and(is_of_same) {
-            anstream::println!("{}: nothing else", report.subject.name);
+            outln!("{}: nothing else", report.subject.name);
             limits(report);
             continue;
         }
         let command = run.meta.command.join(" ");
-        anstream::println!("{command}: predicted from {}\n", report.subject.name);
+        outln!("{command}: predicted from {}\n", report.subject.name);
         let printer = Printer {
             run,
             most: if all { usize::MAX } else { SHOWN },
@@ -67,10 +68,10 @@ impl Printer<'_> {
                 .iter()
                 .find_map(|(_, failed)| headlines.get(&failed.run));
             match headline {
-                Some(headline) => anstream::println!("{ERROR}error:{ERROR:#} {headline}\n  {way}"),
-                None => anstream::println!("{ERROR}error:{ERROR:#} {way}"),
+                Some(headline) => outln!("{ERROR}error:{ERROR:#} {headline}\n  {way}"),
+                None => outln!("{ERROR}error:{ERROR:#} {way}"),
             }
-            anstream::println!("  in the orders of {}:", anomalies(found.len()));
+            outln!("  in the orders of {}:", anomalies(found.len()));
             self.list(found.iter().map(|(finding, failed)| {
                 let how = match failed.reached {
                     true => "",
@@ -79,7 +80,7 @@ impl Printer<'_> {
                 format!("{}{how}", self.words(finding))
             }));
             if let Some((_, failed)) = found.first() {
-                anstream::println!("  kept as {}\n", failed.run);
+                outln!("  kept as {}\n", failed.run);
             }
         }
     }
@@ -93,50 +94,39 @@ impl Printer<'_> {
             return;
         }
         let count = anomalies(harmless.len());
-        anstream::println!("{NOTE}note:{NOTE:#} {count} happened, and nothing failed");
+        outln!("{NOTE}note:{NOTE:#} {count} happened, and nothing failed");
         self.list(harmless.iter().map(|finding| self.words(finding)));
-        anstream::println!();
+        outln!();
     }
 
-    /// What did not happen, or was not tried: first what is possible for sure.
+    /// What did not happen, or was not tried, each under what is true of it: first what is possible for sure.
     fn unreproduced(&self, findings: &[Finding]) {
-        let (mut certain, mut hints): (Vec<String>, Vec<String>) = Default::default();
+        let mut groups: BTreeMap<Group, Vec<String>> = BTreeMap::new();
         for finding in findings {
-            if let Verdict::Not { reason, .. } = &finding.verdict {
-                let list = if finding.certain {
-                    &mut certain
-                } else {
-                    &mut hints
-                };
-                list.push(format!("{}\n      {reason}", self.words(finding)));
+            if let Verdict::Not { why, reason } = &finding.verdict {
+                let words = format!("{}\n      {reason}", self.words(finding));
+                groups
+                    .entry(Group::of(finding, *why))
+                    .or_default()
+                    .push(words);
             }
         }
-        for (lines, style, word, what) in [
-            (
-                certain,
-                NOTE,
-                "certain:",
-                "can happen: an order of the recorded steps shows it",
-            ),
-            (hints, HINT, "hint:", "did not happen"),
-        ] {
-            if lines.is_empty() {
-                continue;
-            }
+        for (group, lines) in groups {
+            let (style, word) = group.mark();
             let count = anomalies(lines.len());
-            anstream::println!("{style}{word}{style:#} {count} {what}");
+            outln!("{style}{word}{style:#} {count} {}", group.words());
             self.list(lines.into_iter());
-            anstream::println!();
+            outln!();
         }
     }
 
     fn list(&self, lines: impl ExactSizeIterator<Item = String>) {
         let more = lines.len().saturating_sub(self.most);
         for line in lines.take(self.most) {
-            anstream::println!("    {line}");
+            outln!("    {line}");
         }
         if more > 0 {
-            anstream::println!("    and {more} more (--all, --format json)");
+            outln!("    and {more} more (--all, --format json)");
         }
     }
 
@@ -177,6 +167,53 @@ impl Printer<'_> {
     }
 }
 
+/// Anomalies that were not shown, by what is known of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    CertainExecuted,
+    CertainNotExecuted,
+    Executed,
+    NoOrder,
+    NotPlaced,
+    NotExecuted,
+}
+
+impl Group {
+    fn of(finding: &Finding, why: Why) -> Group {
+        match (finding.certain, finding.was_executed(), why) {
+            (true, true, _) => Group::CertainExecuted,
+            (true, false, _) => Group::CertainNotExecuted,
+            (false, true, _) => Group::Executed,
+            (false, false, Why::NoOrder) => Group::NoOrder,
+            (false, false, Why::NotPlaced) => Group::NotPlaced,
+            (false, false, _) => Group::NotExecuted,
+        }
+    }
+
+    fn mark(self) -> (Style, &'static str) {
+        match self {
+            Group::CertainExecuted | Group::CertainNotExecuted => (NOTE, "certain:"),
+            _ => (HINT, "hint:"),
+        }
+    }
+
+    /// It in words, behind `3 predicted anomalies`.
+    fn words(self) -> &'static str {
+        match self {
+            Group::CertainExecuted => {
+                "can happen: an order of the recorded steps shows it, though it did not come when executed"
+            }
+            Group::CertainNotExecuted => {
+                "can happen: an order of the recorded steps shows it (not executed)"
+            }
+            Group::Executed => "did not happen when executed",
+            Group::NoOrder => "not executed: no feasible order was found",
+            Group::NotPlaced => "not executed: the program cannot be held at one of the steps",
+            Group::NotExecuted => "not executed",
+        }
+    }
+}
+
 /// How and where it failed.
 fn way(failed: &Failed) -> String {
     match &failed.failure.site {
@@ -196,8 +233,16 @@ fn anomalies(count: usize) -> String {
 fn tally(report: &Report) {
     let tally: Tally = report.tally();
     if tally.predicted() == 0 {
-        anstream::println!(
-            "nothing predicted: in no other order of this run's steps do threads race, interrupt what belongs together or deadlock\n  steps that this run did not take are not looked at: --runs N takes more runs, unsnarl record makes them"
+        let LookedAt {
+            locations,
+            regions,
+            sections,
+        } = report.looked_at;
+        let run = &report.subject.run;
+        outln!(
+            "nothing predicted: no pattern and no cycle of locks fits {} events of {} threads ({locations} locations that threads share, {sections} critical sections, {regions} regions meant to be atomic)\n  steps that this run did not take are not looked at: --runs N takes more runs, unsnarl record makes them",
+            run.events.len(),
+            run.meta.threads.len()
         );
         return;
     }
@@ -213,7 +258,7 @@ fn tally(report: &Report) {
         0 => String::new(),
         count => format!(" {count} of them certain,"),
     };
-    anstream::println!(
+    outln!(
         "{} predicted{classes},{certain} {} executed in {} runs, {} reproduced, {} made the program fail",
         tally.predicted(),
         tally.executed,
@@ -222,7 +267,7 @@ fn tally(report: &Report) {
         tally.failed
     );
     for (why, count) in &tally.not_reproduced {
-        anstream::println!("  {count} not: {}", why.words());
+        outln!("  {count} not: {}", why.words());
     }
 }
 
@@ -238,6 +283,11 @@ fn limits(report: &Report) {
         ));
     }
     if report.interrupted {
-        message::warning("stopped before everything was executed");
+        let tally = report.tally();
+        message::warning(&format!(
+            "stopped after {} of {} predicted anomalies\n  next: --budget T gives it more time",
+            tally.executed,
+            tally.predicted()
+        ));
     }
 }

@@ -47,6 +47,8 @@ pub enum Why {
     NotHeldBack,
     /// No order of the events is feasible.
     NoOrder,
+    /// The schedule has a step at which the program cannot be held.
+    NotPlaced,
     /// It was not executed.
     NotExecuted,
 }
@@ -61,6 +63,7 @@ impl Why {
             Why::TimedOut => "the time of the run was over",
             Why::NotHeldBack => "a step could not be held back",
             Why::NoOrder => "there is no feasible order",
+            Why::NotPlaced => "the program cannot be held at one of the steps",
             Why::NotExecuted => "not executed",
         }
     }
@@ -89,9 +92,11 @@ impl Finding {
     /// Another anomaly of the same pattern on the same lines may fail. Where another path was taken it hardly
     /// will.
     pub fn may_differ(&self) -> bool {
-        use Why::{NoOrder, NotHeldBack, OtherData, Waited};
+        use Why::{NoOrder, NotHeldBack, NotPlaced, OtherData, Waited};
         match &self.verdict {
-            Verdict::Not { why, .. } => matches!(why, NoOrder | NotHeldBack | OtherData | Waited),
+            Verdict::Not { why, .. } => {
+                matches!(why, NoOrder | NotPlaced | NotHeldBack | OtherData | Waited)
+            }
             Verdict::Harmless => true,
             Verdict::Failed(_) => false,
         }
@@ -106,6 +111,11 @@ impl Finding {
         }
         self.executed = executed;
         self.certain = certain;
+    }
+
+    /// A schedule was made and the program ran by it.
+    pub fn was_executed(&self) -> bool {
+        self.executed > 0
     }
 
     /// How much it shows: a failure, an anomaly, an order that was executed, nothing.
@@ -198,6 +208,19 @@ mod tests {
         told.improve(finding(Class::Race, 1, not(Why::OtherPath)));
         assert_eq!((&told.verdict, told.executed), (&Verdict::Harmless, 4));
         assert!(!finding(Class::Race, 1, not(Why::OtherPath)).may_differ());
+    }
+
+    #[test]
+    fn what_cannot_be_placed_gives_way_to_another_one_on_the_same_lines() {
+        let not = Verdict::Not {
+            why: Why::NotPlaced,
+            reason: String::new(),
+        };
+        let mut told = finding(Class::Race, 0, not);
+        assert!(told.may_differ());
+        assert!(!told.was_executed());
+        told.improve(finding(Class::Race, 1, Verdict::Harmless));
+        assert!(told.happened());
     }
 
     #[test]

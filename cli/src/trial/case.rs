@@ -64,6 +64,10 @@ pub struct Case<'a> {
     is_edited: bool,
     /// Runs that failed.
     pub failing: u64,
+    /// The failing ones of the same bug.
+    pub without: u64,
+    /// Different orders of allowed runs that come to what the fix changes.
+    reached: BTreeSet<String>,
     /// Runs that the fix allows.
     pub allowed: u64,
     /// The failing ones of the same bug among them.
@@ -86,6 +90,8 @@ impl<'a> Case<'a> {
             failures,
             is_edited: false,
             failing: 0,
+            without: 0,
+            reached: BTreeSet::new(),
             allowed: 0,
             failed: 0,
             first: None,
@@ -112,13 +118,22 @@ impl<'a> Case<'a> {
     pub fn see(&mut self, seen: &Observed<'_>) {
         let outcome = seen.run.meta.outcome;
         self.failing += u64::from(outcome.is_failure());
+        self.without += u64::from(outcome.is_failure() && !self.is_of_another(seen.run));
         if outcome == Outcome::CutShort || !self.allows(seen.run) {
             return;
         }
         self.allowed += 1;
+        if !self.is_edited && constraint::reaches(self.fix, seen.run) {
+            self.reached.insert(seen.run.meta.order.clone());
+        }
         if outcome.is_failure() {
             self.fails(seen.run, seen.file);
         }
+    }
+
+    fn is_of_another(&self, run: &Run) -> bool {
+        let place = failure_place(run);
+        place.is_some_and(|place| self.failures.is_other(&place, self.is_edited))
     }
 
     fn allows(&mut self, run: &Run) -> bool {
@@ -152,9 +167,8 @@ impl<'a> Case<'a> {
 
     /// As data.
     pub fn trial(&self, searched: &Searched) -> Trial {
-        let holds = self.failed == 0 && self.allowed > 0;
-        Trial {
-            verdict: match holds {
+        let trial = Trial {
+            verdict: match self.failed == 0 && self.allowed > 0 {
                 true => TrialVerdict::Holds,
                 false => TrialVerdict::DoesNotHold,
             },
@@ -162,6 +176,8 @@ impl<'a> Case<'a> {
             random: searched.random,
             allowed: self.allowed,
             failed: self.failed,
+            reached: self.reached.len() as u64,
+            without: self.without,
             failure: self.first.clone().unwrap_or_default(),
             bound: searched.bound,
             is_whole: searched.is_whole(),
@@ -169,6 +185,15 @@ impl<'a> Case<'a> {
             stays: self.stays.iter().cloned().collect(),
             waits: self.waits,
             reason: String::new(),
+        };
+        let why = trial.unsettled();
+        match why.filter(|_| trial.verdict == TrialVerdict::Holds) {
+            Some(reason) => Trial {
+                verdict: TrialVerdict::NotTried,
+                reason,
+                ..trial
+            },
+            None => trial,
         }
     }
 }

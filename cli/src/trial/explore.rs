@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use std::{
     cell::Cell,
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
@@ -10,10 +11,11 @@ use std::{
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log,
+    permit::{Permit, Trust},
     record::{
         Ended, Goal, Job, Observed, Recording, exhaustive::Progress, record, strategy::Strategy,
     },
-    target,
+    target::Target,
 };
 use unsnarl_trace::{Chances, Run};
 
@@ -31,6 +33,8 @@ pub struct Limits {
     pub one: Duration,
     /// File for standard input, if the runs had one.
     pub stdin: Option<PathBuf>,
+    /// The user's word about the program.
+    pub trust: Trust,
 }
 
 /// What was explored.
@@ -64,18 +68,23 @@ impl Searched {
     }
 }
 
-/// How a program is run as `run` was, with other schedules: this program, in this folder.
-pub fn job(run: &Run, program: &Path, directory: &Path, limits: &Limits) -> Job {
-    let words = run.meta.command.iter().skip(1).map(Into::into);
+/// How a program is run as `run` was, with other schedules: with this command, in this folder.
+pub fn job(
+    run: &Run,
+    command: Vec<OsString>,
+    directory: &Path,
+    permit: Permit,
+    limits: &Limits,
+) -> Job {
     Job {
-        command: std::iter::once(program.as_os_str().to_owned())
-            .chain(words)
-            .collect(),
+        permit,
+        command,
         directory: directory.to_owned(),
         stdin: limits.stdin.clone(),
         output: Output::Kept,
         timeout: limits.one,
         limits: log::Limits::default(),
+        criteria: run.meta.criteria.clone(),
         starter: Starter::default(),
     }
 }
@@ -83,7 +92,7 @@ pub fn job(run: &Run, program: &Path, directory: &Path, limits: &Limits) -> Job 
 /// Runs schedules one after the other until they are all, a limit is met or `watch` says that it is enough. Runs that
 /// fail are kept in `out`.
 pub fn explore(
-    job: &Job,
+    (target, job): (&Target, &Job),
     chances: Chances,
     limits: &Limits,
     out: &Path,
@@ -98,7 +107,7 @@ pub fn explore(
     // Each part has its own end of time; the user's interruption ends all.
     let exhaustive = (Strategy::Exhaustive(limits.bound), limits.schedules);
     let (ended, progress, schedules) = campaign(
-        job,
+        (target, job),
         chances,
         exhaustive,
         out,
@@ -115,7 +124,8 @@ pub fn explore(
     let is_over = is_enough.get() || searched.is_complete() || stop.load(Ordering::Relaxed);
     if !is_over && limits.random > 0 {
         let random = (Strategy::Portfolio, limits.random);
-        let ended = campaign(job, chances, random, out, (limits.time, stop), &mut watch)?;
+        let time = (limits.time, stop);
+        let ended = campaign((target, job), chances, random, out, time, &mut watch)?;
         searched.random = ended.2;
     }
     if searched.schedules + searched.random == 0 {
@@ -127,15 +137,13 @@ pub fn explore(
 type Campaign = (Ended, Option<Progress>, u64);
 
 fn campaign(
-    job: &Job,
+    (target, job): (&Target, &Job),
     chances: Chances,
     (strategy, runs): (Strategy, u64),
     out: &Path,
     (time, interrupted): (Duration, &AtomicBool),
     watch: &mut dyn FnMut(&Observed<'_>) -> bool,
 ) -> Result<Campaign> {
-    let name = job.command.first().cloned().unwrap_or_default();
-    let target = target::open(&name, &job.directory)?;
     let recording = Recording {
         job: job.clone(),
         strategy,
@@ -146,6 +154,7 @@ fn campaign(
         filter: true,
         minimize: false,
         out: out.to_owned(),
+        max_disk: u64::MAX,
     };
     let (stop, begin) = (AtomicBool::new(false), Instant::now());
     let summary = record(&recording, &target.program, &stop, |seen: &Observed<'_>| {

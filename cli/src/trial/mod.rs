@@ -7,7 +7,7 @@ mod explore;
 pub use case::{Case, Failures};
 pub use explore::{Limits, Searched, explore, job};
 
-use crate::confirm::Confirming;
+use crate::{confirm::Confirming, permission};
 use anyhow::{Context, Result, bail};
 use std::{
     path::Path,
@@ -17,8 +17,8 @@ use unsnarl_core::{
     Corpus, Explanation,
     fixes::{Trial, TrialVerdict, constraint},
 };
-use unsnarl_recorder::{record::Observed, target};
-use unsnarl_trace::{Mode, Run};
+use unsnarl_recorder::{permit::Deed, record::Observed, target};
+use unsnarl_trace::{Mode, Run, input::RunInput};
 
 /// Preemptions, schedules and random schedules of a trial. They limit it, so that it comes out the same each time; the
 /// time is for programs that take long.
@@ -115,6 +115,7 @@ fn search(
         random: RANDOM,
         one: with.arguments.timeout.min(time),
         stdin: with.arguments.stdin.clone(),
+        trust: with.arguments.trusting.trust(),
     };
     let end = Instant::now() + time;
     let mut watch = |seen: &Observed<'_>| {
@@ -139,16 +140,29 @@ pub fn constrained(
         bail!("only runs with a controlled schedule can be explored");
     }
     let directory = Path::new(&meta.directory);
-    let target = target::open(meta.program.as_ref(), directory)?;
+    let target = target::open_recorded(meta, directory)?;
     if target.program.build_id() != meta.build_id {
         bail!(
             "{} is another build than the one that was recorded",
             meta.program
         );
     }
+    let deed = Deed {
+        // The schedules are others: nothing is given back to the program.
+        input: RunInput::default(),
+        ..Deed::of(meta, target.program.path(), target.program.build_id())
+    };
+    let (permit, _) = permission::permit(deed.clone(), &limits.trust)?;
     let folder = tempfile::tempdir()?;
-    let job = job(run, Path::new(&meta.program), directory, limits);
-    explore(&job, meta.chances, limits, folder.path(), stop, watch)
+    let job = job(
+        run,
+        deed.command,
+        directory,
+        permit.keeping_nothing(),
+        limits,
+    );
+    let subject = (&target, &job);
+    explore(subject, meta.chances, limits, folder.path(), stop, watch)
 }
 
 /// Notes what came of the fixes; those that do not hold go.

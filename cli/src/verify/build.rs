@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use unsnarl_recorder::target;
+use unsnarl_recorder::target::{self, Target};
 
 /// Where copies lie, one per fix.
 const COPIES: &str = ".unsnarl/verify";
@@ -24,6 +24,8 @@ pub struct Built {
     pub directory: PathBuf,
     /// The program.
     pub program: PathBuf,
+    /// The same, opened.
+    pub target: Target,
 }
 
 impl Built {
@@ -50,27 +52,29 @@ pub fn build(chosen: &Chosen, command: &str) -> Result<Built> {
         fs::write(inside(&project, &root, Path::new(&file))?, text)?;
     }
     let meta = &chosen.run.1.meta;
-    let built = Built {
-        directory: inside(&project, &root, Path::new(&meta.directory))?,
-        program: inside(&project, &root, Path::new(&meta.program))?,
-        root,
-    };
-    make(&built, command)?;
-    let target = target::open(built.program.as_os_str(), &built.directory)?;
+    let directory = inside(&project, &root, Path::new(&meta.directory))?;
+    let program = inside(&project, &root, Path::new(&meta.program))?;
+    make(&root, command)?;
+    let target = target::open(program.as_os_str(), &directory)?;
     if target.program.build_id() == meta.build_id {
         bail!(
             "`{command}` made the same program again, so it does not build from the copy in {}\n  \
              next: give a command that names its files from the current folder",
-            built.root.display()
+            root.display()
         );
     }
-    Ok(built)
+    Ok(Built {
+        root,
+        directory,
+        program,
+        target,
+    })
 }
 
-fn make(built: &Built, command: &str) -> Result<()> {
+fn make(root: &Path, command: &str) -> Result<()> {
     let own = std::env::current_exe().context("this program cannot be found")?;
     let mut shell = Command::new("sh");
-    shell.args(["-c", command]).current_dir(&built.root);
+    shell.args(["-c", command]).current_dir(root);
     for (variable, word) in [("CC", "cc"), ("CXX", "c++")] {
         if std::env::var_os(variable).is_none() {
             shell.env(variable, format!("{} {word}", own.display()));
@@ -88,7 +92,7 @@ fn make(built: &Built, command: &str) -> Result<()> {
         .collect();
     bail!(
         "`{command}` failed in {} ({}){lines}",
-        built.root.display(),
+        root.display(),
         output.status
     )
 }

@@ -3,13 +3,14 @@
 use super::offer;
 use crate::{
     arguments::Verify,
+    explain::name_left_out,
     load::{self, Loaded},
     trial::Failures,
 };
 use anyhow::{Context, Result, bail};
 use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_core::{
-    Budget, Corpora, Corpus, Explanation, RunSummary,
+    Budget, Corpus, Explanation,
     explain::{explain, retold},
     fixes::Fix,
 };
@@ -44,12 +45,10 @@ impl Chosen {
 /// Explains the runs again and takes the fix that was named.
 pub fn choose(arguments: &Verify) -> Result<Chosen> {
     let (id, number) = named(&arguments.fix)?;
-    let loaded = load::load(arguments.place.as_deref())?;
-    let mut corpora = Corpora::default();
-    for (name, run) in &loaded.runs {
-        corpora.insert(RunSummary::new(name.clone(), run.clone()));
-    }
-    let budget = Budget::unlimited();
+    let mut loaded = load::load_within(arguments.place.as_deref(), arguments.memory)?;
+    let budget = Budget::lasting(arguments.budget);
+    let corpora = loaded.summarize(&budget);
+    name_left_out(&loaded);
     let mut known = Vec::new();
     for corpus in corpora.iter() {
         let found = explain(corpus, &budget).findings;

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use similar::TextDiff;
 use std::{collections::BTreeMap, fs, path::Path};
 use unsnarl_core::fixes::{self, Fix};
+use unsnarl_trace::files::read_text;
 
 /// The files that a fix changes, with their texts after it.
 pub fn edited(fix: &Fix, sources: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
@@ -37,7 +38,7 @@ pub fn print(fix: &Fix, sources: &BTreeMap<String, String>) -> Result<()> {
 pub fn write(fix: &Fix, sources: &BTreeMap<String, String>) -> Result<()> {
     let edited = edited(fix, sources)?;
     for file in edited.keys() {
-        if fs::read_to_string(file)? != *sources.get(file).map_or("", String::as_str) {
+        if read_text(file.as_ref())? != *sources.get(file).map_or("", String::as_str) {
             bail!("{file} has changed meanwhile: nothing was written\n  next: record again");
         }
     }

@@ -5,6 +5,7 @@
 
 mod build;
 mod choose;
+mod compiles;
 mod diff;
 pub mod offer;
 mod tell;
@@ -18,9 +19,9 @@ use crate::{
 use anyhow::Result;
 use build::Built;
 use choose::Chosen;
-use std::{process::ExitCode, sync::atomic::AtomicBool};
+use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::AtomicBool};
 use unsnarl_core::fixes::constraint;
-use unsnarl_recorder::record::Observed;
+use unsnarl_recorder::{permit::Permit, record::Observed};
 
 /// The fix does not hold.
 const DOES_NOT_HOLD: u8 = 1;
@@ -39,7 +40,11 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
         Some(command) => {
             let built = build::build(&chosen, command)?;
             let (case, searched) = edited(&chosen, &built, &limits, &stop)?;
-            let holds = tell::edited(&case, &searched, &built);
+            let without = match case.first {
+                Some(_) => tell::Without::default(),
+                None => without(&chosen, &limits, &stop),
+            };
+            let holds = tell::edited(&case, &searched, &built, &without);
             if holds {
                 built.remove()?;
             }
@@ -63,6 +68,7 @@ fn limits(arguments: &Verify) -> Limits {
         random: arguments.random,
         one: arguments.timeout,
         stdin: arguments.stdin.clone(),
+        trust: arguments.trusting.trust(),
     }
 }
 
@@ -84,6 +90,25 @@ fn constrained(chosen: &Chosen, limits: &Limits, stop: &AtomicBool) -> Result<bo
     Ok(tell::constrained(chosen, &case, &searched))
 }
 
+/// The same search of the program as it is, until it fails as what is explained does.
+fn without(chosen: &Chosen, limits: &Limits, stop: &AtomicBool) -> tell::Without {
+    let mut case = Case::constraint(&chosen.fix, chosen.failures.clone());
+    let mut watch = |seen: &Observed<'_>| {
+        case.see(seen);
+        case.without > 0
+    };
+    let searched = trial::constrained(&chosen.run.1, limits, stop, &mut watch);
+    let schedules = |searched: &Searched| searched.schedules + searched.random;
+    tell::Without {
+        schedules: searched.as_ref().map_or(0, schedules),
+        fails: case.without > 0,
+        error: searched.err().map(|error| {
+            let text = format!("{error:#}");
+            text.lines().next().unwrap_or_default().to_owned()
+        }),
+    }
+}
+
 /// Explores the program that was built from the edited copy.
 fn edited<'c>(
     chosen: &'c Chosen,
@@ -92,13 +117,27 @@ fn edited<'c>(
     stop: &AtomicBool,
 ) -> Result<(Case<'c>, Searched)> {
     let run = &chosen.run.1;
-    let job = trial::job(run, &built.program, &built.directory, limits);
+    let words = run.meta.command.iter().skip(1).map(OsString::from);
+    let command: Vec<OsString> = iter::once(built.program.clone().into())
+        .chain(words)
+        .collect();
+    let target = &built.target;
+    // The user gave the command that has just built it.
+    let permit = Permit::named(target.program.path(), &command, &built.directory);
+    let job = trial::job(run, command, &built.directory, permit, limits);
     let out = built.root.join(load::RUNS);
     let mut case = Case::edited(&chosen.fix, chosen.failures.clone());
     let mut watch = |seen: &Observed<'_>| {
         case.see(seen);
         case.is_refuted()
     };
-    let searched = trial::explore(&job, run.meta.chances, limits, &out, stop, &mut watch)?;
+    let searched = trial::explore(
+        (target, &job),
+        run.meta.chances,
+        limits,
+        &out,
+        stop,
+        &mut watch,
+    )?;
     Ok((case, searched))
 }

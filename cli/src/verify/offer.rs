@@ -1,9 +1,11 @@
 //! Gives explanations their fixes: reads the sources that the runs were recorded of.
 
+use super::compiles::Compiles;
 use crate::load::Loaded;
-use std::{collections::BTreeMap, fs, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_core::{Budget, Corpus, CorpusKey, Explanation, fixes};
 use unsnarl_trace::Run;
+use unsnarl_trace::files::read_text;
 
 /// The runs of a corpus, with their names.
 pub fn runs(corpus: &Corpus, loaded: &Loaded) -> Vec<(String, Arc<Run>)> {
@@ -22,11 +24,11 @@ pub fn sources(runs: &[(String, Arc<Run>)]) -> BTreeMap<String, String> {
     let same = known
         .into_iter()
         .filter(|(file, hash)| !crate::explain::is_other(file, hash));
-    same.filter_map(|(file, _)| Some((file.to_owned(), fs::read_to_string(file).ok()?)))
+    same.filter_map(|(file, _)| Some((file.to_owned(), read_text(file.as_ref()).ok()?)))
         .collect()
 }
 
-/// Adds the fixes that can be offered, and why others cannot.
+/// Adds the fixes that can be offered and compile, and why others cannot.
 pub fn offer(
     explanation: &mut Explanation,
     runs: &[(String, Arc<Run>)],
@@ -34,6 +36,18 @@ pub fn offer(
     budget: &Budget,
 ) {
     let offered = fixes::offer(explanation, runs, sources, budget);
-    explanation.fixes = offered.fixes;
+    let directory = runs.first().map_or("", |(_, run)| &run.meta.directory);
+    let mut compiles = Compiles::new(sources, directory);
     explanation.not_fixed = offered.refused;
+    explanation.fixes.clear();
+    for fix in offered.fixes {
+        match compiles.complaint(&fix) {
+            Some(why) => {
+                let title = &fix.title;
+                let why = format!("{title}: the edited source would not compile: {why}");
+                explanation.not_fixed.push(why);
+            }
+            None => explanation.fixes.push(fix),
+        }
+    }
 }

@@ -9,28 +9,36 @@ use unsnarl_core::{fixes::trial::preemptions, render};
 
 /// The fix.
 pub fn title(chosen: &Chosen) {
-    anstream::println!("fix: {}", chosen.fix.title);
+    outln!("fix: {}", chosen.fix.title);
 }
 
 /// What it costs and takes for granted.
 pub fn cost(chosen: &Chosen) {
-    anstream::println!("cost: {}", chosen.fix.cost);
+    outln!("cost: {}", chosen.fix.cost);
     if let Some(share) = chosen.fix.share {
-        anstream::println!("  {}", render::cost(share));
+        outln!("  {}", render::cost(share));
     }
     for assumed in &chosen.fix.assumes {
-        anstream::println!("assumes: {assumed}");
+        outln!("assumes: {assumed}");
     }
 }
 
 /// The fix as a constraint; whether it holds.
 pub fn constrained(chosen: &Chosen, case: &Case<'_>, searched: &Searched) -> bool {
     if let Some(why) = &case.first {
-        anstream::println!("does not hold: a schedule that it allows fails all the same: {why}");
+        outln!("does not hold: a schedule that it allows fails all the same: {why}");
         return false;
     }
     if case.allowed == 0 {
-        anstream::println!("does not hold: it allows none of {}", bound(searched));
+        outln!("does not hold: it allows none of {}", bound(searched));
+        return false;
+    }
+    if let Some(why) = case.trial(searched).unsettled() {
+        outln!("not settled: no failure in {}, but {why}", bound(searched));
+        outln!(
+            "next: more schedules with --schedules and --random, or build it: unsnarl verify {} --build \"make\"",
+            chosen.name()
+        );
         return false;
     }
     let failing = match (case.failing, case.stays.is_empty()) {
@@ -39,7 +47,7 @@ pub fn constrained(chosen: &Chosen, case: &Case<'_>, searched: &Searched) -> boo
         (failing, true) => format!("the {failing} that fail are impossible with it"),
         (_, false) => "those that fail so are impossible with it".to_owned(),
     };
-    anstream::println!(
+    outln!(
         "holds on the program as it is: of {}, {failing}, and {}",
         bound(searched),
         match (case.stays.is_empty(), case.allowed) {
@@ -53,33 +61,63 @@ pub fn constrained(chosen: &Chosen, case: &Case<'_>, searched: &Searched) -> boo
             "line {line} waits for others while the lock is held: only building it tells whether they need that lock"
         ));
     }
-    anstream::println!(
+    outln!(
         "next: unsnarl verify {} --build \"make\" (the command that builds the program)",
         chosen.name()
     );
     true
 }
 
+/// The same search of the program without the fix.
+#[derive(Default)]
+pub struct Without {
+    /// Schedules until one failed, or all.
+    pub schedules: u64,
+    /// One failed as what is explained does.
+    pub fails: bool,
+    /// Why it could not be searched.
+    pub error: Option<String>,
+}
+
 /// The fix as an edit; whether it holds.
-pub fn edited(case: &Case<'_>, searched: &Searched, built: &Built) -> bool {
+pub fn edited(case: &Case<'_>, searched: &Searched, built: &Built, without: &Without) -> bool {
     let Some(why) = &case.first else {
-        match case.stays.is_empty() {
-            true => {
-                anstream::println!("holds: no failure and no deadlock in {}", bound(searched));
+        let passed = match case.stays.is_empty() {
+            true => format!("no failure and no deadlock in {}", bound(searched)),
+            false => format!("it does not fail so in {}", bound(searched)),
+        };
+        let number = without.schedules;
+        let (holds, compared) = match (&without.error, without.fails) {
+            (_, true) => (true, format!("; without it schedule {number} fails")),
+            // More schedules would show nothing new.
+            _ if searched.is_complete() => (true, String::new()),
+            (None, false) => (
+                false,
+                format!(", but without the fix {number} do not fail either"),
+            ),
+            (Some(why), false) => (
+                false,
+                format!(", but the program without the fix was not searched: {why}"),
+            ),
+        };
+        match holds {
+            true => outln!("holds: {passed}{compared}"),
+            false => {
+                outln!("not settled: {passed}{compared}");
+                outln!("next: more schedules, with --schedules, --budget, --bound or --random");
             }
-            false => anstream::println!("holds: it does not fail so in {}", bound(searched)),
         }
         others(case);
-        return true;
+        return holds;
     };
-    anstream::println!("does not hold: {why}");
+    outln!("does not hold: {why}");
     let folder = diff::relative(&built.root.display().to_string());
     match case.file.as_ref().and_then(|file| file.file_stem()) {
-        Some(run) => anstream::println!(
+        Some(run) => outln!(
             "  the schedule: unsnarl replay {} (in {folder}, where the edited copy is)",
             run.to_string_lossy()
         ),
-        None => anstream::println!("  the edited copy is in {folder}"),
+        None => outln!("  the edited copy is in {folder}"),
     }
     false
 }

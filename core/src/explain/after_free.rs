@@ -1,9 +1,7 @@
 //! Memory used or freed again after it was freed.
 
-use super::{
-    draft::{Draft, line},
-    view::View,
-};
+use super::{draft::Draft, view::View};
+use crate::claims::line;
 use crate::explanation::{BugKind, Explanation, Role};
 use unsnarl_trace::{EventId, EventKind};
 

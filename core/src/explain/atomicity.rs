@@ -1,13 +1,14 @@
 //! Atomicity violations: one thread's two accesses with another thread's in between.
 
 use super::{
-    draft::{Draft, in_runs, line},
+    draft::Draft,
     locking::{lock_name, same_section},
     view::View,
 };
 use crate::{
     callers,
-    explanation::{BugKind, Explanation, Place, Region, Role},
+    claims::{Claim, line},
+    explanation::{BugKind, Explanation, Region, Role},
     facts,
     orders::{Dependency, Section},
     pairs::{CoupleKey, CoupledPairs, PairKey, Triple},
@@ -27,7 +28,7 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
         Some(word) => format!("{word} {}", remark(view, triple, &name)),
         None => remark(view, triple, &name),
     };
-    draft.set().contrast = contrast(view, triple);
+    contrast(&mut draft, view, triple);
     if wait_between(view, triple).is_none() && barrier_between(view, triple).is_none() {
         draft.set().region = region(view, triple.first, triple.second);
     }
@@ -46,6 +47,14 @@ fn is_lost_update(view: &View, triple: &Triple) -> bool {
     view.event(triple.first).kind.reads() && !view.event(triple.second).kind.reads()
 }
 
+/// Did both threads write the same, and the other one not what it had worked out, as in `n++` or `n = old + 1`? Then
+/// nothing is lost.
+fn is_same_value(view: &View, triple: &Triple) -> bool {
+    let (remote, second) = (view.event(triple.remote), view.event(triple.second));
+    let sets_constant = facts::sets_constant(&view.place(triple.remote).text);
+    remote.value.is_some() && remote.value == second.value && sets_constant
+}
+
 fn headline(view: &View, triple: &Triple, name: &str) -> String {
     let (first, second) = (
         view.event(triple.first).kind,
@@ -56,6 +65,9 @@ fn headline(view: &View, triple: &Triple, name: &str) -> String {
         return format!("{who} did not look at `{name}` again after it had waited");
     }
     match (first.reads(), second.reads()) {
+        (true, false) if is_same_value(view, triple) => {
+            format!("`{name}` was changed between the read and the write of {who}")
+        }
         (true, false) => format!("another thread's update of `{name}` was lost"),
         (true, true) => {
             format!("`{name}` changed between two accesses of {who} that belong together")
@@ -68,24 +80,12 @@ fn headline(view: &View, triple: &Triple, name: &str) -> String {
 fn detail(view: &View, triple: &Triple, name: &str) -> String {
     let who = view.words(triple.first);
     let (first, second) = (view.place(triple.first), view.place(triple.second));
-    let did = |row: EventId| {
-        if view.event(row).kind.reads() {
-            "read"
-        } else {
-            "wrote"
-        }
-    };
+    let begin = format!("{who} {}", did_to(view, triple.first, name));
     let value = |row: EventId| view.value(row).filter(|value| value != "a pointer");
-    let begin = format!(
-        "{who} {} {name}{}",
-        did(triple.first),
-        view.equals(triple.first)
-    );
     let end = match (is_lost_update(view, triple), value(triple.second)) {
         (true, Some(value)) => format!("and wrote {value}"),
         (true, None) => "and wrote it back".to_owned(),
-        (false, Some(value)) => format!("and {} {value}", did(triple.second)),
-        (false, None) => format!("and {} it", did(triple.second)),
+        (false, _) => format!("and {}", did(view, triple.second)),
     };
     let places = if (&first.file, first.line) == (&second.file, second.line) {
         format!("{begin} {end} at {}", view.at(triple.second))
@@ -96,40 +96,59 @@ fn detail(view: &View, triple: &Triple, name: &str) -> String {
             line(&second, &first)
         )
     };
-    let remote = match value(triple.remote) {
-        Some(value) => format!("{} {value}", did_remote(view, triple)),
-        None => format!("{} it", did_remote(view, triple)),
-    };
-    let other = view.words(triple.remote);
     format!(
-        "{places};\nin between {other} {remote} at {}.",
+        "{places};\nin between {} {} at {}.",
+        view.words(triple.remote),
+        did_remote(view, triple),
         view.at(triple.remote)
     )
 }
 
-/// What the access in between did that matters: its write, unless only reading mattered.
-fn did_remote(view: &View, triple: &Triple) -> &'static str {
-    if view.event(triple.remote).kind.writes() {
-        "wrote"
-    } else {
-        "read"
+/// `read balance = 300`, `updated balance from 3 to 4`.
+fn did_to(view: &View, row: EventId, name: &str) -> String {
+    match (view.event(row).kind, view.update_in_words(row)) {
+        (_, Some(update)) => format!("updated {name} {update}"),
+        (kind, None) if kind.reads() => format!("read {name}{}", view.equals_read(row)),
+        _ => format!("wrote {name}{}", view.equals(row)),
     }
 }
 
-/// `500 is gone`.
+/// `read 300`, `wrote it`, `updated it from 3 to 4`.
+fn did(view: &View, row: EventId) -> String {
+    let verb = match view.event(row).kind.reads() {
+        true => "read",
+        false => "wrote",
+    };
+    let value = view.read_value(row).filter(|value| value != "a pointer");
+    match (view.update_in_words(row), value) {
+        (Some(update), _) => format!("updated it {update}"),
+        (None, Some(value)) => format!("{verb} {value}"),
+        (None, None) => format!("{verb} it"),
+    }
+}
+
+/// What the access in between did that matters: its write, unless only reading mattered.
+fn did_remote(view: &View, triple: &Triple) -> String {
+    let value = view
+        .value(triple.remote)
+        .filter(|value| value != "a pointer");
+    let verb = match view.event(triple.remote).kind.writes() {
+        true => "wrote",
+        false => "read",
+    };
+    format!("{verb} {}", value.as_deref().unwrap_or("it"))
+}
+
+/// `500 is lost`.
 fn lost(view: &View, triple: &Triple) -> String {
     let gone = view
         .value(triple.remote)
         .filter(|value| value != "a pointer");
+    let is_same = view.event(triple.remote).value == view.event(triple.second).value;
     match gone {
-        Some(value)
-            if is_lost_update(view, triple)
-                && Some(&value) != view.value(triple.second).as_ref() =>
-        {
-            format!("{value} is gone")
-        }
-        _ if is_lost_update(view, triple) => "overwrites it".to_owned(),
-        _ => String::new(),
+        _ if !is_lost_update(view, triple) || is_same_value(view, triple) => String::new(),
+        Some(value) if !is_same => format!("{value} is lost"),
+        _ => "overwrites it".to_owned(),
     }
 }
 
@@ -151,9 +170,7 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
             return behind_barrier(view, triple, arrival);
         }
         let whose = enclosing(view, triple.first, triple.second);
-        return format!(
-            "Each access holds `{lock}`, but the two critical sections of {whose} are one step in meaning."
-        );
+        return released_between(&lock, &whose);
     }
     if let Some(section) = first.iter().find(|s| has(&second, s) && !has(&remote, s)) {
         if let Some(other) = remote.first() {
@@ -174,17 +191,31 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
     }
     let races = view.orders.is_race(triple.first, triple.remote)
         || view.orders.is_race(triple.remote, triple.second);
+    let is_atomic = |row: &EventId| view.event(*row).kind.is_atomic();
     match (
         races,
         first.is_empty() && second.is_empty() && remote.is_empty(),
     ) {
-        (true, true) => format!("No lock guards `{name}`: this is also a data race."),
-        (true, false) => format!("No common lock guards `{name}`: this is also a data race."),
-        (false, true) if view.event(triple.second).kind.is_atomic() => {
-            "Each access is atomic, but together they are not one step.".to_owned()
+        (true, true) => {
+            format!("No lock is held at these accesses of `{name}`: this is also a data race.")
+        }
+        (true, false) => {
+            format!("These accesses of `{name}` have no lock in common: this is also a data race.")
+        }
+        (false, true)
+            if [triple.first, triple.remote, triple.second]
+                .iter()
+                .all(is_atomic) =>
+        {
+            "Each access is atomic, but the two together are not.".to_owned()
         }
         _ => String::new(),
     }
+}
+
+/// A thread gives up the lock between two accesses that it guards.
+fn released_between(lock: &str, whose: &str) -> String {
+    format!("Both accesses hold `{lock}`, but {whose} releases it between them.")
 }
 
 /// The last wait on a condition variable between the two accesses of one thread.
@@ -207,6 +238,9 @@ fn barrier_between(view: &View, triple: &Triple) -> Option<EventId> {
 /// Lines around a barrier are not one step: the other thread went on from the barrier too early.
 fn behind_barrier(view: &View, triple: &Triple, arrival: EventId) -> String {
     let (second, at) = (view.place(triple.second), view.place(arrival));
+    if !view.orders.concurrent(triple.remote, triple.second) {
+        return String::new();
+    }
     format!(
         "{} was at the barrier of {} in between: behind it nothing keeps {} from {} until {} has run.",
         view.words(triple.first),
@@ -253,9 +287,26 @@ pub(super) fn common_function(
     (of_a == of_b).then(|| (of_a.clone(), a, b))
 }
 
+/// Is the second access of another visit of the same lines, as in the next turn of a loop?
+pub(super) fn comes_again(view: &View, first: EventId, second: EventId) -> bool {
+    common_function(view, first, second).is_some_and(|(_, a, b)| {
+        let (of_a, of_b) = (view.run.meta.site(a), view.run.meta.site(b));
+        of_b.line < of_a.line || a == b && !is_update(view, first, second)
+    })
+}
+
+/// Does one line read and then write, as `n += 2`?
+fn is_update(view: &View, first: EventId, second: EventId) -> bool {
+    let (first, second) = (view.event(first).kind, view.event(second).kind);
+    first.reads() && first != EventKind::Rmw && second.writes() && second != EventKind::Rmw
+}
+
 /// The lines that should be one step.
 pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Region> {
     let (function, from, to) = common_function(view, first, second)?;
+    if comes_again(view, first, second) {
+        return None;
+    }
     let (from, to) = (view.run.meta.site(from), view.run.meta.site(to));
     let held = view.orders.locks_held(first);
     let guards = held.iter().find(|section| {
@@ -273,49 +324,15 @@ pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Reg
     })
 }
 
-fn contrast(view: &View, triple: &Triple) -> String {
-    let counts = view.corpus.counts();
-    let key = view.triple_key(triple);
-    let (first, second) = (view.place(triple.first), view.place(triple.second));
-    let remote = view.place(triple.remote);
-    fn at(place: &Place) -> (&str, u32) {
-        (&place.file, place.line)
-    }
-    let one_line = at(&first) == at(&second);
-    match (counts.triple_runs(key), counts.passing()) {
-        (_, 0) => String::new(),
-        (0, of) if one_line && at(&remote) == at(&first) => {
-            format!(
-                "{} every thread's line {} ran as one step.",
-                in_runs(of, of),
-                first.line
-            )
-        }
-        (0, of) if one_line => format!(
-            "{} {} ran before or after line {} as a whole.",
-            in_runs(of, of),
-            line(&remote, &first),
-            first.line
-        ),
-        (0, of) if [&first, &second].map(at).contains(&at(&remote)) => format!(
-            "{} no other thread's {} came between line {} and {}.",
-            in_runs(of, of),
-            line(&remote, &first),
-            first.line,
-            line(&second, &first)
-        ),
-        (0, of) => format!(
-            "{} {} ran before line {} or after {}.",
-            in_runs(of, of),
-            line(&remote, &first),
-            first.line,
-            line(&second, &first)
-        ),
-        (runs, of) => format!(
-            "{} that happens too, without harm there.",
-            in_runs(runs, of)
-        ),
-    }
+/// What passing runs have of it by lines; where only the way to the lines tells runs apart, lines say nothing.
+fn contrast(draft: &mut Draft, view: &View, triple: &Triple) {
+    let claim = Claim::Between {
+        first: view.operation(triple.first),
+        remote: view.operation(triple.remote),
+        second: view.operation(triple.second),
+    };
+    let is_new = view.corpus.counts().triple_runs(view.triple_key(triple)) == 0;
+    draft.contrast(claim, true, |counted| !is_new || counted.holds_in == 0);
 }
 
 /// Explains two pairs on two locations that run in opposite directions.
@@ -363,7 +380,7 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
         false => format!("and {} {y} at {}", do_x(second.tail), line(&d, &a)),
     };
     draft.detail(format!("{began} {ended};\nin between {remote}."));
-    draft.set().contrast = multi_contrast(view, couple);
+    multi_contrast(&mut draft, view, couple);
     draft.set().region = region(view, first.head, second.tail);
     draft.set().remark = multi_remark(view, couple);
     draft.step(first.head, "");
@@ -422,28 +439,22 @@ fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> Strin
     format!("`{x}` and `{y}` changed between two steps of {who} that belong together")
 }
 
-fn multi_contrast(view: &View, couple: &CoupledPairs) -> String {
+fn multi_contrast(draft: &mut Draft, view: &View, couple: &CoupledPairs) {
     let counts = view.corpus.counts();
-    let [first, second] = [&couple.first, &couple.second].map(|pair| PairKey {
+    let (first, second) = (&couple.first, &couple.second);
+    let [one, other] = [first, second].map(|pair| PairKey {
         head: view.key(pair.head),
         tail: view.key(pair.tail),
     });
-    match (
-        counts.couple_runs(CoupleKey::new(first, second)),
-        counts.passing(),
-    ) {
-        (_, 0) => String::new(),
-        (0, of) if counts.knows_all_couples() => format!(
-            "{} the two threads have one order for both.",
-            in_runs(of, of)
-        ),
-        // It may have happened where nobody looked.
-        (0, _) => String::new(),
-        (runs, of) => format!(
-            "{} that happens too, without harm there.",
-            in_runs(runs, of)
-        ),
-    }
+    let is_new = counts.couple_runs(CoupleKey::new(one, other)) == 0;
+    let claim = Claim::Overlap {
+        first: view.operation(first.head),
+        second: view.operation(second.tail),
+        after_first: view.operation(first.tail),
+        before_second: view.operation(second.head),
+        in_this_order: first.tail < second.head,
+    };
+    draft.contrast(claim, true, |counted| !is_new || counted.holds_in == 0);
 }
 
 fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
@@ -454,11 +465,9 @@ fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
         .iter()
         .find(|section| second.iter().any(|s| s.lock == section.lock))
     {
-        Some(section) if !same_section(view, from, to, section.lock) => format!(
-            "Each access holds `{}`, but the two critical sections of {} are one step in meaning.",
-            lock_name(view, section),
-            enclosing(view, from, to)
-        ),
+        Some(section) if !same_section(view, from, to, section.lock) => {
+            released_between(&lock_name(view, section), &enclosing(view, from, to))
+        }
         _ => String::new(),
     }
 }

@@ -23,6 +23,7 @@ pub(super) enum Evidence {
     Refused(PairKey),
     NoMemory(AccessKey),
     Freed(AccessKey),
+    Spurious(AccessKey),
 }
 
 impl Evidence {
@@ -49,6 +50,7 @@ impl Evidence {
                 head: at(write),
                 tail: at(attempt),
             }),
+            Story::Spurious { wake, .. } => Evidence::Spurious(at(wake)),
             Story::NoMemory { alloc } => Evidence::NoMemory(at(alloc)),
             Story::AfterFree { free, .. } => Evidence::Freed(at(free)),
         }
@@ -218,13 +220,15 @@ pub(super) fn claim(told: &mut [Told], place: &str, runs: &[&RunSummary]) {
     most.explanation.runs.extend(rest);
 }
 
-/// Best first: told most surely, by most runs, by most engines, at least cost.
+/// Best first: told most surely, without a wakeup that only the scheduler makes frequent, by most runs, by most
+/// engines, at least cost.
 pub(super) fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
     told.sort_by_key(|told| {
         let sequential = told.explanation.kind == BugKind::Sequential;
         (
             sequential,
             told.explanation.certainty,
+            matches!(told.evidence, Some(Evidence::Spurious(_))),
             std::cmp::Reverse(told.times),
             std::cmp::Reverse(told.explanation.engines.len()),
             told.cost,

@@ -26,21 +26,43 @@ pub(super) struct Waiting {
     owner: Option<(ThreadId, Option<EventId>)>,
 }
 
+/// Why a run ended in which all threads wait.
+pub(super) struct Hang {
+    /// By the waits alone.
+    pub explanation: Explanation,
+    /// The wait that it is about.
+    pub wait: EventId,
+    /// What the waiting thread had looked at when it began to wait, if no signal was lost: the reason lies behind it.
+    pub condition: Option<EventId>,
+}
+
 /// Explains a run in which all threads wait.
-pub(super) fn deadlock(view: &View) -> Option<Explanation> {
+pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(cycle) = cycle(&waiting) {
-        return Some(explain_cycle(view, &cycle));
+        return Some(Hang {
+            wait: cycle
+                .first()
+                .map_or(view.failure, |first| request(view, first)),
+            explanation: explain_cycle(view, &cycle),
+            condition: None,
+        });
     }
     let mut waiters = waiting.clone();
     waiters.retain(|w| w.waits_for == WaitsFor::Condition);
-    if let Some(told) = lost_wakeup(view, &waiters) {
+    let locks = waiting.iter().filter(|w| w.waits_for != WaitsFor::Join);
+    let holders: Vec<ThreadId> = locks.filter_map(|w| Some(w.owner?.0)).collect();
+    if let Some(told) = lost_wakeup(view, &waiters, &holders) {
         return Some(told);
     }
     let stuck = waiting
         .iter()
         .find(|w| w.waits_for != WaitsFor::Join && w.waits_for != WaitsFor::Nothing)?;
-    Some(stuck_alone(view, stuck))
+    Some(Hang {
+        explanation: stuck_alone(view, stuck),
+        wait: request(view, stuck),
+        condition: None,
+    })
 }
 
 fn waiting(view: &View) -> Vec<Waiting> {

@@ -1,8 +1,9 @@
 //! Putting an explanation together: steps in order, marks with step numbers, edges, identity.
 
-use super::view::View;
+use super::{spurious::is_spurious, view::View};
 use crate::{
     callers::Callers,
+    claims::{Claim, Counted},
     explanation::{
         Absent, BugKind, Certainty, Edge, EdgeKind, Explanation, Place, Role, SiteMark, Step,
     },
@@ -10,7 +11,7 @@ use crate::{
     pairs::Fnv,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, Mode};
+use unsnarl_trace::{EventId, FailureKind, Mode};
 
 /// What the parts of this module need to know of a story.
 pub(super) struct Draft<'v, 'a> {
@@ -30,6 +31,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             detail: String::new(),
             remark: String::new(),
             contrast: String::new(),
+            claims: Vec::new(),
             certainty: Certainty::Possible,
             runs: vec![view.summary.name.clone()],
             run: view.summary.name.clone(),
@@ -66,6 +68,21 @@ impl<'v, 'a> Draft<'v, 'a> {
     /// The explanation so far.
     pub fn set(&mut self) -> &mut Explanation {
         &mut self.explanation
+    }
+
+    /// Says what the runs that passed do instead, if the failing run differs from what it says: `here` is whether the
+    /// claim holds in that run, `says` whether the counts belong to the story. The first claim that says anything stays.
+    pub fn contrast(&mut self, claim: Claim, here: bool, says: impl Fn(&Counted) -> bool) {
+        let is_here = claim.holds(&self.view.summary.accesses);
+        if is_here != here || !self.explanation.contrast.is_empty() {
+            return;
+        }
+        let counted = claim.count(self.view.corpus);
+        let said = counted.in_words();
+        if says(&counted) && !said.is_empty() {
+            self.explanation.contrast = said;
+            self.explanation.claims.push(counted);
+        }
     }
 
     /// Adds a step unless the row is one already.
@@ -289,6 +306,21 @@ fn caveats(view: &View) -> Vec<String> {
                 .to_owned(),
         });
     }
+    let injected = view.run.events.iter().map(|(row, _)| row);
+    let injected = injected.filter(|&row| row <= view.failure && is_spurious(view, row));
+    if let Some(wake) = injected.last() {
+        caveats.push(format!(
+            "This run has a spurious wakeup: the wait of {} at {} ended without a signal.",
+            view.name(wake),
+            view.at(wake)
+        ));
+    }
+    if falls_off(view) {
+        caveats.push(format!(
+            "The program was stopped by a trap at the end of `{}`: clang puts one where a function that returns a value ends without a return statement.",
+            view.failure_place().site.map_or_else(String::new, |site| site.function)
+        ));
+    }
     if let Some(name) = untold(view) {
         caveats.push(format!(
             "What the failing line read of `{name}` was not recorded: clang does not always tell what a function reads in a struct on its own stack; gcc does."
@@ -302,6 +334,19 @@ fn caveats(view: &View) -> Vec<String> {
         ));
     }
     caveats
+}
+
+/// Did the run end by an illegal instruction at the end of a function?
+fn falls_off(view: &View) -> bool {
+    let failure = view.run.meta.failure.as_ref();
+    let is_trap = failure.is_some_and(|failure| {
+        failure.kind == FailureKind::Signal && failure.message == "illegal instruction"
+    });
+    is_trap
+        && view
+            .failure_place()
+            .site
+            .is_some_and(|site| site.text == "}")
 }
 
 /// A struct on the stack of the failing function that the failing line mentions, though the run has no read on that
@@ -330,23 +375,5 @@ fn few(runs: u32) -> String {
         "is only one passing run".to_owned()
     } else {
         format!("are only {runs} passing runs")
-    }
-}
-
-/// `line 100`, or `bank.c:100` when it is in another file than `beside`.
-pub(super) fn line(place: &Place, beside: &Place) -> String {
-    if place.file == beside.file && place.line != 0 {
-        format!("line {}", place.line)
-    } else {
-        crate::facts::short(place)
-    }
-}
-
-/// `In all 97 passing runs`, `In 12 of 97 passing runs`, `In the only passing run`.
-pub(super) fn in_runs(runs: u32, of: u32) -> String {
-    match (runs, of) {
-        (1, 1) => "In the only passing run".to_owned(),
-        (runs, of) if runs == of => format!("In all {of} passing runs"),
-        (runs, of) => format!("In {runs} of {of} passing runs"),
     }
 }

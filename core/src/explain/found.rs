@@ -1,13 +1,9 @@
 //! What engines that compare runs find where no story fits: told as what it is, accesses that only failing
 //! runs have, with the numbers of runs that it rests on.
 
-use super::{
-    LOOKED_AT,
-    draft::{Draft, line},
-    order::and,
-    view::View,
-};
+use super::{LOOKED_AT, draft::Draft, order::and, view::View};
 use crate::{
+    claims::{Claim, line},
     corpus::{Corpus, RunSummary},
     explanation::{BugKind, Certainty, Explanation, Role},
     facts,
@@ -76,7 +72,10 @@ fn by_pair(view: &View, runs: &[&RunSummary]) -> Option<Explanation> {
         name.contains("the heap block") || facts::own_part(&name) != name
     };
     let candidates = new.iter().filter(named).map(|pair| (pair, having(pair)));
-    let best = candidates.min_by_key(|(pair, with)| {
+    let mut candidates: Vec<_> = candidates
+        .filter(|(_, with)| with.len() * 2 >= runs.len())
+        .collect();
+    candidates.sort_by_key(|(pair, with)| {
         (
             Reverse(with.len()),
             is_foreign(pair),
@@ -85,9 +84,20 @@ fn by_pair(view: &View, runs: &[&RunSummary]) -> Option<Explanation> {
             pair.head,
         )
     });
-    let (pair, with) = best.filter(|(_, with)| with.len() * 2 >= runs.len())?;
+    // Other columns of the same lines may have it in passing runs.
+    let mut candidates = candidates.into_iter().take(LOOKED_AT);
+    let (pair, with, counted) = candidates.find_map(|(pair, with)| {
+        let follows = Claim::Follows {
+            head: view.operation(pair.head),
+            tail: view.operation(pair.tail),
+        };
+        let counted = follows.count(view.corpus);
+        (counted.holds_in == 0).then_some((pair, with, counted))
+    })?;
     let links = [Link::new(view, pair.head, pair.tail)];
-    Some(tell(view, &links, with, &Share::of(runs, view)))
+    let mut told = tell(view, &links, with, &Share::of(runs, view));
+    told.claims.push(counted);
+    Some(told)
 }
 
 /// The pattern of most runs of which this run has all dependencies, between accesses that have a name.
@@ -255,14 +265,18 @@ fn kind(view: &View, links: &[Link]) -> BugKind {
 
 fn headline(view: &View, links: &[Link], rows: &[EventId]) -> String {
     match links {
-        [link] => format!(
-            "`{}` was {} by {} after {} had {} it, which no passing run shows",
-            view.variable_of(&[link.tail, link.head]),
-            second(link),
-            view.words(link.tail),
-            view.words(link.head),
-            first(link)
-        ),
+        [link] => {
+            let name = view.variable_of(&[link.tail, link.head]);
+            let (who, other) = (view.words(link.tail), view.words(link.head));
+            let did = match link.kind {
+                DependencyKind::Flow => "read",
+                DependencyKind::Anti | DependencyKind::Output => "overwrote",
+            };
+            format!(
+                "{who} {did} the value of `{name}` that {other} had {}, which no passing run shows",
+                first(link)
+            )
+        }
         _ => {
             let unique = |words: &mut dyn Iterator<Item = String>| {
                 let mut known = Vec::new();
@@ -297,7 +311,10 @@ fn detail(view: &View, links: &[Link]) -> String {
             view.words(head),
             past(first(link)),
             view.variable_of(&[head, tail]),
-            view.equals(head),
+            match link.kind {
+                DependencyKind::Anti => view.equals_read(head),
+                _ => view.equals(head),
+            },
             view.at(head),
             view.words(tail),
             past(second(link)),
@@ -355,7 +372,7 @@ mod tests {
         assert_eq!(told.kind, BugKind::OrderViolation);
         assert_eq!(
             told.headline,
-            "`last` was read by open (main.2) after open (main.1) had written it, which no passing run shows"
+            "open (main.2) read the value of `last` that open (main.1) had written, which no passing run shows"
         );
         assert_eq!(
             told.contrast,

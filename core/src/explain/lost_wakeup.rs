@@ -1,7 +1,7 @@
 //! Lost wakeups: a signal that came too early, that went to another thread, or that never comes.
 
 use super::{
-    deadlock::{Waiting, object_name, request},
+    deadlock::{Hang, Waiting, object_name, request},
     draft::Draft,
     view::View,
 };
@@ -9,7 +9,7 @@ use crate::{
     explanation::{BugKind, Certainty, Explanation, Role},
     facts,
 };
-use unsnarl_trace::{EventId, EventKind, LocationId};
+use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value};
 
 /// What became of the signal.
 enum Sent {
@@ -50,13 +50,24 @@ impl Sent {
     }
 }
 
-/// Explains why threads wait for conditions for ever, by the one of them of which most is known.
-pub(super) fn lost_wakeup(view: &View, waiters: &[Waiting]) -> Option<Explanation> {
+/// Explains why threads wait for conditions for ever, by the one of them of which most is known; one that holds what
+/// others wait for comes first (`holders`).
+pub(super) fn lost_wakeup(view: &View, waiters: &[Waiting], holders: &[ThreadId]) -> Option<Hang> {
     let known = waiters
         .iter()
         .map(|waiter| (waiter, Sent::of(view, waiter)));
-    let (waiter, sent) = known.min_by_key(|(_, sent)| sent.rank())?;
-    Some(explain(view, waiter, sent))
+    let (waiter, sent) =
+        known.min_by_key(|(waiter, sent)| (!holders.contains(&waiter.thread), sent.rank()))?;
+    let wait = request(view, waiter);
+    let condition = match sent {
+        Sent::Never => checked_before(view, wait),
+        Sent::Early(_) | Sent::Elsewhere(_) => None,
+    };
+    Some(Hang {
+        explanation: explain(view, waiter, sent),
+        wait,
+        condition,
+    })
 }
 
 fn explain(view: &View, waiter: &Waiting, sent: Sent) -> Explanation {
@@ -81,12 +92,24 @@ fn explain(view: &View, waiter: &Waiting, sent: Sent) -> Explanation {
     match &sent {
         Sent::Early(signal) => tell_early(view, &mut draft, *signal, &condition, &began),
         Sent::Elsewhere(stolen) => tell_stolen(view, &mut draft, stolen, &condition),
-        Sent::Never => draft.detail(format!(
-            "{began} for `{condition}`; no thread is left that could signal it."
-        )),
+        Sent::Never => {
+            let about = |(row, event): (EventId, unsnarl_trace::Event)| {
+                row > wait
+                    && event.location == waiter.object
+                    && matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
+            };
+            draft.detail(match view.run.events.iter().any(about) {
+                true => format!("{began} for `{condition}`."),
+                false => format!("{began} for `{condition}`; no thread signalled it after that."),
+            });
+        }
     }
     if !matches!(sent, Sent::Elsewhere(_)) {
-        tell_check(view, &mut draft, wait, matches!(sent, Sent::Early(_)));
+        let signal = match sent {
+            Sent::Early(signal) => Some(signal),
+            Sent::Elsewhere(_) | Sent::Never => None,
+        };
+        tell_check(view, &mut draft, wait, signal);
     }
     let mut step = view.step(wait, "for ever");
     step.effect = format!("waits for {condition}");
@@ -134,10 +157,10 @@ fn tell_stolen(view: &View, draft: &mut Draft, stolen: &Stolen, condition: &str)
     }
 }
 
-fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signalled: bool) {
+fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signal: Option<EventId>) {
     let checked = checked_before(view, wait);
     draft.set().remark = match checked {
-        Some(read) if signalled => format!(
+        Some(read) if signal.is_some_and(|signal| signal > read) => format!(
             "It last checked `{}` at {}: the signal came between that and the wait.",
             view.variable(read),
             view.at(read)
@@ -166,7 +189,9 @@ fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
             .map(|(row, _)| row)
     };
     let signal = about(EventKind::Signal).filter(|row| *row > wait).last()?;
-    let woken = about(EventKind::Wake).find(|row| *row > signal && view.thread(*row) != waiter)?;
+    let is_signalled = |row: &EventId| !matches!(view.event(*row).value, Some(Value::Bits(1 | 2)));
+    let mut wakes = about(EventKind::Wake).filter(is_signalled);
+    let woken = wakes.find(|row| *row > signal && view.thread(*row) != waiter)?;
     let again = |row: &EventId| *row > woken && view.thread(*row) == view.thread(woken);
     let waits_again = about(EventKind::Wait).filter(again).last();
     Some(Stolen {
@@ -176,20 +201,30 @@ fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
     })
 }
 
-/// The last signal before the wait that woke nobody.
+/// The last signal before the wait that woke nobody and could have woken the thread, had it waited: another thread's, and
+/// none that the thread has waited after before.
 fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId> {
+    let waiter = view.thread(wait);
+    let mut own = view.rows.before(waiter, wait).iter().rev();
+    let woke = |row: &&EventId| {
+        let event = view.event(**row);
+        event.kind == EventKind::Wake && event.location == condition
+    };
+    let since = own.find(woke).copied();
     let signals = view.run.events.iter().filter(|(row, event)| {
         *row < wait
+            && since.is_none_or(|woke| *row > woke)
+            && event.thread != waiter
             && event.location == condition
             && matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
-            && event.value == Some(unsnarl_trace::Value::Bits(0))
+            && event.value == Some(Value::Bits(0))
     });
     signals.map(|(row, _)| row).last()
 }
 
 /// The read by which the thread decided to wait: of a location that somebody wrote afterwards, before or with
 /// the signal; else the last read of shared data in its function.
-fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
+pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     const NEAR: usize = 80;
     let thread = view.thread(wait);
     let before = view

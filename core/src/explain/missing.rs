@@ -1,21 +1,32 @@
 //! Writes that passing runs have and the failing run has not.
 
 use super::{
-    draft::{Draft, in_runs, line},
-    order::{and, announcement, publication, too_early, too_visible},
+    draft::Draft,
+    order::{and, announcement, publication, ran_before, too_early, too_visible},
     view::View,
 };
 use crate::{
+    claims::{Claim, Operation, line},
     explanation::{BugKind, Edge, EdgeKind, Explanation, Place, Role, SiteMark},
     facts,
-    pairs::PairKey,
+    pairs::{AccessClass, PairKey},
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
 
 /// Explains that a write which passing runs do before the read never came.
-pub(super) fn missing(view: &View, original: PairKey, reader: EventId) -> Explanation {
+///
+/// `by` is the thread that does it in every passing run, where that is known.
+pub(super) fn missing(
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    by: Option<ThreadId>,
+) -> Explanation {
     let site = view.corpus.counts().site(original.head);
     let setter = site.map(|site| site.place.clone()).unwrap_or_default();
+    if let Some(by) = by {
+        return not_by(view, original, reader, &setter, by);
+    }
     if let Some(published) = publication(view, reader)
         && published.comes_before(view, &setter)
     {
@@ -45,12 +56,12 @@ fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> E
     draft.detail(format!(
         "{} read {name}{} at {}, but {} had not {} it yet.",
         view.words(reader),
-        view.equals(reader),
+        view.equals_read(reader),
         view.at(reader),
         line(setter, &view.place(reader)),
         if old { "changed" } else { "set" }
     ));
-    draft.set().contrast = before_in_passing(view, original, reader, setter);
+    before_in_passing(&mut draft, view, original, reader, setter);
     draft.set().remark = match started_early(view, reader, setter) {
         remark if remark.is_empty() => not_waited_for(view, reader, setter),
         remark => remark,
@@ -71,23 +82,25 @@ fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> E
 /// The threads that could do the write have ended without it.
 fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Explanation {
     let name = view.variable(reader);
-    let place = line(setter, &view.place(reader));
-    let headline = format!("`{name}` was never set: {place} did not run");
-    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    let mut draft = Draft::new(
+        view,
+        BugKind::OrderViolation,
+        never_headline(view, &name, setter, reader),
+    );
     let read = format!(
         "{} read {name}{} at {}",
         view.words(reader),
-        view.equals(reader),
+        view.equals_read(reader),
         view.at(reader)
     );
-    draft.set().contrast = before_in_passing(view, original, reader, setter);
+    before_in_passing(&mut draft, view, original, reader, setter);
     match diverted(view, setter, reader) {
         Some((write, seen)) => {
             draft.detail(format!(
                 "{} had read {}{} at {}, written by {} at {}, and ended;\nthen {read}.",
                 view.words(seen),
                 view.variable_of(&[seen, write]),
-                view.equals(seen),
+                view.equals_read(seen),
                 view.at(seen),
                 view.words(write),
                 line(&view.place(write), &view.place(seen)),
@@ -98,15 +111,87 @@ fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Exp
             draft.mark(seen, Role::Interference);
         }
         None => {
-            draft.detail(format!("{read}; no thread was left that could set it."));
+            let ended = could_write(view, setter, reader).into_iter();
+            let ended: Vec<String> = ended.map(|by| facts::thread_name(&view.run, by)).collect();
+            draft.detail(format!("{read}; {} had ended by then.", and(&ended)));
             draft.mark(reader, Role::Cause);
             draft.mark_place(absent(view, reader, setter.clone()));
         }
     }
-    draft.step(reader, "never set");
+    draft.step(reader, "not set");
     draft.absent(reader, writer(view, setter, reader), setter.clone());
     draft.fail();
     draft.finish()
+}
+
+/// What did not happen: nobody set it, the line that sets it did not run, or neither.
+fn never_headline(view: &View, name: &str, setter: &Place, reader: EventId) -> String {
+    let place = line(setter, &view.place(reader));
+    let own = view.event(reader).location;
+    let ran = view.run.events.iter().any(|(_, event)| {
+        let site = view.run.meta.site(event.site);
+        (&site.file, site.line) == (&setter.file, setter.line)
+    });
+    let mut accesses = view.orders.accesses().of(own).iter();
+    let is_set = accesses.any(|&row| view.event(row).kind.writes());
+    match (is_set, ran) {
+        (false, false) => format!("`{name}` was never set: {place} did not run"),
+        (false, true) => format!("`{name}` was never set"),
+        (true, false) => format!("`{name}` was not changed: {place} did not run"),
+        (true, true) => format!("`{name}` was not changed by {place}"),
+    }
+}
+
+/// Explains that a thread read what another one had not changed yet, as it does in every passing run.
+fn not_by(
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    setter: &Place,
+    by: ThreadId,
+) -> Explanation {
+    let name = view.variable(reader);
+    let (who, writer) = (view.words(reader), facts::thread_in_words(&view.run, by));
+    let headline = format!("{who} read `{name}` before {writer} had changed it");
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    let at = view.place(reader);
+    draft.detail(format!(
+        "{who} read {name}{} at {}, but {writer} had not changed it at {} yet.",
+        view.equals_read(reader),
+        view.at(reader),
+        line(setter, &at),
+    ));
+    if let Some(site) = view.corpus.counts().site(original.head) {
+        draft.contrast(
+            Claim::BeforeBy {
+                early: Operation {
+                    place: setter.clone(),
+                    access: site.class,
+                },
+                by: facts::thread_name(&view.run, by),
+                late: view.operation(reader),
+                location: view.run.location(view.event(reader).location).to_owned(),
+                visit: view.visit(reader),
+            },
+            false,
+            |_| true,
+        );
+    }
+    draft.set().remark = not_joined(view, reader, &[by]);
+    if let Some(last) = view
+        .orders
+        .last_write_before(view.event(reader).location, reader)
+    {
+        draft.step(last, "");
+    }
+    draft.step(reader, "too early");
+    draft.absent(reader, facts::thread_name(&view.run, by), setter.clone());
+    draft.mark(reader, Role::Cause);
+    draft.mark_place(absent(view, reader, setter.clone()));
+    draft.fail();
+    let mut explanation = draft.finish();
+    passing_edge(&mut explanation);
+    explanation
 }
 
 /// Was there a value that is no mere beginning?
@@ -178,39 +263,31 @@ pub(super) fn learned(
     flows.find(|&(write, row)| view.thread(write) != thread && !view.is_forced(write, row))
 }
 
-/// `In all 25 passing runs line 40 sets it before.`, or how often passing runs do what this run does less often.
-fn before_in_passing(view: &View, original: PairKey, reader: EventId, setter: &Place) -> String {
-    let counts = view.corpus.counts();
-    let stats = counts.stats(original);
-    let (set, read) = (line(setter, &view.place(reader)), view.place(reader));
+/// In how many passing runs the write comes before the read, or the line reads such a value more often than here.
+fn before_in_passing(
+    draft: &mut Draft,
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    setter: &Place,
+) {
+    let site = view.corpus.counts().site(original.head);
+    let write = Operation {
+        place: setter.clone(),
+        access: site.map_or(AccessClass::Write, |site| site.class),
+    };
     match view.pairs().find(original) {
-        None => format!(
-            "{} {set} sets it before.",
-            in_runs(stats.runs, counts.passing())
-        ),
-        Some(here) => format!(
-            "In passing runs {} takes a value from {set} {} on average, here only {}.",
-            line(&read, &read),
-            times(&mean(stats.times, stats.runs)),
-            times(&here.times.to_string())
-        ),
-    }
-}
-
-/// With one decimal where there is one.
-fn mean(sum: u64, of: u32) -> String {
-    let tenths = sum * 10 / u64::from(of.max(1));
-    match tenths % 10 {
-        0 => (tenths / 10).to_string(),
-        rest => format!("{}.{rest}", tenths / 10),
-    }
-}
-
-fn times(number: &str) -> String {
-    match number {
-        "1" => "once".to_owned(),
-        "2" => "twice".to_owned(),
-        other => format!("{other} times"),
+        None => ran_before(draft, view, &write, reader),
+        Some(_) => {
+            let read = view.operation(reader);
+            let more_than = Claim::times_read_from(&view.summary.accesses, &write, &read);
+            let claim = Claim::ReadsFrom {
+                write,
+                read,
+                more_than,
+            };
+            draft.contrast(claim, false, |_| true);
+        }
     }
 }
 
@@ -220,31 +297,23 @@ fn not_waited_for(view: &View, reader: EventId, setter: &Place) -> String {
     let mut waits = before.iter().rev().copied();
     let of_kind = |kind: EventKind| move |row: &EventId| view.event(*row).kind == kind;
     let Some(wake) = waits.find(of_kind(EventKind::Wake)) else {
-        return not_joined(view, reader, setter);
+        return not_joined(view, reader, &could_write(view, setter, reader));
     };
     let Some(wait) = waits.find(of_kind(EventKind::Wait)) else {
         return String::new();
     };
-    let mut between = view
-        .run
-        .events
-        .iter()
-        .filter(|(row, _)| *row > wait && *row < wake);
-    let signalled = between.any(|(_, event)| {
-        event.location == view.event(wait).location
-            && matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
-    });
-    match signalled {
-        true => String::new(),
-        false => format!(
-            "The wait at {} ended without a signal: it timed out, or woke by itself.",
+    match view.event(wake).value {
+        Some(Value::Bits(1)) => format!("The wait at {} timed out.", view.at(wait)),
+        Some(Value::Bits(2)) => format!(
+            "The wait at {} ended without a signal: a spurious wakeup, which POSIX and C++ allow.",
             view.at(wait)
         ),
+        _ => String::new(),
     }
 }
 
 /// `main joins main.1 and main.2 but not main.3 before.`
-fn not_joined(view: &View, reader: EventId, setter: &Place) -> String {
+fn not_joined(view: &View, reader: EventId, writers: &[ThreadId]) -> String {
     let thread = view.thread(reader);
     let before = view.rows.before(thread, reader).iter().copied();
     let of_kind = |kind: EventKind| -> Vec<ThreadId> {
@@ -252,7 +321,6 @@ fn not_joined(view: &View, reader: EventId, setter: &Place) -> String {
         let threads = rows.filter_map(|row| crate::orders::other_thread(view.event(row).value));
         threads.map(ThreadId).collect()
     };
-    let writers = could_write(view, setter, reader);
     let (started, joined) = (of_kind(EventKind::Fork), of_kind(EventKind::Join));
     let left = started
         .into_iter()
@@ -264,7 +332,9 @@ fn not_joined(view: &View, reader: EventId, setter: &Place) -> String {
     let left = names(left.collect());
     match (names(joined), left.is_empty()) {
         (_, true) => String::new(),
-        (joined, false) if joined.is_empty() => String::new(),
+        (joined, false) if joined.is_empty() => {
+            format!("{} does not join {} before.", view.name(reader), and(&left))
+        }
         (joined, false) => format!(
             "{} joins {} but not {} before.",
             view.name(reader),
@@ -326,18 +396,27 @@ fn half_new(
     draft.detail(format!(
         "{} read {x}{} at {} and {y}{} at {},\nbetween the two updates of {} at {}.",
         view.words(reader),
-        view.equals(seen),
+        view.equals_read(seen),
         view.at(seen),
-        view.equals(reader),
+        view.equals_read(reader),
         line(&view.place(reader), &view.place(seen)),
         view.words(written),
         lines(view.place(written).line, setter.line)
     ));
-    let runs = counts.stats(original).runs;
-    draft.set().contrast = format!(
-        "{} both were new, in the others both were old.",
-        in_runs(runs, counts.passing())
-    );
+    let pair = |write: Operation, read: EventId| {
+        let location = view.run.location(view.event(read).location);
+        (write, view.operation(read), location.to_owned())
+    };
+    let class = counts.site(original.head).map(|site| site.class);
+    let set = Operation {
+        place: setter.clone(),
+        access: class.unwrap_or(AccessClass::Write),
+    };
+    let claim = Claim::Together {
+        one: pair(view.operation(written), seen),
+        other: pair(set, reader),
+    };
+    draft.contrast(claim, false, |_| true);
     for row in [written, seen, reader] {
         draft.step(row, if row == written { "" } else { "in between" });
     }

@@ -18,6 +18,7 @@ mod order;
 mod refused;
 mod sequential;
 mod slice;
+mod spurious;
 #[cfg(test)]
 mod tests;
 mod turned;
@@ -30,7 +31,7 @@ use crate::{
     explanation::{Certainty, Explanation},
     findings::Beside,
 };
-use candidates::{Candidate, Story, candidates};
+use candidates::{Candidate, Story, candidates, spurious_wakeup};
 use causes::Told;
 use std::collections::{BTreeMap, BTreeSet};
 pub use turned::{Turn, Turned, bears_out, outermost, turned};
@@ -72,6 +73,8 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
             }
         }
     }
+    // What there was no time for may be in the run that was looked at last, too.
+    stopped = budget.stop().unwrap_or(stopped);
     let mut told = causes::as_few_as_will_do(told);
     for (place, runs) in &places {
         causes::claim(&mut told, place, runs);
@@ -199,7 +202,7 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
     let view = View::new(corpus, run)?;
     let place = failure_place(run);
     if run.outcome == unsnarl_trace::Outcome::Deadlocked
-        && let Some(explanation) = deadlock::deadlock(&view)
+        && let Some(explanation) = hang(&view, budget)
     {
         return Some(Told::new(explanation, 0, place));
     }
@@ -212,6 +215,41 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
     Some(told.resting_on(evidence, causes::borne_out(&view, &found)))
 }
 
+/// Why threads wait for ever: a wakeup that was none, what kept the condition from coming true, or the waits alone.
+fn hang(view: &View, budget: &Budget) -> Option<Explanation> {
+    if let Some(found) = spurious_wakeup(view) {
+        let mut explanation = write(view, &found);
+        explanation.certainty = certainty(view.corpus, &found);
+        return Some(explanation);
+    }
+    let waits = deadlock::deadlock(view)?;
+    let Some(checked) = waits.condition else {
+        return Some(waits.explanation);
+    };
+    let found = candidates(view, budget);
+    let overwritten = found.iter().find(|one| {
+        let is_about = |row| view.event(row).location == view.event(checked).location;
+        one.new && matches!(one.story, Story::Atomicity(triple) if is_about(triple.first))
+    });
+    let Some(cause) = overwritten else {
+        return Some(waits.explanation);
+    };
+    let mut explanation = write(view, cause);
+    explanation.certainty = certainty(view.corpus, cause);
+    let behind = format!(
+        "{} waits for ever at {}: it had read {}{}.",
+        view.words(checked),
+        view.at(waits.wait),
+        view.variable(checked),
+        view.equals_read(checked)
+    );
+    explanation.remark = match explanation.remark.is_empty() {
+        true => behind,
+        false => format!("{behind} {}", explanation.remark),
+    };
+    Some(explanation)
+}
+
 fn write(view: &View, candidate: &Candidate) -> Explanation {
     match &candidate.story {
         Story::Atomicity(triple) => atomicity::single(view, triple),
@@ -219,9 +257,14 @@ fn write(view: &View, candidate: &Candidate) -> Explanation {
             order::handed_over(view, couple).unwrap_or_else(|| atomicity::multi(view, couple))
         }
         Story::Order { early, late } => order::swapped(view, *early, *late),
-        Story::Missing { original, reader } => missing::missing(view, *original, *reader),
+        Story::Missing {
+            original,
+            reader,
+            by,
+        } => missing::missing(view, *original, *reader, *by),
         Story::Refused { held, attempt } => refused::refused(view, *held, *attempt),
         Story::HalfWay { write, attempt } => refused::half_way(view, *write, *attempt),
+        Story::Spurious { check, wake } => spurious::spurious(view, *check, *wake),
         Story::NoMemory { alloc } => no_memory::no_memory(view, *alloc),
         Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
     }

@@ -1,9 +1,7 @@
 //! Failures of a program that gets no memory.
 
-use super::{
-    draft::{Draft, line},
-    view::View,
-};
+use super::{draft::Draft, view::View};
+use crate::claims::line;
 use crate::explanation::{BugKind, Explanation, Role};
 use unsnarl_trace::{EventId, Value};
 

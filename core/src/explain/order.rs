@@ -1,14 +1,15 @@
 //! Order violations: two accesses in the order that was not meant, and writes that never came.
 
 use super::{
-    draft::{Draft, in_runs, line},
+    draft::Draft,
     missing::{absent, end_of, has_old_value},
     view::View,
 };
 use crate::{
+    claims::{Claim, Operation, line},
     explanation::{BugKind, Explanation, Place, Role},
     facts,
-    pairs::{CoupledPairs, PairKey},
+    pairs::{AccessClass, CoupledPairs, PairKey},
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
 
@@ -33,8 +34,20 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
         headline(view, early, late, &name),
     );
     draft.detail(detail(view, early, late, &name));
-    draft.set().remark = unordered(view, early, late);
-    draft.set().contrast = contrast(view, early, late);
+    ran_before(&mut draft, view, &view.operation(late), early);
+    let after = Claim::After {
+        early: view.operation(early),
+        late: view.operation(late),
+        location: view.run.location(view.event(early).location).to_owned(),
+    };
+    draft.contrast(after, true, |_| true);
+    // Runs that passed have the other order: then nothing orders the two.
+    let other_way = PairKey {
+        head: view.key(late),
+        tail: view.key(early),
+    };
+    let has_both_orders = view.corpus.counts().ordered(other_way) > 0;
+    draft.set().remark = unordered(view, early, late, has_both_orders);
     if let Some(before) = last_use_before(view, early, late) {
         draft.step(before, "");
     }
@@ -72,68 +85,77 @@ fn headline(view: &View, early: EventId, late: EventId, name: &str) -> String {
             format!("`{name}` was cleared while {other} still used it")
         }
         (true, true) => format!("`{name}` was changed before {other} had read it"),
+        (false, _) if has_written_before(view, late) => {
+            format!("`{name}` was read before {other} had set it again")
+        }
         (false, _) => format!("`{name}` was read before {other} had set it"),
         (true, false) => {
-            format!("`{name}` was written before {other} wrote it, which overwrote it")
+            let who = view.words(early);
+            format!("{other} overwrote the value of `{name}` that {who} had written")
         }
     }
 }
 
+/// Had the thread of a write written there before?
+fn has_written_before(view: &View, row: EventId) -> bool {
+    let (event, accesses) = (view.event(row), view.orders.accesses());
+    let mut before = accesses.before(event.location, row).iter();
+    before.any(|&other| view.thread(other) == event.thread && view.event(other).kind.writes())
+}
+
 fn detail(view: &View, early: EventId, late: EventId, name: &str) -> String {
     let (who, other) = (view.words(early), view.words(late));
+    let value = |row: EventId| match view.event(row).kind.writes() {
+        true => view.equals(row),
+        false => view.equals_read(row),
+    };
     let first = if view.event(early).kind.writes() {
         "set"
     } else {
         "read"
     };
-    let second = if view.event(late).kind.reads() {
-        "read"
-    } else {
-        "set"
-    };
-    let value = |row: EventId| match view.value(row) {
-        Some(value) if value != "a pointer" => format!(" = {value}"),
-        _ => String::new(),
+    let (second, late_value) = match view.event(late).kind.reads() {
+        true => ("read", String::new()),
+        false => ("set", view.equals(late).replacen(" =", " to", 1)),
     };
     format!(
-        "{who} {first} {name}{} at {} before {other} {second} it{} at {}.",
+        "{who} {first} {name}{} at {} before {other} {second} it{late_value} at {}.",
         value(early),
         view.at(early),
-        if view.event(late).kind.reads() {
-            String::new()
-        } else {
-            value(late).replacen(" =", " to", 1)
-        },
         line(&view.place(late), &view.place(early))
     )
 }
 
 /// Why nothing prevents this order.
-fn unordered(view: &View, early: EventId, late: EventId) -> String {
+fn unordered(view: &View, early: EventId, late: EventId, has_both_orders: bool) -> String {
     if !view.orders.concurrent(early, late) {
         return String::new();
     }
+    let is_locked = view.orders.common_lock(early, late).is_some();
+    match (has_both_orders, not_waited_for(view, early, late)) {
+        (true, Some(reason)) => format!("Nothing orders the two: {reason}"),
+        (true, None) if is_locked => {
+            "Both hold the same lock, but nothing determines which comes first.".to_owned()
+        }
+        (true, None) => "Nothing orders the two.".to_owned(),
+        (false, reason) => reason.unwrap_or_default(),
+    }
+}
+
+/// `main joins main.2 but not main.1 before.`, where the thread of `late` comes from the other one.
+fn not_waited_for(view: &View, early: EventId, late: EventId) -> Option<String> {
     let (first, second) = (view.thread(early), view.thread(late));
-    if is_ancestor(view, first, second) {
-        let joined = joined_before(view, first, early);
-        let others: Vec<String> = joined
-            .iter()
-            .filter(|t| **t != second)
-            .map(|t| facts::thread_name(&view.run, *t))
-            .collect();
-        let (who, whom) = (view.name(early), view.name(late));
-        return match others.is_empty() {
-            true => format!("Nothing orders the two: {who} does not wait for {whom} first."),
-            false => format!(
-                "Nothing orders the two: {who} joins {} but not {whom} before.",
-                and(&others)
-            ),
-        };
+    let joined = joined_before(view, first, early);
+    if !is_ancestor(view, first, second) || joined.contains(&second) {
+        return None;
     }
-    match view.orders.common_lock(early, late) {
-        Some(_) => "Both hold the same lock, but nothing says which comes first.".to_owned(),
-        None => "Nothing orders the two.".to_owned(),
-    }
+    let name = |thread: &ThreadId| facts::thread_name(&view.run, *thread);
+    let others: Vec<String> = joined.iter().map(name).collect();
+    let (who, whom) = (view.name(early), view.name(late));
+    Some(match others.is_empty() {
+        true => format!("{who} does not join {whom} first."),
+        false => format!("{who} joins {} but not {whom} before.", and(&others)),
+    })
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -166,21 +188,18 @@ fn joined_before(view: &View, thread: ThreadId, row: EventId) -> Vec<ThreadId> {
     joined.map(ThreadId).collect()
 }
 
-fn contrast(view: &View, early: EventId, late: EventId) -> String {
-    let counts = view.corpus.counts();
-    let key = PairKey {
-        head: view.key(late),
-        tail: view.key(early),
-    };
-    let (runs, of) = (counts.stats(key).runs, counts.passing());
-    match (runs, of) {
-        (_, 0) => String::new(),
-        (0, _) => String::new(),
-        (runs, of) => format!(
-            "{} {} ran first.",
-            in_runs(runs, of),
-            line(&view.place(late), &view.place(late))
-        ),
+/// In how many runs that passed `first` ran before the line of a row of this run, which it did not here; or else before
+/// that visit of the line.
+pub(super) fn ran_before(draft: &mut Draft, view: &View, first: &Operation, row: EventId) {
+    let location = view.run.location(view.event(row).location);
+    for visit in [None, Some(view.visit(row))] {
+        let claim = Claim::Before {
+            early: first.clone(),
+            late: view.operation(row),
+            location: location.to_owned(),
+            visit,
+        };
+        draft.contrast(claim, false, |_| true);
     }
 }
 
@@ -359,18 +378,16 @@ fn tell_order(
     setter: &Place,
     set: Option<EventId>,
 ) {
-    let stored = view.place(published.store);
-    let key = PairKey {
-        head: set.map_or_else(|| setter_key(setter), |row| view.key(row)),
-        tail: view.key(reader),
+    let set_there = |access| Operation {
+        place: setter.clone(),
+        access,
     };
-    let (runs, of) = (
-        view.corpus.counts().ordered(key),
-        view.corpus.counts().passing(),
-    );
-    if runs > 0 {
-        let (set, read) = (line(setter, &stored), line(&view.place(reader), setter));
-        draft.set().contrast = format!("{} {set} ran before {read}.", in_runs(runs, of));
+    match set {
+        Some(row) => ran_before(draft, view, &view.operation(row), reader),
+        None => [AccessClass::Write, AccessClass::Update]
+            .map(set_there)
+            .iter()
+            .for_each(|set| ran_before(draft, view, set, reader)),
     }
     draft.step(published.store, "too early");
     draft.step(published.load, "");

@@ -1,11 +1,8 @@
 //! Livelocks that the program notices itself: threads that give way to each other until one gives up.
 
-use super::{
-    draft::{Draft, in_runs, line},
-    locking::lock_name,
-    view::View,
-};
+use super::{draft::Draft, locking::lock_name, view::View};
 use crate::{
+    claims::{in_runs, line},
     explanation::{BugKind, Explanation, Role},
     orders::Section,
 };
@@ -49,7 +46,7 @@ pub(super) fn refused(view: &View, held: EventId, attempt: EventId) -> Explanati
         || view.variable(attempt),
         |section| lock_name(view, section),
     );
-    let headline = format!("{who} gave up: `{lock}` was taken whenever it tried");
+    let headline = format!("{who} gave up: it did not get `{lock}`");
     let mut draft = Draft::new(view, BugKind::Deadlock, headline);
     draft.detail(format!(
         "{} tried to lock it at {} {};\n{other} had locked it, the last time at {}.",
@@ -126,14 +123,16 @@ pub(super) fn half_way(view: &View, write: EventId, attempt: EventId) -> Explana
         "What {} has done is not undone where the attempt fails: change nothing before both locks are held.",
         line(&at, &at)
     );
-    let of = view.corpus.counts().passing();
-    draft.set().contrast = match in_runs(of, of) {
-        runs if of > 0 => format!(
-            "{runs} {} never tries in vain.",
-            line(&view.place(attempt), &at)
-        ),
-        _ => String::new(),
-    };
+    let (of, tried) = (view.corpus.counts().passing(), view.place(attempt));
+    let place = (tried.file.clone(), tried.line);
+    let mut passing = view.corpus.passing();
+    if of > 0 && passing.all(|run| !run.refusals.contains(&place)) {
+        draft.set().contrast = format!(
+            "{} the attempt at {} never failed.",
+            in_runs(of, of),
+            line(&tried, &at)
+        );
+    }
     if let Some(section) = holder {
         draft.step(section.acquired, "");
         draft.mark(section.acquired, Role::Interference);
@@ -229,7 +228,7 @@ mod tests {
 
               What line 12 has done is not undone where the attempt fails: change nothing before both locks are
               held.
-              In all 6 passing runs line 13 never tries in vain.
+              In all 6 passing runs the attempt at line 13 never failed.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]].assert_eq(&text);
     }

@@ -58,6 +58,7 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         detail: String::new(),
         remark: String::new(),
         contrast: String::new(),
+        claims: Vec::new(),
         certainty: Certainty::Likely,
         runs: corpus.failing().map(|run| run.name.clone()).collect(),
         run: corpus

@@ -1,5 +1,7 @@
 //! Explanations of traces, as a person reads them.
 
+mod waits;
+
 use crate::{
     Budget, Corpus, CorpusKey, Orders, RunSummary, StopReason, explain,
     fixture::{anything, corpus},
@@ -99,12 +101,11 @@ fn bank_account_with_two_critical_sections() {
 
                main.2  bank.c:49  long available = account.balance;            reads 300
                main.1  bank.c:41  account.balance += amount;                   writes 500        <- in between
-               main.2  bank.c:57  account.balance = available - amount - fee;  writes 250        500 is gone
+               main.2  bank.c:57  account.balance = available - amount - fee;  writes 250        500 is lost
                main    bank.c:79  assert(account.balance == 450);              reads 250, fails
 
-              Each access holds `account.lock`, but the two critical sections of withdraw are one step in
-              meaning.
-              In all 5 passing runs line 41 ran before line 49 or after line 57.
+              Both accesses hold `account.lock`, but withdraw releases it between them.
+              In none of 5 passing runs did line 41 come between lines 49 and 57.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -118,11 +119,10 @@ fn bank_account_with_two_critical_sections() {
 
                main.2  bank.c:49  long available = account.balance;            reads 300
                main.1  bank.c:41  account.balance += amount;                   writes 500        <- in between
-               main.2  bank.c:57  account.balance = available - amount - fee;  writes 250        500 is gone
+               main.2  bank.c:57  account.balance = available - amount - fee;  writes 250        500 is lost
                main    bank.c:79  assert(account.balance == 450);              reads 250, fails
 
-              Each access holds `account.lock`, but the two critical sections of withdraw are one step in
-              meaning.
+              Both accesses hold `account.lock`, but withdraw releases it between them.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
               Note: There is no passing run to compare with.
         "#]],
@@ -165,7 +165,7 @@ fn table_cleared_too_early() {
                main.1  test.c:34  for (int i = 0; i < table->used; i++)  reads NULL, fails
 
               Nothing orders the two: main joins main.2 but not main.1 before.
-              In all 6 passing runs line 34 ran first.
+              In none of 6 passing runs did line 34 run after line 55.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -180,7 +180,7 @@ fn table_cleared_too_early() {
                main.1  test.c:34  for (int i = 0; i < table->used; i++)  reads NULL, fails
 
               Nothing orders the two: main joins main.2 but not main.1 before.
-              In all 6 passing runs line 34 ran first.
+              In all 6 passing runs line 34 ran before line 55.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -214,7 +214,7 @@ fn session_used_before_its_bandwidth_is_set() {
                main.1  test.c:33  assert(session->bandwidth != NULL);             reads NULL, fails  not set yet
 
               session_new starts main.1 at line 55 and sets it only at line 56.
-              In all 5 passing runs line 56 sets it before.
+              In all 5 passing runs line 56 ran before line 33.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -276,7 +276,7 @@ fn two_variables_half_new() {
                main.1  test.c:12  stats.count++;             writes 1
                main.2  test.c:23                             fails
 
-              In all 5 passing runs the two threads have one order for both.
+              In none of 5 passing runs did lines 21 and 22 come between lines 9 and 12.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -549,18 +549,18 @@ fn a_signal_goes_to_a_thread_that_waits_for_something_else() {
         &[],
         &[run],
         expect![[r#"
-        error: post (main.1) waits for a signal that went to another thread
-          main signalled `changed` at test.c:52 and woke take (main.2),
-          which began to wait again at test.c:49.
+            error: post (main.1) waits for a signal that went to another thread
+              main signalled `changed` at test.c:52 and woke take (main.2),
+              which began to wait again at test.c:49.
 
-           main.1  test.c:38  pthread_cond_wait(&changed, &m);  waits for changed  for ever
-           main    test.c:52  pthread_cond_signal(&changed);    signals changed    wakes main.2
-           main.2  test.c:49  pthread_cond_wait(&changed, &m);  waits for changed  for ever
+               main.1  test.c:38  pthread_cond_wait(&changed, &m);  waits for changed  for ever
+               main    test.c:52  pthread_cond_signal(&changed);    signals changed    wakes main.2
+               main.2  test.c:49  pthread_cond_wait(&changed, &m);  waits for changed  for ever
 
-          Both wait for `changed`, and a signal wakes only one of those that wait.
-          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
-          Note: There is no passing run to compare with.
-    "#]],
+              Both wait for `changed`, and a signal wakes only one of those that wait.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
     );
 }
 
@@ -597,9 +597,9 @@ fn a_write_that_cannot_come_any_more_is_told_by_what_its_thread_had_learned() {
                main    test.c:36  stop = 1;           writes 1
                main.1  test.c:46  if (stop)           reads 1         the last that it learned
                        test.c:56  done = 1;           (in passing runs main.1 runs it here)
-               main    test.c:77  assert(done == 1);  reads 0, fails  never set
+               main    test.c:77  assert(done == 1);  reads 0, fails  not set
 
-              In all 5 passing runs line 56 sets it before.
+              In all 5 passing runs line 56 ran before line 77.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -724,4 +724,148 @@ fn a_signal_for_all_wakes_only_one() {
           Note: There is no passing run to compare with.
     "#]],
     );
+}
+
+/// What other runs do later than where this one was cut off is not missing in it.
+#[test]
+fn what_passing_runs_do_behind_the_failure_is_not_missing() {
+    let start = "
+        start main.1 work
+        start main.2 balance
+        main fork main.1 @50 main
+        main fork main.2 @51 main
+        main.1 R stop =0 @10 work \"while (!stop)\"";
+    let moves = "
+        main.2 W n =-1 @20 balance \"n -= 1;\"";
+    let back = "
+        main.2 W n =0 @21 balance \"n += 1;\"";
+    let looks = |n: i32| format!("\nmain.1 R n ={n} @11 work \"assert(n >= 0);\"");
+    let stops = "
+        main W stop =1 @60 main \"stop = 1;\"
+        main.1 R stop =1 @10 work \"while (!stop)\"";
+    let before = [start, &looks(0), moves, back, stops].concat();
+    let after = [start, moves, back, &looks(0), stops].concat();
+    let fails = [
+        start,
+        moves,
+        &looks(-1),
+        "\nmain.1 fails @11 assertion `n >= 0` failed",
+    ]
+    .concat();
+    let passing: Vec<&str> = [&before, &after]
+        .into_iter()
+        .cycle()
+        .take(6)
+        .map(String::as_str)
+        .collect();
+    let corpus = corpus(&passing, &[&fails]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    assert!(told[0].headline.contains("`n`"), "{}", told[0].headline);
+    let view = corpus
+        .get("failed-0")
+        .and_then(|run| super::View::new(&corpus, run));
+    let found = super::candidates(&view.unwrap(), &Budget::unlimited());
+    let about_stop = found.iter().filter(|one| match one.story {
+        super::Story::Missing { reader, .. } => reader.0 == 2,
+        _ => false,
+    });
+    assert_eq!(about_stop.count(), 0);
+}
+
+/// Each thread raises the counter on the same line, and main does not wait for the other.
+#[test]
+fn a_counter_that_main_and_a_worker_raise_on_one_line() {
+    let start = "
+        file pool.c
+        start main.1 work
+        main fork main.1 @50 main";
+    let raise = |who: &str, old: i32| {
+        format!(
+            "\n{who} rmw done {old}->{} @31 finish \"atomic_fetch_add(&done, 1);\"",
+            old + 1
+        )
+    };
+    let looks = |done: i32| {
+        format!("\nmain atomic-read done ={done} @40 main \"assert(atomic_load(&done) == 2);\"")
+    };
+    let first = [start, &raise("main", 0), &raise("main.1", 1), &looks(2)].concat();
+    let second = [start, &raise("main.1", 0), &raise("main", 1), &looks(2)].concat();
+    let fails = [
+        start,
+        &raise("main", 0),
+        &looks(1),
+        "\nmain fails @40 assertion failed",
+    ]
+    .concat();
+    check(
+        &[&first, &second, &first, &second, &first],
+        &[&fails],
+        expect![[r#"
+            error: main read `done` before work (main.1) had changed it
+              main read done = 1 at pool.c:40, but work (main.1) had not changed it at line 31 yet.
+
+               main  pool.c:31  atomic_fetch_add(&done, 1);       updates 0 to 1
+                     pool.c:31  atomic_fetch_add(&done, 1);       (in passing runs main.1 runs it here)
+               main  pool.c:40  assert(atomic_load(&done) == 2);  reads 1, fails  <- too early
+
+              main does not join main.1 before.
+              In all 5 passing runs main.1 ran line 31 before main ran line 40.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// A sleep makes room for another thread; it says nothing about what belongs together.
+#[test]
+fn a_sleep_between_two_accesses_changes_no_story() {
+    let reads = |sleep: &str, a: i32, b: i32| {
+        [
+            format!("\nmain.1 R x ={a} @10 work \"int a = x;\"{sleep}"),
+            format!("\nmain.1 R x ={b} @12 work \"int b = x; assert(a == b);\""),
+        ]
+    };
+    let writes = "\nmain.2 W x =1 @20 other \"x = 1;\"";
+    let told = |sleep: &str| {
+        let [first, second] = reads(sleep, 0, 0);
+        let before = [&first, &second, writes].concat();
+        let [first, second] = reads(sleep, 1, 1);
+        let after = [writes, &first, &second].concat();
+        let [first, second] = reads(sleep, 0, 1);
+        let fails = [
+            &first,
+            writes,
+            &second,
+            "\nmain.1 fails @12 assertion failed",
+        ]
+        .concat();
+        let corpus = corpus(&[&before, &after, &before, &after, &before], &[&fails]);
+        let told = explain(&corpus, &Budget::unlimited()).findings;
+        (told[0].headline.clone(), told[0].certainty)
+    };
+    assert_eq!(told(""), told("\nmain.1 yield @11 work \"usleep(10);\""));
+}
+
+/// Two turns of a loop are two operations: nothing says that the lines of a loop should be atomic.
+#[test]
+fn the_next_turn_of_a_loop_is_no_region() {
+    let turn = |n: i32| format!("\nmain.1 W x ={n} @87 work \"x = next();\"");
+    let looks = |n: i32| format!("\nmain.2 R x ={n} @30 watch \"assert(x != 1);\"");
+    let fine = [looks(0), turn(1), turn(2)].concat();
+    let fails = [turn(1), looks(1), turn(2)].concat();
+    let corpus = corpus(
+        &[fine.as_str(); 6],
+        &[&format!("{fails}\nmain.2 fails @30")],
+    );
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    assert!(told.iter().all(|one| one.region.is_none()), "{told:?}");
+}
+
+#[test]
+fn an_update_is_told_by_what_it_read_and_wrote() {
+    let fine = "main.1 rmw n 0->1 @31 take\nmain.1 R n =1 @32\nmain.2 rmw n 1->2 @31 take\nmain.2 R n =2 @32";
+    let fails = "main.1 rmw n 0->1 @31 take\nmain.2 rmw n 1->2 @31 take\nmain.1 R n =2 @32\nmain.1 fails @32";
+    let corpus = corpus(&[fine; 6], &[fails]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    let said = &told[0].detail;
+    assert!(said.contains("updated n from 0 to 1"), "{said}");
 }

@@ -7,7 +7,7 @@ use crate::{
     orders::{Accesses, dependencies, other_thread},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value};
 
 /// What such an order does differently.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -20,6 +20,8 @@ pub enum Turn {
     Swapped,
     /// What never came is waited for.
     Awaited,
+    /// A wait does not end by itself.
+    NotWoken,
 }
 
 /// An order to execute.
@@ -36,6 +38,10 @@ pub struct Turned {
     pub pair: Vec<EventId>,
     /// A write that passing runs have and the failing one has not, which is to come next.
     pub awaited: Option<SiteMark>,
+    /// Name of the thread that does that write; empty where any may.
+    pub awaited_by: String,
+    /// The row up to which the failing run, as it was, is to be compared with: executed so far, does it fail?
+    pub until: EventId,
 }
 
 /// The orders for the failing run that the explanation's steps are of, what says most first. Linear in the run for
@@ -53,7 +59,36 @@ pub fn turned(explanation: &Explanation, run: &Run) -> Vec<Turned> {
         None => swapped(run, &blamed),
     };
     found.extend(awaited(explanation, run));
+    found.extend(not_woken(run, &blamed));
     found
+}
+
+/// The order up to where a wait ended by itself, which it does not when the order is executed.
+fn not_woken(run: &Run, blamed: &[Blamed<'_>]) -> Option<Turned> {
+    let is_spurious = |row: EventId| {
+        run.events.get(row).is_some_and(|event| {
+            event.kind == EventKind::Wake && event.value == Some(Value::Bits(2))
+        })
+    };
+    let wake = blamed.iter().find(|one| is_spurious(one.row))?.row;
+    let own = thread(run, wake)?;
+    // The waiting thread gets its lock before it says that it woke up.
+    let before = (0..wake.0).rev().map(EventId);
+    let mut own_rows = before.filter(|row| thread(run, *row) == Some(own));
+    let wait = own_rows.find(|row| {
+        run.events
+            .get(*row)
+            .is_some_and(|event| event.kind == EventKind::Wait)
+    })?;
+    Some(Turned {
+        turn: Turn::NotWoken,
+        says: format!("{} without a spurious wakeup", at(run, wait)),
+        orders: vec![(0..=wait.0).map(EventId).collect()],
+        pair: vec![wait],
+        awaited: None,
+        awaited_by: String::new(),
+        until: wake,
+    })
 }
 
 /// A blamed step.
@@ -150,6 +185,8 @@ fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> 
         orders,
         pair: vec![late],
         awaited: None,
+        awaited_by: String::new(),
+        until: late,
     })
 }
 
@@ -181,6 +218,8 @@ fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
         let is_blamed = matches!(mark.role, Role::Cause | Role::Interference);
         mark.step.is_none() && is_blamed && mark.thread.is_empty() && mark.place.line != 0
     })?;
+    let mut who = explanation.absent.iter();
+    let by = who.find(|one| one.place == absent.place);
     let reader = blamed(explanation).last()?.row;
     let from = outermost(run, reader)?;
     let order = held_back(run, from, |row| row < reader)?;
@@ -190,6 +229,8 @@ fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
         orders: vec![order],
         pair: Vec::new(),
         awaited: Some(absent.clone()),
+        awaited_by: by.map_or_else(String::new, |one| one.thread.clone()),
+        until: reader,
     })
 }
 

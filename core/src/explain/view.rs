@@ -3,6 +3,7 @@
 use super::slice::Slice;
 use crate::{
     callers,
+    claims::{Operation, Visit},
     corpus::{Corpus, RunSummary},
     explanation::{FailurePlace, Place, Role, SiteMark, Step},
     facts,
@@ -143,6 +144,61 @@ impl<'a> View<'a> {
         match self.value(row) {
             Some(value) if value != "a pointer" => format!(" = {value}"),
             _ => String::new(),
+        }
+    }
+
+    /// ` = 300` as the row read it: of an update that is what was there before.
+    pub fn equals_read(&self, row: EventId) -> String {
+        match self.read_value(row) {
+            Some(value) if value != "a pointer" => format!(" = {value}"),
+            _ => String::new(),
+        }
+    }
+
+    /// The value that a row read, in words.
+    pub fn read_value(&self, row: EventId) -> Option<String> {
+        let event = self.event(row);
+        match event.kind {
+            EventKind::Rmw => {
+                let old = event.old.map(unsnarl_trace::Value::Bits);
+                facts::value(old, event.size, false)
+            }
+            _ => self.value(row),
+        }
+    }
+
+    /// The visit of its line that a row is: by its thread, on its location.
+    pub fn visit(&self, row: EventId) -> Visit {
+        let event = self.event(row);
+        let at = |site| {
+            let site = self.run.meta.site(site);
+            (&site.file, site.line)
+        };
+        let is_same = |other: &&EventId| {
+            let seen = self.event(**other);
+            seen.location == event.location
+                && AccessClass::of(seen.kind) == AccessClass::of(event.kind)
+                && at(seen.site) == at(event.site)
+        };
+        let before = self.rows.before(event.thread, row).iter();
+        Visit {
+            thread: self.name(row),
+            number: u32::try_from(before.filter(is_same).count()).unwrap_or(u32::MAX - 1) + 1,
+        }
+    }
+
+    /// `from 3 to 4`, of an update whose values are known.
+    pub fn update_in_words(&self, row: EventId) -> Option<String> {
+        let is_update = self.event(row).kind == EventKind::Rmw;
+        let (old, new) = (self.read_value(row)?, self.value(row)?);
+        is_update.then(|| format!("from {old} to {new}"))
+    }
+
+    /// What a row does, as claims name it.
+    pub fn operation(&self, row: EventId) -> Operation {
+        Operation {
+            place: self.place(row),
+            access: AccessClass::of(self.event(row).kind).unwrap_or(AccessClass::Read),
         }
     }
 
@@ -288,7 +344,7 @@ impl<'a> View<'a> {
         if told.is_empty() || told.iter().any(|step| step.location == location) {
             return self.effect(read);
         }
-        format!("reads {}{}", self.variable(read), self.equals(read))
+        format!("reads {}{}", self.variable(read), self.equals_read(read))
     }
 
     /// The step in which the run fails, merged with `last` when that is the failing read.
@@ -376,9 +432,20 @@ fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
     )
 }
 
+/// Whether a thread waits for another one there. A sleep is no sign of that: it only makes room for others.
+fn waits_for_another(kind: u8) -> bool {
+    use EventKind::{BarrierArrive, Join, SemWait, Wait};
+    matches!(
+        EventKind::from_u8(kind),
+        Some(Wait | SemWait | BarrierArrive | Join)
+    )
+}
+
 /// Rows of each thread, in order.
 pub(super) struct ThreadRows {
     rows: Vec<Vec<EventId>>,
+    /// Those of them at which the thread waits for another one.
+    waits: Vec<Vec<EventId>>,
 }
 
 impl ThreadRows {
@@ -392,7 +459,25 @@ impl ThreadRows {
                 rows.push(EventId(row as u32));
             }
         }
-        ThreadRows { rows }
+        let kinds = run.events.kinds();
+        let is_wait = |row: &EventId| {
+            let kind = kinds.get(row.index());
+            kind.is_some_and(|kind| waits_for_another(*kind))
+        };
+        let waits = rows.iter().map(|rows| {
+            let waits = rows.iter().copied().filter(is_wait);
+            waits.collect()
+        });
+        ThreadRows {
+            waits: waits.collect(),
+            rows,
+        }
+    }
+
+    /// Rows at which the thread waits for another one, in order.
+    pub fn waits(&self, thread: ThreadId) -> &[EventId] {
+        let waits = self.waits.get(thread.index());
+        waits.map_or(&[][..], Vec::as_slice)
     }
 
     /// Rows of the thread before `row`, in order.

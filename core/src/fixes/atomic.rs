@@ -5,13 +5,14 @@ use super::{
     model::{Fix, FixKind, Guarded},
     mutexes,
     places::{Place, Wanted},
+    sections::{Part, Region},
     seen::{Access, Seen},
     text::{
         Refusal,
         change::Change,
         declare,
         hold::{self, Kept, Lines, hold},
-        locks::Mutex,
+        locks::{Mutex, Style, last_name},
     },
 };
 use crate::facts::{self, basename, family};
@@ -60,7 +61,7 @@ fn with_lock(wanted: &Wanted, seen: &Seen, files: &Files<'_>, lock: &str) -> Res
         let source = files.get(&place.file)?;
         mutexes::in_function(source, &place.file, line, &family, seen)
     };
-    let mut fix = guarded(places, files, &name)?;
+    let mut fix = guarded(places, files, Some(lock), &name)?;
     if fix.edits.is_empty() {
         return Err("it is held over these lines already".to_owned());
     }
@@ -95,7 +96,7 @@ fn with_new(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refu
     let source = files.get(&first.file)?;
     let (mutex, declared) = declare::declare(source, &wanted.data, first.first)?;
     let file = first.file.clone();
-    let mut fix = guarded(places, files, &|_, _| Ok(mutex.clone()))?;
+    let mut fix = guarded(places, files, None, &|_, _| Ok(mutex.clone()))?;
     fix.kind = FixKind::NewMutex;
     fix.title = format!(
         "guard {} with a new mutex `{}`",
@@ -165,9 +166,11 @@ fn all_places(wanted: &Wanted, seen: &Seen, lacks: &dyn Fn(&Access) -> bool) -> 
 fn guarded(
     places: Vec<Place>,
     files: &Files<'_>,
+    lock: Option<&str>,
     name: &dyn Fn(&Place, u32) -> Result<Mutex, Refusal>,
 ) -> Result<Fix, Refusal> {
-    let (mut changes, mut exclusive, mut titles) = (Changes::new(), Vec::new(), Vec::new());
+    let (mut changes, mut titles) = (Changes::new(), Vec::new());
+    let (mut exclusive, mut regions) = (Vec::new(), Vec::new());
     for place in &places {
         let source = files.get(&place.file)?;
         let mutex =
@@ -181,6 +184,13 @@ fn guarded(
             },
         )
         .map_err(|why| format!("{why} ({})", place.function))?;
+        if !kept.changes.is_empty() && mutex.is_declared_within(source, kept.first, kept.last) {
+            return Err(format!(
+                "`{}` is not known yet on line {}, where it would have to be taken",
+                mutex.name(),
+                kept.first
+            ));
+        }
         exclusive.push(Guarded {
             file: place.file.clone(),
             first: kept.first,
@@ -188,7 +198,12 @@ fn guarded(
             function: place.function.clone(),
         });
         if !kept.changes.is_empty() {
-            titles.push(title(&mutex, &kept));
+            regions.extend(
+                exclusive
+                    .last()
+                    .map(|lines| region(files, lines, &mutex, &kept)),
+            );
+            titles.push(title(&mutex, lock, &kept));
             changes
                 .entry(place.file.clone())
                 .or_default()
@@ -207,12 +222,32 @@ fn guarded(
     let cost = format!("threads take turns at {}", said(&exclusive));
     Ok(Fix {
         exclusive,
+        regions,
         ..Fix::edit(FixKind::WidenSection, title, files.edits(&changes)?, cost)
     })
 }
 
-fn title(mutex: &Mutex, kept: &Kept) -> String {
-    let object = mutex.object.trim_start_matches('*');
+fn region(files: &Files<'_>, lines: &Guarded, mutex: &Mutex, kept: &Kept) -> Region {
+    let part = |part: &hold::Statement| Part {
+        first: part.first,
+        last: part.last,
+        is_loop: part.is_loop || part.calls.iter().any(|name| files.goes_round(name)),
+    };
+    Region {
+        lines: lines.clone(),
+        opens: kept.opens,
+        for_writing: kept.for_writing,
+        is_scoped: mutex.style == Style::Guard,
+        parts: kept.parts.iter().map(part).collect(),
+    }
+}
+
+/// `lock` is what the runs call it: a function of the program's own is not always given the mutex itself.
+fn title(mutex: &Mutex, lock: Option<&str>, kept: &Kept) -> String {
+    let is_named = |lock: &&str| last_name(mutex.name()) != last_name(lock);
+    let own = lock.filter(|_| matches!(mutex.style, Style::Wrapper(_)));
+    let told = own.filter(is_named).map(shown);
+    let object = told.as_deref().unwrap_or_else(|| mutex.name());
     match kept.first == kept.last {
         true => format!("hold `{object}` on line {}", kept.first),
         false if kept.joined == 0 => format!(

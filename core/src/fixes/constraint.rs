@@ -2,13 +2,10 @@
 
 use super::{
     Fix, FixKind, Ordered, Share,
-    mutexes::lock_name,
+    sections::{Span, recorded, sections},
     seen::{At, frames},
 };
-use crate::{
-    facts::family,
-    orders::{Locks, other_thread},
-};
+use crate::orders::other_thread;
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
@@ -31,7 +28,7 @@ pub fn is_order(fix: &Fix) -> bool {
 /// How much of a run lies in the lines that exclude each other and in the sections of the lock: its steps by thread,
 /// those of each once.
 pub fn share(fix: &Fix, run: &Run) -> Share {
-    let own = |spans: Vec<Span>| {
+    let own = |spans: &[Span]| {
         let mut held = BTreeSet::new();
         for span in spans {
             let rows = (span.first..=span.last).map(EventId);
@@ -44,8 +41,8 @@ pub fn share(fix: &Fix, run: &Run) -> Share {
         held.len() as u64
     };
     Share {
-        held: own(spans(fix, run)),
-        before: own(sections(fix, run)),
+        held: own(&sections(fix, run).spans),
+        before: own(&recorded(fix, run)),
         of: run.events.len() as u64,
     }
 }
@@ -55,21 +52,55 @@ pub fn verdict(fix: &Fix, run: &Run) -> Verdict {
     if !fix.ordered.iter().all(|order| in_order(run, order)) {
         return Verdict::Excluded;
     }
-    let spans = spans(fix, run);
-    let mut last: Option<&Span> = None;
-    for span in &spans {
-        if last.is_some_and(|last| last.thread != span.thread && span.first <= last.last) {
-            return Verdict::Excluded;
-        }
-        if last.is_none_or(|last| span.last > last.last) {
-            last = Some(span);
-        }
+    let spans = sections(fix, run).spans;
+    if overlap(&spans) {
+        return Verdict::Excluded;
     }
     // A lock that is waited for with another one held is what an order of locks is about.
     match fix.kind {
         FixKind::LockOrder => Verdict::Allowed,
         _ => waits(run, &spans).map_or(Verdict::Allowed, Verdict::Waits),
     }
+}
+
+/// Do sections of one lock overlap, of which one at least is not only for reading?
+fn overlap(spans: &[Span]) -> bool {
+    let mut last: BTreeMap<(u32, bool), &Span> = BTreeMap::new();
+    for span in spans {
+        let Some(lock) = span.lock else {
+            continue;
+        };
+        let meets = |is_shared: bool| {
+            let known = last.get(&(lock, is_shared));
+            known.is_some_and(|last| last.thread != span.thread && span.first <= last.last)
+        };
+        if meets(false) || !span.is_shared && meets(true) {
+            return true;
+        }
+        let known = last.entry((lock, span.is_shared)).or_insert(span);
+        if span.last > known.last {
+            *known = span;
+        }
+    }
+    false
+}
+
+/// Does the run come to what the fix changes?
+pub fn reaches(fix: &Fix, run: &Run) -> bool {
+    let mut known: BTreeSet<(u32, u32)> = BTreeSet::new();
+    let is_there = |at: &At| {
+        fix.ordered.iter().any(|order| {
+            let (Ordered::EndsBefore { file, line, .. } | Ordered::BeginsAfter { file, line, .. }) =
+                order;
+            (&at.file, at.line) == (file, *line)
+        })
+    };
+    let mut rows = run.events.iter();
+    let comes_there = !fix.ordered.is_empty()
+        && rows.any(|(row, event)| {
+            known.insert((event.site.0, event.stack.0)) && frames(run, row).iter().any(is_there)
+        });
+    comes_there || sections(fix, run).spans.iter().any(|span| span.is_new)
 }
 
 fn in_order(run: &Run, order: &Ordered) -> bool {
@@ -128,90 +159,6 @@ fn comes_first(first: Option<EventId>, second: Option<EventId>) -> bool {
     }
 }
 
-/// A stretch of a thread in which it has the lock.
-struct Span {
-    first: u32,
-    last: u32,
-    thread: u16,
-}
-
-/// The stretches in guarded lines and the critical sections of the lock, by their begin.
-fn spans(fix: &Fix, run: &Run) -> Vec<Span> {
-    let mut spans = sections(fix, run);
-    let mut known: BTreeMap<(u32, u32), bool> = BTreeMap::new();
-    let mut open: BTreeMap<u16, Span> = BTreeMap::new();
-    if !fix.exclusive.is_empty() {
-        for (row, event) in run.events.iter() {
-            let key = (event.site.0, event.stack.0);
-            let inside = *known
-                .entry(key)
-                .or_insert_with(|| frames(run, row).iter().any(|at| guards(fix, at)));
-            let thread = event.thread.0;
-            match (inside, open.get_mut(&thread)) {
-                (true, Some(span)) => span.last = row.0,
-                (true, None) if event.kind != EventKind::LockWait => {
-                    open.insert(
-                        thread,
-                        Span {
-                            first: row.0,
-                            last: row.0,
-                            thread,
-                        },
-                    );
-                }
-                (false, Some(_)) => spans.extend(open.remove(&thread)),
-                _ => {}
-            }
-        }
-    }
-    // Who does nothing more has not left the lines.
-    let end = run.events.len() as u32;
-    spans.extend(open.into_values().map(|span| Span { last: end, ..span }));
-    spans.sort_by_key(|span| (span.first, span.last));
-    spans
-}
-
-/// The guarded line from which a thread comes to guarded lines once more, by a call: it would wait for itself. Linear in
-/// the run.
-pub(super) fn taken_twice(fix: &Fix, run: &Run) -> Option<u32> {
-    let mut known: BTreeSet<(u32, u32)> = BTreeSet::new();
-    let rows = run.events.iter();
-    let mut new = rows.filter(|(_, event)| known.insert((event.site.0, event.stack.0)));
-    new.find_map(|(row, _)| {
-        let frames = frames(run, row);
-        let mut held = frames.iter().filter(|at| guards(fix, at)).rev();
-        let outermost = held.next()?;
-        held.next().map(|_| outermost.line)
-    })
-}
-
-fn guards(fix: &Fix, at: &At) -> bool {
-    fix.exclusive.iter().any(|lines| {
-        lines.file == at.file
-            && lines.function == at.function
-            && (lines.first..=lines.last).contains(&at.line)
-    })
-}
-
-fn sections(fix: &Fix, run: &Run) -> Vec<Span> {
-    let Some(lock) = fix.lock.as_deref().map(family) else {
-        return Vec::new();
-    };
-    let locks = Locks::new(run, &mut Vec::new());
-    let own = locks
-        .sections()
-        .iter()
-        .filter(|section| family(&lock_name(run, section.acquired)) == lock);
-    own.map(|section| Span {
-        first: section.acquired.0,
-        last: section
-            .released
-            .map_or(run.events.len() as u32, |row| row.0),
-        thread: section.thread.0,
-    })
-    .collect()
-}
-
 /// The line on which a thread waits for something in one of its stretches.
 fn waits(run: &Run, spans: &[Span]) -> Option<u32> {
     let waiting: BTreeSet<(u16, u32)> = run
@@ -225,11 +172,12 @@ fn waits(run: &Run, spans: &[Span]) -> Option<u32> {
         })
         .map(|(row, event)| (event.thread.0, row.0))
         .collect();
-    let inner = |span: &Span| {
+    let inner = |span: &&Span| {
         let first = span.first + 1;
         waiting.range((span.thread, first)..(span.thread, span.last.max(first)))
     };
-    let mut within = spans.iter().flat_map(inner);
+    let new = spans.iter().filter(|span| span.is_new);
+    let mut within = new.flat_map(|span| inner(&span));
     let (_, row) = within.next()?;
     run.events
         .get(EventId(*row))

@@ -7,20 +7,26 @@
 mod atomic;
 pub mod constraint;
 mod deadlock;
+mod lock_calls;
 mod model;
 mod mutexes;
 mod needs;
 mod order;
 mod places;
 mod publish;
+mod sections;
 mod seen;
 #[cfg(test)]
 mod tests;
 pub mod text;
 pub mod trial;
 mod wait;
+mod waits_for;
+#[cfg(test)]
+mod wrapper_tests;
 
 pub use model::{Edit, Fix, FixKind, Guarded, Ordered, Position, Share};
+pub use sections::{Part, Region};
 pub use trial::{Trial, TrialVerdict};
 
 use crate::{
@@ -29,7 +35,11 @@ use crate::{
     facts::{self, basename},
 };
 use atomic::Changes;
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use text::{
     Refusal,
     change::{self, Change},
@@ -69,7 +79,7 @@ pub fn offer(
     if explanation.kind == BugKind::Sequential {
         return offered;
     }
-    let files = Files::new(sources);
+    let files = Files::new(sources, &lock_calls::Seen::of(runs));
     let case = Case {
         explanation,
         runs,
@@ -141,11 +151,8 @@ fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
             ));
         }
     }
-    let mut runs = case.runs.iter();
-    if let Some(line) = runs.find_map(|(_, run)| constraint::taken_twice(fix, run)) {
-        return Some(format!(
-            "line {line} leads back to lines of it, where the lock is held already"
-        ));
+    if let Some(why) = waits_for::refuse(fix, case.runs) {
+        return Some(why);
     }
     let own = |name: &String| case.explanation.runs.contains(name);
     let mut failing = case.runs.iter().filter(|(name, _)| own(name));
@@ -201,16 +208,64 @@ struct Case<'a> {
 /// The parsed sources.
 struct Files<'a> {
     parsed: BTreeMap<&'a str, Source>,
+    /// Functions with a loop in them or in what they call.
+    going_round: BTreeSet<String>,
+}
+
+/// Functions of these sources with a loop in them, or in a function that they call.
+fn going_round<'s>(sources: impl Iterator<Item = &'s Source>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut calls: Vec<(String, Vec<String>)> = Vec::new();
+    for source in sources {
+        let mut stack = vec![source.root()];
+        while let Some(node) = stack.pop() {
+            stack.extend(text::source::children(node));
+            let Some(name) = function_name(source, node) else {
+                continue;
+            };
+            if text::hold::goes_round(node) {
+                found.insert(name.to_owned());
+            }
+            let called = text::locks::calls(node);
+            let called = called.map(|call| text::locks::callee(source, call).to_owned());
+            calls.push((name.to_owned(), called.collect()));
+        }
+    }
+    loop {
+        let before = found.len();
+        for (name, called) in &calls {
+            if called.iter().any(|called| found.contains(called)) {
+                found.insert(name.clone());
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+fn function_name<'s>(source: &'s Source, node: tree_sitter::Node<'_>) -> Option<&'s str> {
+    let is_function = node.kind() == "function_definition";
+    is_function.then(|| text::function_name(source, node))?
 }
 
 impl<'a> Files<'a> {
-    fn new(sources: &'a BTreeMap<String, String>) -> Files<'a> {
-        let parsed = sources
-            .iter()
-            .filter_map(|(file, text)| Some((file.as_str(), Source::parse(file, text)?)));
+    fn new(sources: &'a BTreeMap<String, String>, seen: &lock_calls::Seen) -> Files<'a> {
+        let parsed = sources.iter().filter_map(|(file, text)| {
+            let source = Source::parse(file, text)?;
+            let lock_calls = seen.in_file(file, &source);
+            Some((file.as_str(), source.with_lock_calls(lock_calls)))
+        });
+        let parsed: BTreeMap<&str, Source> = parsed.collect();
         Files {
-            parsed: parsed.collect(),
+            going_round: going_round(parsed.values()),
+            parsed,
         }
+    }
+
+    /// Does a call of this function go round, as far as its text is there?
+    fn goes_round(&self, function: &str) -> bool {
+        self.going_round.contains(function)
     }
 
     fn get(&self, file: &str) -> Result<&Source, Refusal> {

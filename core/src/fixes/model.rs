@@ -1,6 +1,6 @@
 //! A fix as data. `docs/explain-json.md` documents the JSON of it.
 
-use super::trial::Trial;
+use super::{sections::Region, trial::Trial};
 use serde::{Deserialize, Serialize};
 
 /// What a fix does.
@@ -50,7 +50,7 @@ pub struct Edit {
 }
 
 /// Lines that a fix makes one step, in the text as it is.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Guarded {
     /// File.
     pub file: String,
@@ -117,6 +117,9 @@ pub struct Fix {
     /// Lines that exclude each other under the fix: what its lock guards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclusive: Vec<Guarded>,
+    /// What the edits make critical sections: a constraint is told by these. Only where the fix was worked out.
+    #[serde(skip)]
+    pub regions: Vec<Region>,
     /// The lock as the runs name it, if the program has it already: its critical sections exclude the lines, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
@@ -142,6 +145,7 @@ impl Fix {
             assumes: Vec::new(),
             cost,
             exclusive: Vec::new(),
+            regions: Vec::new(),
             lock: None,
             ordered: Vec::new(),
             share: None,

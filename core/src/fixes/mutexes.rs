@@ -3,13 +3,13 @@
 use super::{
     seen::Seen,
     text::{
-        Refusal, guard_style,
+        Refusal, declared_type, guard_style,
         locks::{self, Mutex, Style, last_name},
         source::{Source, children, descendants, lines},
     },
 };
 use crate::facts::{self, family};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 use unsnarl_trace::{EventId, Run};
 
@@ -79,8 +79,10 @@ pub(super) fn in_function(
     if let Some((_, mutex)) = inner.iter().find(|(at, _)| taken(*at)) {
         return Ok(mutex.clone());
     }
-    let style = style.unwrap_or_else(|| guard_style(source));
     let name = last_name(lock);
+    let style = style
+        .or_else(|| style_of(declared_type(source, name)?))
+        .unwrap_or_else(|| guard_style(source));
     if is_member(source, function, name) {
         return Ok(Mutex {
             object: name.to_owned(),
@@ -106,7 +108,7 @@ pub(super) fn in_function(
             style,
         });
     }
-    sibling(source, function, line, name)
+    sibling(source, function, line, name)?
         .map(|object| Mutex { object, style })
         .ok_or_else(|| format!("nothing on line {line} names the lock `{lock}`"))
 }
@@ -205,28 +207,80 @@ fn is_global(source: &Source, name: &str) -> bool {
     names.any(|node| source.str(node) == name)
 }
 
+/// How a lock of this type is taken.
+fn style_of(kind: &str) -> Option<Style> {
+    match kind {
+        "pthread_mutex_t" => Some(Style::Pthread),
+        "pthread_spinlock_t" => Some(Style::Spin),
+        "pthread_rwlock_t" => Some(Style::ReadWrite),
+        "mtx_t" => Some(Style::C11),
+        kind if kind.contains("mutex") => Some(Style::Guard),
+        _ => None,
+    }
+}
+
 /// The lock beside a field that the line names: `from->lock` where it says `from->amount`; a member's own name in a
 /// function of its class.
-fn sibling(source: &Source, function: Node<'_>, line: u32, lock: &str) -> Option<String> {
+///
+/// # Errors
+/// When the line names members of several objects that have such a lock, or of none.
+fn sibling(
+    source: &Source,
+    function: Node<'_>,
+    line: u32,
+    lock: &str,
+) -> Result<Option<String>, Refusal> {
     let fields = descendants(function).into_iter();
-    let mut fields =
+    let fields =
         fields.filter(|node| node.kind() == "field_expression" && lines(*node).contains(&line));
-    if let Some(field) = fields.next() {
-        let name = field.child_by_field_name("field")?;
-        return Some(format!(
-            "{}{lock}",
-            source.slice(field.start_byte(), name.start_byte())
-        ));
-    }
-    let mut around = function.parent();
-    while let Some(node) = around {
-        if node.kind() == "class_specifier" || node.kind() == "struct_specifier" {
-            return Some(lock.to_owned());
+    let beside = beside(source, lock);
+    let owner = |node: Node<'_>| {
+        let name = node.child_by_field_name("field")?;
+        let is_beside = beside.is_empty() || beside.contains(source.str(name));
+        is_beside.then(|| source.slice(node.start_byte(), name.start_byte()))
+    };
+    let all: Vec<Node<'_>> = fields.collect();
+    let owners: BTreeSet<&str> = all.iter().filter_map(|node| owner(*node)).collect();
+    let mut owners = owners.into_iter();
+    match (owners.next(), owners.next()) {
+        (Some(owner), None) if !beside.is_empty() || is_used(source, lock) => {
+            return Ok(Some(format!("{owner}{lock}")));
         }
-        around = node.parent();
+        (Some(owner), Some(other)) => {
+            return Err(format!(
+                "line {line} names `{owner}{lock}` and `{other}{lock}`: which one guards the data is not known"
+            ));
+        }
+        _ => {}
     }
-    let is_method = source
-        .str(function.child_by_field_name("declarator")?)
-        .contains("::");
-    is_method.then(|| lock.to_owned())
+    let is_method = function
+        .child_by_field_name("declarator")
+        .is_some_and(|declarator| source.str(declarator).contains("::"));
+    Ok((is_method && all.is_empty()).then(|| lock.to_owned()))
+}
+
+/// The members of the structs in this file that have a member of this name.
+fn beside<'s>(source: &'s Source, lock: &str) -> BTreeSet<&'s str> {
+    let mut found = BTreeSet::new();
+    let (mut stack, root) = (Vec::new(), source.root());
+    stack.push(root);
+    while let Some(node) = stack.pop() {
+        stack.extend(children(node));
+        if node.kind() != "field_declaration_list" {
+            continue;
+        }
+        let fields = children(node).into_iter().flat_map(descendants);
+        let names = fields.filter(|inner| inner.kind() == "field_identifier");
+        let names: BTreeSet<&str> = names.map(|inner| source.str(inner)).collect();
+        if names.contains(lock) {
+            found.extend(names);
+        }
+    }
+    found
+}
+
+/// Does the file say `.lock` of anything? Then that is a member, wherever it is declared.
+fn is_used(source: &Source, lock: &str) -> bool {
+    let text = source.text();
+    text.contains(&format!(".{lock}")) || text.contains(&format!("->{lock}"))
 }

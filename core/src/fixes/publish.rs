@@ -3,7 +3,7 @@
 use super::{
     Case,
     atomic::Changes,
-    model::{Fix, FixKind, Guarded},
+    model::{Fix, FixKind},
     seen::{At, frames},
     text::{Refusal, move_behind},
 };
@@ -23,26 +23,18 @@ pub(super) fn set_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     let setter = *[one, other].into_iter().find(|mark| **mark != early)?;
     let is_order = explanation.kind == BugKind::OrderViolation && one.location != other.location;
     let store = step(case, early).filter(|_| is_order)?;
-    let reader = explanation.steps.iter().find(|step| {
+    explanation.steps.iter().find(|step| {
         step.location == store.location && step.thread != store.thread && step.event > store.event
     })?;
-    Some(behind(case, store, setter, reader))
+    Some(behind(case, store, setter))
 }
 
-fn behind(case: &Case<'_>, store: &Step, setter: &SiteMark, reader: &Step) -> Result<Fix, Refusal> {
+fn behind(case: &Case<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, Refusal> {
     let at = &store.place;
     let line = line_of(case, setter, store)
         .ok_or_else(|| format!("what is set late is not set in {}", at.function))?;
     let mut fix = moved(case, &at.file, at.line, line)?;
-    // Who looks while the lines are not done sees what the moved line would hide from it.
-    let lines = |place: &crate::explanation::Place, last: u32| Guarded {
-        file: place.file.clone(),
-        first: place.line,
-        last,
-        function: place.function.clone(),
-    };
-    fix.exclusive = vec![lines(at, line), lines(&reader.place, reader.place.line)];
-    // Trying it cannot show this: runs see the stores in the order of the program.
+    // Runs do not show this: they see the stores in the order of the program.
     let stored = case.run.events.get(EventId(store.event));
     if !stored.is_some_and(|event| event.kind.is_atomic()) {
         fix.assumes.push(format!(

@@ -1,7 +1,7 @@
 //! What all runs of a corpus show of the locations that an explanation is about: from where they are accessed while
 //! another thread could, and with which locks held.
 
-use super::mutexes::lock_name;
+use super::{lock_calls, mutexes::lock_name};
 use crate::{
     budget::Budget,
     callers::call_sites,
@@ -39,7 +39,7 @@ pub(super) struct Access {
 pub(super) struct Seen {
     /// Each with how often.
     pub accesses: BTreeMap<Access, u64>,
-    /// Where locks were taken: names by file and line.
+    /// Lines on which calls return with locks held: names by file and line.
     pub taken: BTreeMap<(String, u32), BTreeSet<String>>,
     /// Runs that were looked at, of how many.
     pub runs: (usize, usize),
@@ -67,19 +67,7 @@ pub(super) fn look(
 
 fn add(run: &Run, families: &BTreeSet<String>, seen: &mut Seen) {
     let locks = Locks::new(run, &mut Vec::new());
-    for section in locks.sections() {
-        let Some(event) = run.events.get(section.acquired) else {
-            continue;
-        };
-        let name = lock_name(run, section.acquired);
-        for site in call_sites(run, section.acquired) {
-            let row = run.meta.site(site);
-            let names = seen.taken.entry((row.file.clone(), row.line)).or_default();
-            if site == event.site {
-                names.insert(name.clone());
-            }
-        }
-    }
+    lock_calls::taken(run, &|row| lock_name(run, row), &mut seen.taken);
     let lives = Lives::of(run);
     let wanted: BTreeSet<u32> = (0..run.locations.len() as u32)
         .filter(|&id| {

@@ -2,8 +2,9 @@
 
 use super::{
     Fix, FixKind, Guarded, Offered, Ordered, apply,
-    constraint::{Verdict, taken_twice, verdict},
+    constraint::{Verdict, verdict},
     offer,
+    sections::{Again, sections},
 };
 use crate::{
     budget::Budget,
@@ -55,8 +56,11 @@ fn lines_that_were_interrupted_are_excluded() {
 
 #[test]
 fn a_lock_that_a_thread_would_wait_for_itself_is_seen() {
-    let twice = |text: &str| taken_twice(&lines_10_to_12(), &run(text));
-    assert_eq!(twice("main R x via=12@f,20@main @11 f\n"), Some(12));
+    let twice = |text: &str| sections(&lines_10_to_12(), &run(text)).again;
+    assert_eq!(
+        twice("main R x via=12@f,20@main @11 f\n"),
+        Some(Again::Taken { line: 11 })
+    );
     assert_eq!(
         twice("main R x via=12@f,20@main @30 g\nmain R x via=20@main @11 f\n"),
         None

@@ -14,6 +14,9 @@ pub enum TrialVerdict {
     NotTried,
 }
 
+/// Different orders that have to come to what a fix changes, where the schedules within the bound are not all known.
+const ENOUGH: u64 = 30;
+
 /// A fix tried as a constraint: of the program's schedules those that it makes impossible were left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Trial {
@@ -27,6 +30,12 @@ pub struct Trial {
     pub allowed: u64,
     /// How many of those failed as what is explained does.
     pub failed: u64,
+    /// Different orders among those that it allows in which threads came to what it changes.
+    #[serde(default)]
+    pub reached: u64,
+    /// How many of all schedules failed as what is explained does: without the fix, that is.
+    #[serde(default)]
+    pub without: u64,
     /// How the first of these failed: `assertion ... failed at x.c:77`; empty when none did.
     pub failure: String,
     /// Most preemptions of the schedules that were searched.
@@ -55,6 +64,8 @@ impl Trial {
             random: 0,
             allowed: 0,
             failed: 0,
+            reached: 0,
+            without: 0,
             failure: String::new(),
             bound: 0,
             is_whole: false,
@@ -63,6 +74,29 @@ impl Trial {
             waits: None,
             reason: reason.into(),
         }
+    }
+
+    /// Why these schedules do not settle it, if they do not: they came to what it changes too seldom, or do not fail
+    /// without it.
+    pub fn unsettled(&self) -> Option<String> {
+        if self.without == 0 {
+            return Some(format!(
+                "none of {} fails without it either",
+                ran(self.schedules)
+            ));
+        }
+        let is_few = self.reached == 0 || !self.is_whole && self.reached < ENOUGH;
+        is_few.then(|| match self.reached {
+            0 => format!("none of {} comes to its lines", ran(self.allowed)),
+            reached => format!(
+                "only {reached} different {} to its lines",
+                if reached == 1 {
+                    "schedule comes"
+                } else {
+                    "schedules come"
+                }
+            ),
+        })
     }
 
     /// What it has shown: `no failure in the 79 schedules with up to 2 preemptions that it allows`.
@@ -176,6 +210,34 @@ mod tests {
             },
             &expect!["no failure in all 79 schedules that it allows"],
         );
+    }
+
+    #[test]
+    fn few_schedules_settle_nothing() {
+        let few = Trial {
+            reached: 12,
+            without: 3,
+            ..held()
+        };
+        let why = |trial: &Trial| trial.unsettled();
+        assert_eq!(
+            why(&few).as_deref(),
+            Some("only 12 different schedules come to its lines")
+        );
+        let whole = Trial {
+            is_whole: true,
+            ..few.clone()
+        };
+        assert_eq!(why(&whole), None);
+        let passes = Trial {
+            without: 0,
+            ..whole
+        };
+        assert_eq!(
+            why(&passes).as_deref(),
+            Some("none of 100 schedules fails without it either")
+        );
+        assert_eq!(why(&Trial { reached: 30, ..few }), None);
     }
 
     #[test]

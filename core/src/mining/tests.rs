@@ -30,6 +30,7 @@ fn trace(text: &str) -> Trace {
                 key: Fnv::of(word),
                 thread: Fnv::of(&head[1..]),
                 location: Fnv::of(location),
+                line: Fnv::of(word),
                 access,
                 first: EventId(trace.events.len() as u32),
             });

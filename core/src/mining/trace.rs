@@ -17,6 +17,8 @@ pub struct Kind {
     pub thread: u64,
     /// On what.
     pub location: u64,
+    /// Its line, in every thread: see [`line_hash`].
+    pub line: u64,
     /// Reads, writes or both.
     pub access: AccessClass,
     /// Row of the run where it is first.
@@ -123,10 +125,19 @@ impl<'a> Names<'a> {
             key: key.0,
             thread: Fnv::of(&thread),
             location: Fnv::of(location),
+            line: line_hash(&row.file, row.line),
             access,
             first,
         }
     }
+}
+
+/// Identity of a line of the source, the same in every run of a build.
+pub fn line_hash(file: &str, line: u32) -> u64 {
+    let mut hash = Fnv::default();
+    hash.text(file);
+    hash.bytes(&line.to_le_bytes());
+    hash.0
 }
 
 #[cfg(test)]

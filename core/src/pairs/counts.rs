@@ -4,8 +4,9 @@ use super::{
     collect::RunPairs,
     columns::{Tally, places, spread, walk},
     couples::CoupleKey,
-    keys::{AccessKey, AccessSite, Fnv, PairKey, TripleKey},
+    keys::{AccessClass, AccessKey, AccessSite, Fnv, PairKey, TripleKey},
 };
+use crate::mining::trace::line_hash;
 use rustc_hash::FxHashMap;
 
 /// Over the passing runs.
@@ -244,6 +245,16 @@ impl PairCounts {
     /// What a key stands for.
     pub fn site(&self, key: AccessKey) -> Option<&AccessSite> {
         self.sites.get(&key)
+    }
+
+    /// The key of an access on a line; of several the first.
+    pub fn key_at(&self, line: u64, class: AccessClass) -> Option<AccessKey> {
+        let is_there = |site: &AccessSite| {
+            site.class == class && line_hash(&site.place.file, site.place.line) == line
+        };
+        let mut keys = self.sites.iter();
+        let found = keys.by_ref().filter(|(_, site)| is_there(site));
+        found.map(|(key, _)| *key).min()
     }
 
     /// A location on which passing runs have the pair.

@@ -3,10 +3,12 @@
 //! A key is a 64-bit hash of its text, so that runs need not share a table of names.
 
 use crate::explanation::Place;
+use serde::{Deserialize, Serialize};
 use unsnarl_trace::{EventKind, SiteRow};
 
 /// What an access does, as far as pairs tell them apart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AccessClass {
     /// Reads.
     Read,

@@ -32,6 +32,8 @@ pub enum Class {
     Atomicity,
     /// Foreign accesses among those to several locations that belong together.
     AtomicSet,
+    /// Two accesses under one lock in the order that the run did not have.
+    Order,
     /// Threads that wait for each other.
     Deadlock,
     /// What a pattern of the user's describes.
@@ -45,6 +47,7 @@ impl Class {
             Class::Race => "race",
             Class::Atomicity => "atomicity-violation",
             Class::AtomicSet => "atomic-set-violation",
+            Class::Order => "order-violation",
             Class::Deadlock => "deadlock",
             Class::User => "pattern",
         }

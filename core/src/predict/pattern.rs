@@ -55,6 +55,13 @@ pub struct Patterns {
 /// The races: one variable, two threads, at least one write.
 const RACES: [&str; 3] = ["r-w", "w-r", "w-w"];
 
+/// The two orders of accesses under one lock, at least one of them a write.
+const ORDERS: [(&str, &str); 3] = [
+    ("r-then-w", "r-w"),
+    ("w-then-r", "w-r"),
+    ("w-then-w", "w-w"),
+];
+
 /// The triples on one variable that no serial order explains; the second event is the foreign one.
 const TRIPLES: [&str; 4] = ["r-w-r", "w-w-r", "w-r-w", "r-w-w"];
 
@@ -95,6 +102,16 @@ impl Patterns {
         };
         Patterns {
             all: RACES.iter().map(race).collect(),
+        }
+    }
+
+    /// Accesses of one variable in critical sections of one lock that change places: `r-then-w`, `w-then-r`, `w-then-w`.
+    pub fn orders() -> Patterns {
+        let order = |&(name, accesses): &(&str, &str)| {
+            pattern(name, Class::Order, accesses, &[(0, 0), (1, 0)])
+        };
+        Patterns {
+            all: ORDERS.iter().map(order).collect(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! says, and what correct runs never show interrupted.
 
 mod annotated;
+mod callers;
 mod calls;
 mod functions;
 mod inferred;
@@ -28,6 +29,9 @@ pub struct RegionOptions {
     ///
     /// [pecan]: crate::predict
     pub functions: bool,
+    /// Calls of functions that call several which hold a lock, from the first to the last locked access: a check and
+    /// what is done for it in two functions. They end where one of the calls comes again.
+    pub callers: bool,
     /// What the user says.
     pub annotations: Vec<Annotation>,
     /// What was learned from correct runs.
@@ -39,6 +43,7 @@ impl Default for RegionOptions {
         RegionOptions {
             sections: true,
             functions: true,
+            callers: false,
             annotations: Vec::new(),
             inferred: Inferred::default(),
         }
@@ -81,6 +86,9 @@ impl Regions {
         }
         if options.functions {
             stretches.extend(functions::stretches(graph));
+        }
+        if options.callers {
+            stretches.extend(callers::stretches(graph));
         }
         if !options.annotations.is_empty() {
             stretches.extend(annotated::stretches(graph.run(), &options.annotations));

@@ -152,6 +152,7 @@ impl Search<'_> {
             for (number, (pattern, shape)) in shapes.iter().enumerate() {
                 match shape {
                     Some(Shape::Race(does)) => self.races(number, pattern, *does, accesses),
+                    Some(Shape::Order(does)) => self.orders(number, pattern, *does, accesses),
                     Some(Shape::Triple(does)) => {
                         self.triples(number, pattern, *does, pairs, accesses);
                     }
@@ -192,6 +193,25 @@ impl Search<'_> {
                     continue;
                 }
                 if let Some(events) = self.fits.independent(*a, *b) {
+                    self.found.add(number, pattern, lines, &events);
+                }
+            }
+        }
+    }
+
+    fn orders(&mut self, number: usize, pattern: &Pattern, does: [u8; 2], accesses: &[u32]) {
+        let firsts = self.that_do(accesses, does[0]);
+        let seconds = self.that_do(accesses, does[1]);
+        for (a, first) in &firsts {
+            if self.over() {
+                return;
+            }
+            for (b, second) in &seconds {
+                let lines = [first.place, second.place, 0, 0];
+                if first.thread == second.thread || self.found.enough(number, lines) {
+                    continue;
+                }
+                if let Some(events) = self.fits.turned(*a, *b) {
                     self.found.add(number, pattern, lines, &events);
                 }
             }

@@ -106,9 +106,12 @@ fn escaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut in_code = false;
     for character in text.chars() {
+        // An underscore behind a letter begins nothing, so none ends there either.
+        let in_word = result.ends_with(|c: char| c.is_alphanumeric() || c == '_');
         match character {
             '`' => in_code = !in_code,
             '|' => result.push('\\'),
+            '_' if in_word => {}
             '*' | '_' | '<' | '[' | ']' | '#' | '\\' if !in_code => result.push('\\'),
             _ => {}
         }

@@ -10,6 +10,10 @@ mod markdown;
 mod tests;
 mod text;
 
+/// Characters that a column of a text is padded to at most. Names in run files can be of any length, and the standard
+/// library pads to 65,535 characters only.
+pub const MOST_COLUMN: usize = 1000;
+
 pub use dot::dot;
 pub(crate) use dot::quoted;
 pub use fix::{cost, fix, not_fixed};

@@ -40,7 +40,7 @@ fn as_markdown() {
         | 3 | main.1 | bank.c:4 | `n = n + (1 \| \"<b>\"[0]);` | writes 1 **overwrites it** |
         | 4 | main | bank.c:13 | `assert(n == 2);` | reads 1, fails |
 
-        - No lock guards `n`: this is also a data race.
+        - No lock is held at these accesses of `n`: this is also a data race.
         - Meant as one step: line 4 of bank.c
         - Likely: found in the recorded runs, not re-executed.
         - Fails so in failed-0.
@@ -123,7 +123,7 @@ fn as_a_page() {
         </div>
         </figure>
         </div>
-        <p>No lock guards <code>n</code>: this is also a data race.</p>
+        <p>No lock is held at these accesses of <code>n</code>: this is also a data race.</p>
         <p>Likely: found in the recorded runs, not re-executed.</p>
         <p>Fails so in failed-0.</p>
         <p>Note: There is no passing run to compare with.</p>

@@ -1,6 +1,6 @@
 //! Explanations as plain text for a terminal, at most 100 columns wide.
 
-use super::{certainty, elsewhere, next_step, runs};
+use super::{MOST_COLUMN, certainty, elsewhere, next_step, runs};
 use crate::{
     callers,
     corpus::Corpus,
@@ -107,10 +107,14 @@ fn steps(explanation: &Explanation) -> Vec<String> {
             .map(|cell| cell.chars().count())
             .max()
             .unwrap_or(0)
+            .min(MOST_COLUMN)
     };
     let places = explanation.absent.iter();
     let places = places.map(|absent| short(&absent.place).chars().count());
-    let (thread, place) = (width(0), width(1).max(places.max().unwrap_or(0)));
+    let (thread, place) = (
+        width(0),
+        width(1).max(places.max().unwrap_or(0)).min(MOST_COLUMN),
+    );
     let tails = tails(
         steps,
         &cells,
@@ -178,7 +182,7 @@ fn newly_called(steps: &[Step], at: usize) -> Option<String> {
 /// Effects and notes, in columns of their own if that fits into `room`.
 fn tails(steps: &[Step], cells: &[[String; 4]], room: usize) -> Vec<String> {
     let effects = cells.iter().map(|[.., effect]| effect.chars().count());
-    let widest = effects.max().unwrap_or(0);
+    let widest = effects.max().unwrap_or(0).min(MOST_COLUMN);
     let join = |width: usize| {
         let joined = steps.iter().zip(cells).map(move |(step, [.., effect])| {
             format!("{effect:width$}  {}", note(step))
@@ -246,7 +250,7 @@ pub fn summary(explanations: &[Explanation]) -> String {
         many => {
             let runs: usize = many.iter().map(|explanation| explanation.runs.len()).sum();
             format!(
-                "{} different causes in {runs} failing runs, the best explained first.\n",
+                "{} explanations for {runs} failing runs, the best first.\n",
                 many.len()
             )
         }

@@ -70,6 +70,26 @@ pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
             signal_message(log.signal(), Some(log.fail_addr())),
         ),
         End::DoubleFree => failed(K::DoubleFree, "a heap block was freed twice".to_owned()),
+        End::UseAfterFree => failed(
+            K::UseAfterFree,
+            "a heap block was used after it was freed".to_owned(),
+        ),
+        End::InvalidFree => failed(
+            K::InvalidFree,
+            "an address was freed that is no heap block's".to_owned(),
+        ),
+        End::UndefinedBehavior => failed(
+            K::UndefinedBehavior,
+            format!("undefined behavior: {}", uncapitalized(part)),
+        ),
+        End::UnlockFree => failed(
+            K::UnlockNotHeld,
+            "unlock of a lock that nobody holds".to_owned(),
+        ),
+        End::UnlockForeign => failed(
+            K::UnlockNotHeld,
+            "unlock of a lock that another thread holds".to_owned(),
+        ),
         End::Deadlock => {
             let message = "all threads wait for each other";
             Ending::failed(Outcome::Deadlocked, K::Deadlock, message)
@@ -86,6 +106,13 @@ pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
         End::Running => still_running(launch),
         other => Ending::cut_short(why_cut_short(other, part, log)),
     }
+}
+
+/// A text that goes on with a sentence.
+fn uncapitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// Only `std::terminate` aborts from there.
@@ -113,7 +140,9 @@ fn why_cut_short(end: End, part: &str, log: &RawLog<'_>) -> String {
                 .to_owned()
         }
         End::LogFull => format!(
-            "the log is full after {} records: give the program less to do, or the log more room",
+            "the log is full: the run has more events than the {} that --max-events allows; give the program less to \
+             do, allow more, or build it with `unsnarl cc --path` and record it with --strategy path, which leaves the \
+             memory accesses out",
             log.len()
         ),
         End::Exec => {
@@ -138,12 +167,12 @@ fn exited(logged: Exit, launch: &Launch) -> Ending {
         launch.exit
     };
     match exit {
-        Exit::Code(0) | Exit::Unknown => Ending::passed(),
-        Exit::Code(code) => Ending::failed(
-            Outcome::Failed,
-            FailureKind::Exit,
-            format!("exit status {code}"),
-        ),
+        Exit::Unknown => Ending::passed(),
+        Exit::Code(code) if launch.criteria.expects(code) => Ending::passed(),
+        Exit::Code(code) => {
+            let message = format!("exit status {code} (counted as a failure)");
+            Ending::failed(Outcome::Failed, FailureKind::Exit, message)
+        }
         Exit::Signal(signal) => {
             let message = signal_message(signal.unsigned_abs(), None);
             Ending::failed(Outcome::Failed, FailureKind::Signal, message)
@@ -239,11 +268,11 @@ pub(super) fn place(
     let row = event.and_then(|event| rows.get(event));
     let mut thread = row.map(|row| row.thread);
     let mut site = row.map(|row| row.site);
-    if kind == FailureKind::Assert {
+    if matches!(kind, FailureKind::Assert | FailureKind::UndefinedBehavior) {
         let failed = log.fail_thread() as usize;
         let origin = walk.origin(failed, log.fail_pc(), Step::Continued);
         thread = u16::try_from(failed).ok().map(ThreadId);
-        site = Some(assertion_site(log, program, walk, origin.site));
+        site = Some(reported_site(log, program, walk, origin.site));
     }
     if matches!(kind, FailureKind::Deadlock | FailureKind::Timeout) {
         thread = None;
@@ -286,8 +315,8 @@ fn blocked(rows: &[Event]) -> Option<usize> {
     find(&|row| !joins(row)).or_else(|| find(&|_| true))
 }
 
-/// Where an assertion stands: its own file and line count, whatever the debug info says.
-fn assertion_site(
+/// Where an assertion stands, or what a sanitizer reports: its own file and line count, whatever the debug info says.
+fn reported_site(
     log: &RawLog<'_>,
     program: &Program,
     walk: &mut Walk<'_>,

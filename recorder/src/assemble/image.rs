@@ -432,8 +432,7 @@ fn instrumented(file: &object::File<'_>) -> Instrumented {
         has_runtime |= name == "__tsan_func_entry" && symbol.is_definition();
         calls |= name.starts_with("__tsan_");
         is_for_path |= name == "unsnarl_path_build";
-        is_libtsan |= name.starts_with("__sanitizer_") && name != "__sanitizer_cov_trace_pc"
-            || name.contains("6__tsan");
+        is_libtsan |= name == "__tsan_on_report" || name.contains("6__tsan");
     }
     if is_libtsan || calls && needs_libtsan(file) {
         Instrumented::ByLibtsan

@@ -1,19 +1,63 @@
 //! What a run says about its input: what came, and in a replay where it was another.
 
-use super::{Program, RawLog, names, site_of, threads};
+use super::{Launch, Program, RawLog, names, site_of, threads};
 use std::mem::{offset_of, size_of};
 use unsnarl_trace::{
-    input::{Bytes, RunInput},
+    input::{Bytes, RunInput, Variable},
     raw::{Call, Difference, Header, Input},
 };
 
 /// What came from outside.
-pub(super) fn of_run(log: &RawLog<'_>) -> RunInput {
+pub(super) fn of_run(log: &RawLog<'_>, launch: &Launch) -> RunInput {
+    let (mut bytes, mut environment) = (Vec::new(), launch.environment.clone());
+    let mut rest = log.input();
+    while let Some((input, text)) = first(rest) {
+        let length = size_of::<Input>() + (input.length as usize).next_multiple_of(8);
+        let (entry, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+        match Call::from_u16(input.call) {
+            Some(Call::Environment) => environment.push(variable(text)),
+            _ => bytes.extend_from_slice(entry),
+        }
+        rest = after;
+    }
+    environment.sort();
+    environment.dedup_by(|a, b| a.name == b.name);
     RunInput {
-        seed: (log.drew_random() != 0).then(|| log.input_seed()),
-        bytes: Bytes(log.input().to_vec()),
+        seed: (log.drew_random() != 0 || log.input_seed() != launch.seed).then(|| log.input_seed()),
+        bytes: Bytes(bytes),
+        environment,
         lost: log.input_lost(),
     }
+}
+
+/// `NAME=value`, or the name alone of a variable that is not set.
+fn variable(text: &[u8]) -> Variable {
+    let text = String::from_utf8_lossy(text);
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (&*text, None),
+    };
+    Variable {
+        name: name.to_owned(),
+        value,
+    }
+}
+
+/// The first of some inputs, with its bytes.
+fn first(inputs: &[u8]) -> Option<(Input, &[u8])> {
+    let (head, bytes) = inputs.split_at_checked(size_of::<Input>())?;
+    let head = RawInput(head);
+    let input = Input {
+        result: head.u64(offset_of!(Input, result)).cast_signed(),
+        clock: head.u64(offset_of!(Input, clock)),
+        nth: head.u32(offset_of!(Input, nth)),
+        length: head.u32(offset_of!(Input, length)),
+        error: head.u32(offset_of!(Input, error)),
+        thread: head.u32(offset_of!(Input, thread)) as u16,
+        call: (head.u32(offset_of!(Input, thread)) >> 16) as u16,
+    };
+    let bytes = bytes.get(..input.length as usize).unwrap_or(bytes);
+    Some((input, bytes))
 }
 
 /// In words, what a reader should know about the input.
@@ -122,19 +166,7 @@ impl<'a> RawLog<'a> {
             self.u64(offset_of!(Header, given_len)),
         );
         let rest = given.get(usize::try_from(at).ok()?..)?;
-        let (head, bytes) = rest.split_at_checked(size_of::<Input>())?;
-        let head = RawInput(head);
-        let input = Input {
-            result: head.u64(offset_of!(Input, result)).cast_signed(),
-            clock: head.u64(offset_of!(Input, clock)),
-            nth: head.u32(offset_of!(Input, nth)),
-            length: head.u32(offset_of!(Input, length)),
-            error: head.u32(offset_of!(Input, error)),
-            thread: head.u32(offset_of!(Input, thread)) as u16,
-            call: (head.u32(offset_of!(Input, thread)) >> 16) as u16,
-        };
-        let bytes = bytes.get(..input.length as usize).unwrap_or(bytes);
-        Some((input, bytes))
+        first(rest)
     }
 
     /// The first input that was another than the one given back.

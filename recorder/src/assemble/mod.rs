@@ -46,6 +46,7 @@ mod returns;
 mod rows;
 mod sites;
 mod sources;
+mod stuck;
 mod threads;
 mod types;
 mod unseen;
@@ -54,6 +55,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::program::{MOST, hash_of};
 pub use self::{
     image::Instrumented,
     program::{Program, ProgramError},
@@ -64,8 +66,10 @@ pub use self::{
 use self::{
     memory::Memory, modules::Modules, places::Regions, rows::Rows, sources::Source, walk::Walk,
 };
+use crate::launch::calls::InCall;
 use unsnarl_trace::{
-    Chances, EventKind, Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow,
+    Chances, Criteria, EventKind, Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow,
+    input::Variable,
     meta::FORMAT,
     raw::{End, RecordKind},
 };
@@ -103,8 +107,14 @@ pub struct Launch {
     pub expected_steps: u64,
     /// The choices other than threads that the run had.
     pub chances: Chances,
+    /// What counts as a failure.
+    pub criteria: Criteria,
+    /// Variables of the environment that are kept of every run.
+    pub environment: Vec<Variable>,
     /// The launcher ended the program because its time was over.
     pub timed_out: bool,
+    /// System calls that its threads were in then.
+    pub calls: Vec<InCall>,
     /// The launcher ended the program for another reason.
     pub killed: bool,
     /// How the process ended.
@@ -138,6 +148,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
         failure.message += &failure::circles(&rows, &walk.sites.rows, &thread_rows);
     }
     let mut problems: Vec<String> = ending.problem.into_iter().collect();
+    problems.extend(stuck::problem(log, program, launch, &names));
     problems.extend(lost(log, program, &walk));
     problems.extend(input::problems(log, program));
     let meta = RunMeta {
@@ -191,7 +202,8 @@ fn known_before(log: &RawLog<'_>, program: &Program, launch: &Launch) -> RunMeta
         expected_steps: launch.expected_steps,
         steps: log.steps(),
         chances: launch.chances,
-        input: input::of_run(log),
+        criteria: launch.criteria.clone(),
+        input: input::of_run(log, launch),
         schedule: Schedule {
             choices: log.choices().collect(),
         },
@@ -230,6 +242,12 @@ fn sources(program: &Program, sites: &[SiteRow], problems: &mut Vec<String>) -> 
         let file = site.file.clone();
         match &*program.sources.file(&file) {
             Source::Read { sha256, .. } => {
+                sources.push(SourceRow { file, sha256: sha256.clone() });
+            }
+            Source::Recalled { sha256, .. } => {
+                problems.push(format!(
+                    "the source {file} was changed after the program was built: only lines that were recorded before have their text"
+                ));
                 sources.push(SourceRow { file, sha256: sha256.clone() });
             }
             Source::Missing => problems.push(format!(

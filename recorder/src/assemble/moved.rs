@@ -119,7 +119,7 @@ impl Moved<'_, '_> {
         let lines = image.lines(symbol.start, symbol.start.saturating_add(symbol.size));
         let lines = lines
             .into_iter()
-            .filter(|(_, file, _)| !super::names::is_system(file));
+            .filter(|(_, file, _)| !unsnarl_trace::meta::is_system(file));
         lines
             .map(|(from, file, line)| (from, sources.line(&file, line)))
             .collect()

@@ -108,20 +108,6 @@ pub(super) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a source file belongs to the compiler, the C library or the runtime, not to the user.
-pub(super) fn is_system(file: &str) -> bool {
-    const FOLDERS: [&str; 7] = [
-        "/usr/include/",
-        "/usr/lib/",
-        "/usr/lib64/",
-        "/usr/local/include/",
-        "/usr/local/lib/",
-        "/lib/",
-        "/rustc/",
-    ];
-    FOLDERS.iter().any(|folder| file.starts_with(folder)) || file.contains("/include/c++/")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

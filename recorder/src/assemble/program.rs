@@ -11,7 +11,10 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
-use unsnarl_trace::{RunFolder, StoreError, program as model};
+use unsnarl_trace::{RunFolder, RunMeta, StoreError, files::read_regular, program as model};
+
+/// Most bytes of a program's file, or of a library's.
+pub(crate) const MOST: u64 = 8 << 30;
 
 /// Why a program cannot be looked into.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +50,7 @@ pub struct Program {
 impl Program {
     /// Reads a program's symbols and debug info. Libraries follow when a run needs them.
     pub fn open(path: &Path) -> Result<Program, ProgramError> {
-        let bytes = std::fs::read(path).map_err(|cause| ProgramError::Read {
+        let bytes = read_regular(path, MOST).map_err(|cause| ProgramError::Read {
             path: path.to_owned(),
             cause,
         })?;
@@ -55,7 +58,7 @@ impl Program {
             .ok_or_else(|| ProgramError::NotElf(path.to_owned()))?;
         Ok(Program {
             path: path.to_owned(),
-            build_id: hex(&Sha256::digest(&bytes)),
+            build_id: hash_of(&bytes),
             sources: Sources::new(main.built),
             main: Arc::new(main),
             libraries: Mutex::default(),
@@ -63,6 +66,20 @@ impl Program {
             returns: super::returns::ReturnsCache::default(),
             kept: Mutex::default(),
         })
+    }
+
+    /// Takes the text of sources from a recorded run of this build where the files are others by now:
+    /// what happens again is then called as it was, and not by what was saved in between.
+    pub fn recall(&mut self, recorded: &RunMeta) {
+        self.sources.recall(recorded);
+        self.points = super::sites::PointCache::default();
+        self.returns = super::returns::ReturnsCache::default();
+    }
+
+    /// As [`Program::recall`], for sources that were changed after the build, with a run that is looked for
+    /// only when there are any.
+    pub fn recall_by(&mut self, find: impl Fn() -> Option<RunMeta> + Send + Sync + 'static) {
+        self.sources.recall_by(find);
     }
 
     /// SHA-256 of the program's file.
@@ -133,7 +150,7 @@ impl Program {
         }
         let mut libraries = self.libraries.lock().ok()?;
         let load = || {
-            let bytes = std::fs::read(path).ok()?;
+            let bytes = read_regular(Path::new(path), MOST).ok()?;
             let prefix = format!("{}:", super::names::file_name(path));
             Some(Arc::new(Image::parse(&bytes, Path::new(path), prefix)?))
         };
@@ -142,6 +159,11 @@ impl Program {
             .or_insert_with(load)
             .clone()
     }
+}
+
+/// The SHA-256 of a program's file, as runs keep it.
+pub(crate) fn hash_of(file: &[u8]) -> String {
+    hex(&Sha256::digest(file))
 }
 
 /// Lower-case hexadecimal.

@@ -65,6 +65,8 @@ pub struct LogThread {
     pub wait_object: u64,
     /// Where it waited.
     pub wait_pc: u64,
+    /// The kernel's number for it.
+    pub kernel_id: u32,
 }
 
 /// One chunk of path mode.
@@ -217,6 +219,8 @@ impl<'a> RawLog<'a> {
         first_divergence: u64_at -> u64;
         /// What may depend on other threads although no record says so.
         unlogged: u32_at -> u32;
+        /// Number of the thread that has the turn.
+        current: u32_at -> u32;
         /// Child processes that were forked.
         forks: u32_at -> u32;
         /// Exit status.
@@ -339,6 +343,7 @@ impl<'a> RawLog<'a> {
                 ended: u32_at(row, offset_of!(Thread, ended)) != 0,
                 wait_object: u64_at(row, offset_of!(Thread, wait_object)),
                 wait_pc: u64_at(row, offset_of!(Thread, wait_pc)),
+                kernel_id: u32_at(row, offset_of!(Thread, kernel_id)),
             })
     }
 

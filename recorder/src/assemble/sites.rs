@@ -2,12 +2,12 @@
 
 use super::{
     image::{Image, SourceFrame},
-    names::{self, is_system},
+    names,
     program::Program,
 };
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
-use unsnarl_trace::{SiteId, SiteRow};
+use unsnarl_trace::{SiteId, SiteRow, meta::is_system};
 
 /// What is known of one address in the code, the same in every run.
 #[derive(Debug)]

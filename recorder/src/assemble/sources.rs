@@ -1,12 +1,20 @@
 //! Source files: the text of a line and the hash of the file, as long as the file is the one that
 //! was compiled.
+//!
+//! The text decides how some things are called: what a heap block holds, where a moved access belongs. A
+//! program that repeats a recorded run therefore sees the text that this run saw ([`Recalled`]), whatever
+//! has become of the files since.
 
 use super::program::hex;
 use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::SystemTime,
+};
+use unsnarl_trace::{
+    RunMeta,
+    files::{MOST_TEXT, read_regular},
 };
 
 /// What is known of a source file.
@@ -18,6 +26,57 @@ pub(super) enum Source {
     Missing,
     /// Changed after the program was built: its lines are not those that ran.
     Changed,
+    /// Another file than the recorded one: only the lines that the run names are known.
+    Recalled {
+        lines: FxHashMap<u32, String>,
+        sha256: String,
+    },
+}
+
+/// The sources as a recorded run knew them.
+pub(super) struct Recalled(FxHashMap<String, Source>);
+
+impl Recalled {
+    /// The files that the sites of a run are in.
+    fn of(meta: &RunMeta) -> Recalled {
+        let mut files: FxHashMap<String, Source> = FxHashMap::default();
+        let known: FxHashMap<&str, &str> = meta
+            .sources
+            .iter()
+            .map(|source| (source.file.as_str(), source.sha256.as_str()))
+            .collect();
+        for site in meta.sites.iter().filter(|site| site.line != 0) {
+            let source = files.entry(site.file.clone());
+            let source = source.or_insert_with(|| match known.get(site.file.as_str()) {
+                Some(sha256) => Source::Recalled {
+                    lines: FxHashMap::default(),
+                    sha256: (*sha256).to_owned(),
+                },
+                None => Source::Changed,
+            });
+            if let Source::Recalled { lines, .. } = source {
+                lines.insert(site.line, site.text.clone());
+            }
+        }
+        Recalled(files)
+    }
+
+    /// The file as it is now, if that is what the run knew, else the lines that are known; `None` for a file
+    /// that the run has no site in.
+    fn read(&self, path: &str) -> Option<Source> {
+        let Source::Recalled { lines, sha256 } = self.0.get(path)? else {
+            return Some(Source::Changed);
+        };
+        Some(match read(path) {
+            Source::Read { lines, sha256: now } if now == *sha256 => {
+                Source::Read { lines, sha256: now }
+            }
+            _ => Source::Recalled {
+                lines: lines.clone(),
+                sha256: sha256.clone(),
+            },
+        })
+    }
 }
 
 impl Source {
@@ -38,22 +97,48 @@ impl Source {
     }
 }
 
+/// How to find an earlier run of the same build, asked once and only when a source was changed after the build.
+#[derive(Default)]
+pub(super) struct Earlier {
+    find: Option<Box<dyn Fn() -> Option<RunMeta> + Send + Sync>>,
+    found: OnceLock<Option<Recalled>>,
+}
+
+impl Earlier {
+    fn run(&self) -> Option<&Recalled> {
+        let find = || Some(Recalled::of(&self.find.as_ref()?()?));
+        self.found.get_or_init(find).as_ref()
+    }
+}
+
 /// Source files by path, read once.
 pub(super) struct Sources {
     built: Option<SystemTime>,
+    recalled: Option<Recalled>,
+    earlier: Earlier,
     files: Mutex<FxHashMap<String, Arc<Source>>>,
 }
-
-/// Larger files are not read: nobody wrote them by hand.
-const MAX_BYTES: u64 = 64 << 20;
 
 impl Sources {
     /// `built` is when the program was written.
     pub fn new(built: Option<SystemTime>) -> Sources {
         Sources {
             built,
+            recalled: None,
+            earlier: Earlier::default(),
             files: Mutex::default(),
         }
+    }
+
+    /// From now on the files are what a recorded run knew of them.
+    pub fn recall(&mut self, meta: &RunMeta) {
+        self.recalled = Some(Recalled::of(meta));
+        self.files = Mutex::default();
+    }
+
+    /// Files that were changed after the build are what the run that this finds knew of them.
+    pub fn recall_by(&mut self, find: impl Fn() -> Option<RunMeta> + Send + Sync + 'static) {
+        self.earlier.find = Some(Box::new(find));
     }
 
     /// The file with this path.
@@ -72,30 +157,102 @@ impl Sources {
         };
         match &*self.file(path) {
             Source::Read { lines, .. } => lines.get(index).cloned().unwrap_or_default(),
+            Source::Recalled { lines, .. } => lines.get(&line).cloned().unwrap_or_default(),
             Source::Missing | Source::Changed => String::new(),
         }
     }
 
     fn read(&self, path: &str) -> Source {
-        let Ok(data) = std::fs::metadata(path) else {
-            return Source::Missing;
+        let recalled = self.recalled.as_ref();
+        if let Some(source) = recalled.and_then(|recalled| recalled.read(path)) {
+            return source;
+        }
+        let modified = std::fs::metadata(path).and_then(|data| data.modified());
+        match (self.built, modified) {
+            (Some(built), Ok(modified)) if modified > built => {
+                let earlier = self.earlier.run().and_then(|run| run.read(path));
+                earlier.unwrap_or(Source::Changed)
+            }
+            _ => read(path),
+        }
+    }
+}
+
+/// The file as it is now.
+fn read(path: &str) -> Source {
+    let Ok(bytes) = read_regular(path.as_ref(), MOST_TEXT) else {
+        return Source::Missing;
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text.lines().map(|line| line.trim().to_owned()).collect();
+    Source::Read {
+        lines,
+        sha256: hex(&Sha256::digest(&bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, path::Path, time::Duration};
+    use unsnarl_trace::{SiteRow, SourceRow};
+
+    const TEXT: &str = "first;\nsecond;\n";
+
+    /// Sources of a program that was built before the file was saved, seen as a run saw them that knew
+    /// the second line.
+    fn recalled(file: &Path, sources: Vec<SourceRow>) -> Sources {
+        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        let mut seen = Sources::new(Some(long_ago));
+        let site = SiteRow {
+            file: file.to_string_lossy().into_owned(),
+            line: 2,
+            text: "second;".to_owned(),
+            ..SiteRow::default()
         };
-        if !data.is_file() || data.len() > MAX_BYTES {
-            return Source::Missing;
+        seen.recall(&RunMeta {
+            sites: vec![SiteRow::default(), site],
+            sources,
+            ..RunMeta::default()
+        });
+        seen
+    }
+
+    fn lines(seen: &Sources, file: &Path) -> [String; 2] {
+        [1, 2].map(|line| seen.line(&file.to_string_lossy(), line))
+    }
+
+    fn source(file: &Path) -> SourceRow {
+        SourceRow {
+            file: file.to_string_lossy().into_owned(),
+            sha256: hex(&Sha256::digest(TEXT)),
         }
-        if let (Some(built), Ok(modified)) = (self.built, data.modified())
-            && modified > built
-        {
-            return Source::Changed;
-        }
-        let Ok(bytes) = std::fs::read(path) else {
-            return Source::Missing;
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let lines = text.lines().map(|line| line.trim().to_owned()).collect();
-        Source::Read {
-            lines,
-            sha256: hex(&Sha256::digest(&bytes)),
-        }
+    }
+
+    #[test]
+    fn a_source_that_was_saved_again_is_the_recorded_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.c");
+        fs::write(&file, TEXT).unwrap();
+        let seen = recalled(&file, vec![source(&file)]);
+        assert_eq!(lines(&seen, &file), ["first;", "second;"]);
+    }
+
+    #[test]
+    fn of_a_source_that_was_edited_the_lines_of_the_run_are_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.c");
+        fs::write(&file, "another;\nfile;\n").unwrap();
+        let seen = recalled(&file, vec![source(&file)]);
+        assert_eq!(lines(&seen, &file), ["", "second;"]);
+    }
+
+    #[test]
+    fn a_source_that_the_run_did_not_know_stays_unknown() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.c");
+        fs::write(&file, TEXT).unwrap();
+        let seen = recalled(&file, Vec::new());
+        assert_eq!(lines(&seen, &file), ["", ""]);
     }
 }

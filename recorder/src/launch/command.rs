@@ -2,20 +2,25 @@
 
 use super::Request;
 use std::{
+    collections::BTreeMap,
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     os::{
         fd::{AsFd, AsRawFd},
         unix::process::CommandExt,
     },
+    path::Path,
     process::Command,
 };
 use unsnarl_trace::raw::FD_VARIABLE;
 
 /// The kernel puts arguments and environment above the stack of `main` as one block of bytes; its length
-/// is made a multiple of this, so that the arguments lie the same way to words and cache lines however
-/// long the environment is: a read of several bytes of them is cut into the same pieces in every run.
-const BLOCK: usize = 64;
+/// is made a multiple of this, so that stack and arguments lie at the same place however long the
+/// environment is.
+const BLOCK: usize = 32 << 10;
+
+/// The number of pointers to them, which lie on that stack, is made a multiple of this.
+const POINTERS: usize = 256;
 
 /// The program with its arguments in its directory, in a process group of its own; the number of the
 /// descriptor stands in its environment.
@@ -25,26 +30,92 @@ pub fn command(request: &Request, descriptor: impl AsFd) -> Command {
         command.arg0(name).args(arguments);
     }
     command.current_dir(&request.directory).process_group(0);
-    let number = descriptor.as_fd().as_raw_fd().to_string();
-    let name = FD_VARIABLE.to_string_lossy();
-    let short = block(request, &name) + number.len();
-    let width = number.len() + short.next_multiple_of(BLOCK) - short;
-    command.env(name.as_ref(), format!("{number:0>width$}"));
+    let number = descriptor.as_fd().as_raw_fd();
+    let given = &request.environment;
+    command.env_clear();
+    command.envs(variables(&request.program, &request.command, given, number));
     command
 }
 
-/// Bytes of the block when the variable of this name is empty.
-fn block(request: &Request, name: &str) -> usize {
-    let variables = env::vars_os().filter(|(key, _)| key != name);
+/// Variables that a run is to have other than this process: their value, or `None` for those that are not set.
+pub type Given = BTreeMap<OsString, Option<OsString>>;
+
+/// The environment of a run: that of this process with what is given, filled up with variables that begin with
+/// [`FD_VARIABLE`]'s name, which the runtime takes away.
+pub fn variables(
+    program: &Path,
+    command: &[OsString],
+    given: &Given,
+    descriptor: i32,
+) -> BTreeMap<OsString, OsString> {
+    let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
+    for (name, value) in given {
+        match value {
+            Some(value) => variables.insert(name.clone(), value.clone()),
+            None => variables.remove(name),
+        };
+    }
+    let own = FD_VARIABLE.to_string_lossy();
+    variables.retain(|name, _| !name.to_string_lossy().starts_with(own.as_ref()));
+    let pointers = command.len() + variables.len() + 1;
+    for filler in 0..pointers.next_multiple_of(POINTERS) - pointers {
+        variables.insert(format!("{own}_{filler}").into(), OsString::new());
+    }
+    variables.insert(own.as_ref().into(), OsString::new());
+    let number = descriptor.to_string();
+    let short = block(program, command, &variables) + number.len();
+    let width = number.len() + short.next_multiple_of(BLOCK) - short;
+    variables.insert(own.as_ref().into(), format!("{number:0>width$}").into());
+    variables
+}
+
+/// Bytes of arguments, environment and the program's path.
+fn block(program: &Path, command: &[OsString], variables: &BTreeMap<OsString, OsString>) -> usize {
+    let variables = variables.iter();
     let variables: usize = variables
-        .map(|(key, value)| key.len() + "=".len() + ended(&value))
+        .map(|(name, value)| name.len() + "=".len() + ended(value))
         .sum();
-    let words: usize = request.command.iter().map(|word| ended(word)).sum();
-    let own = name.len() + "=".len() + ended(OsStr::new(""));
-    variables + own + words + ended(request.program.as_os_str())
+    let words: usize = command.iter().map(|word| ended(word)).sum();
+    variables + words + ended(program.as_os_str())
 }
 
 /// Length with the zero at the end.
 fn ended(text: &OsStr) -> usize {
     text.len() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(given: &Given) -> (usize, usize, OsString) {
+        let (program, command) = (Path::new("/bin/prog"), [OsString::from("prog")]);
+        let variables = variables(program, &command, given, 7);
+        let value = variables.get(OsStr::new("UNSNARL_LOG_FD")).cloned();
+        (
+            block(program, &command, &variables) % BLOCK,
+            (command.len() + variables.len()) % POINTERS,
+            value.unwrap_or_default(),
+        )
+    }
+
+    #[test]
+    fn the_block_has_one_shape_whatever_the_environment_is() {
+        for number in [0, 1, 63, 200] {
+            let set = |n| (format!("X{n}").into(), Some("value".repeat(n).into()));
+            let given: Given = (0..number).map(set).collect();
+            let (bytes, pointers, value) = shape(&given);
+            assert_eq!((bytes, pointers), (0, 0), "{number} variables");
+            assert_eq!(value.to_string_lossy().trim_start_matches('0'), "7");
+        }
+    }
+
+    #[test]
+    fn what_is_given_counts() {
+        let given = Given::from([("PATH".into(), None), ("MOOD".into(), Some("3".into()))]);
+        let (program, command) = (Path::new("/bin/prog"), [OsString::from("prog")]);
+        let variables = variables(program, &command, &given, 7);
+        assert!(!variables.contains_key(OsStr::new("PATH")));
+        assert_eq!(variables.get(OsStr::new("MOOD")), Some(&"3".into()));
+    }
 }

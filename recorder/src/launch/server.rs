@@ -3,8 +3,7 @@
 //! A copy is a child of this process, as a program that is started anew is: it is waited for, ended and
 //! looked at in the same way.
 
-use super::command::command;
-use super::{PATIENCE, Request};
+use super::{Given, PATIENCE, Request, addresses, command::command};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fs::{OFlags, fcntl_setfl},
@@ -45,6 +44,7 @@ struct What {
     program: PathBuf,
     command: Vec<OsString>,
     directory: PathBuf,
+    environment: Given,
 }
 
 impl What {
@@ -53,6 +53,7 @@ impl What {
             program: request.program.clone(),
             command: request.command.clone(),
             directory: request.directory.clone(),
+            environment: request.environment.clone(),
         }
     }
 }
@@ -104,11 +105,13 @@ impl Server {
         let (said, output) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setfl(&said, OFlags::NONBLOCK)?;
         // The program inherits no descriptor of this number, so that it is free for the logs.
-        let process = command(request, &socket)
+        let mut command = command(request, &socket);
+        command
             .stdin(theirs)
             .stdout(output.try_clone()?)
-            .stderr(output)
-            .spawn()?;
+            .stderr(output);
+        let process = addresses::fixed(|| command.spawn())?;
+        drop(command);
         let server = Server {
             process,
             socket,

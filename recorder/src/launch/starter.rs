@@ -1,7 +1,7 @@
 //! How a program is brought to run: started anew, or copied from one that was started before.
 
 use super::{
-    LaunchError, Output, Process, Request,
+    LaunchError, Output, Process, Request, addresses,
     command::command,
     server::{NoServer, Server},
 };
@@ -167,7 +167,7 @@ fn anew(request: &Request, log: &Log) -> Result<Process, LaunchError> {
     command.stdin(stdin).stdout(output()).stderr(output());
     let watch = |error| LaunchError::Watch(io::Error::from(error));
     fcntl_setfd(log.descriptor(), FdFlags::empty()).map_err(watch)?;
-    let child = command.spawn();
+    let child = addresses::fixed(|| command.spawn());
     fcntl_setfd(log.descriptor(), FdFlags::CLOEXEC).map_err(watch)?;
     let child = child.map_err(|error| LaunchError::Start {
         program: request.program.display().to_string(),

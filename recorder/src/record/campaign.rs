@@ -4,6 +4,7 @@ use super::{
     Attempt, Ended, MinimizedRun, Observed, RecordError, Recording, Summary, Tally,
     classes::Classes,
     coverage::Coverage,
+    disk::{Discarded, Disk},
     execute_with_log,
     filter::Filter,
     marker::{self, Marker},
@@ -12,17 +13,21 @@ use super::{
     planner::Planner,
 };
 use crate::{
-    assemble::{Program, RawLog},
+    assemble::{Exit, Program, RawLog},
     launch::Finished,
 };
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::{
     collections::hash_map::Entry,
     io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
-use unsnarl_trace::{Outcome, Run, RunFolder, StoreError, raw::RawStrategy};
+use unsnarl_trace::{
+    EncodedRun, FailureKind, Outcome, Run, RunFolder, StoreError,
+    raw::{End, RawStrategy},
+};
 
 /// Runs the campaign. `watcher` sees every run; `stop` ends it between two runs or in the middle of one.
 pub fn record(
@@ -31,7 +36,7 @@ pub fn record(
     stop: &AtomicBool,
     watcher: impl FnMut(&Observed<'_>),
 ) -> Result<Summary, RecordError> {
-    let mut campaign = Campaign::new(recording);
+    let mut campaign = Campaign::begin(recording)?;
     let swept = marker::sweep(&recording.out);
     campaign.summary.killed_before = swept.map_err(unwritable(&recording.out))?;
     campaign.mark()?;
@@ -42,6 +47,7 @@ pub fn record(
         campaign.minimize(program, stop)?;
     }
     campaign.summary.not_copied = recording.job.starter.obstacle();
+    campaign.summary.discarded = campaign.disk.discarded;
     Ok(campaign.summary)
 }
 
@@ -49,6 +55,7 @@ pub fn record(
 struct Campaign<'a> {
     recording: &'a Recording,
     folder: RunFolder,
+    disk: Disk,
     classes: Classes,
     filter: Filter,
     /// In the folder as soon as there is one.
@@ -59,10 +66,13 @@ struct Campaign<'a> {
 }
 
 impl<'a> Campaign<'a> {
-    fn new(recording: &'a Recording) -> Campaign<'a> {
-        Campaign {
+    fn begin(recording: &'a Recording) -> Result<Campaign<'a>, RecordError> {
+        let folder = RunFolder::new(&recording.out);
+        let disk = Disk::of(folder.clone(), recording.max_disk);
+        Ok(Campaign {
             recording,
-            folder: RunFolder::new(&recording.out),
+            disk: disk.map_err(unwritable(&recording.out))?,
+            folder,
             classes: Classes::default(),
             filter: Filter::default(),
             marker: None,
@@ -76,9 +86,11 @@ impl<'a> Campaign<'a> {
                 killed_before: 0,
                 minimized: Vec::new(),
                 problems: Vec::new(),
+                discarded: Discarded::default(),
+                failing_exits: BTreeMap::new(),
                 not_copied: None,
             },
-        }
+        })
     }
 
     fn explore(
@@ -93,10 +105,9 @@ impl<'a> Campaign<'a> {
             if let Some(ended) = recording.goal.reached(&self.summary.tally) {
                 return Ok(ended);
             }
-            let Some(attempt) = planner.next_attempt() else {
+            let Some(attempt) = self.next_attempt(planner) else {
                 return Ok(Ended::Exhausted);
             };
-            let attempt = self.filtered(attempt);
             let executed = match execute_with_log(&recording.job, program, &attempt, stop) {
                 // A stray write of this schedule says nothing about the next one.
                 Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
@@ -108,9 +119,9 @@ impl<'a> Campaign<'a> {
                 other => other?,
             };
             let (executed, log) = executed;
+            let log = RawLog::new(log.bytes())?;
             if recording.filter {
-                let quiet = !attempt.quiet.is_empty();
-                self.filter.add(&RawLog::new(log.bytes())?, quiet);
+                self.filter.add(&log, !attempt.quiet.is_empty());
             }
             if executed.finished.stopped || stop.load(Ordering::Relaxed) {
                 return Ok(Ended::Stopped);
@@ -118,6 +129,15 @@ impl<'a> Campaign<'a> {
             if self.summary.tally.runs == 0 {
                 refuse_empty(&executed.run, &executed.finished)?;
             }
+            if cuts_every_run_short(log.end()) {
+                self.discard(&executed.run);
+                if self.summary.tally.runs == 1 {
+                    return Ok(Ended::CutShort);
+                }
+                planner.lost();
+                continue;
+            }
+            self.note_exit(&executed.run, &executed.finished);
             // Runs that pass places over say nothing about the length of the others.
             if attempt.quiet.is_empty() && !planner.observe(&executed)? {
                 continue;
@@ -139,6 +159,37 @@ impl<'a> Campaign<'a> {
             {
                 self.note_simplest(file, run);
             }
+        }
+    }
+
+    /// What the next run tries.
+    fn next_attempt(&mut self, planner: &mut Planner) -> Option<Attempt> {
+        let (recording, tally) = (self.recording, &mut self.summary.tally);
+        let attempt = match recording.keep_passing > 0 && recording.goal.seeks_passing(tally) {
+            true => {
+                tally.sought += 1;
+                planner.next_to_pass()
+            }
+            false => planner.next_attempt(),
+        };
+        attempt.map(|attempt| self.filtered(attempt))
+    }
+
+    /// Counts a run that was cut short, and of which nothing is worth keeping.
+    fn discard(&mut self, run: &Run) {
+        self.summary.tally.count(run.meta.outcome);
+        self.summary.tally.compare(false, true);
+        self.disk.discarded.cut_short += 1;
+        let problems = run.meta.problems.iter();
+        problems.for_each(|problem| note(&mut self.summary.problems, problem));
+    }
+
+    /// Counts an exit status that was not expected.
+    fn note_exit(&mut self, run: &Run, finished: &Finished) {
+        let failure = run.meta.failure.as_ref();
+        let is_exit = failure.is_some_and(|failure| failure.kind == FailureKind::Exit);
+        if let (true, Exit::Code(status)) = (is_exit, finished.exit) {
+            *self.summary.failing_exits.entry(status).or_insert(0) += 1;
         }
     }
 
@@ -183,12 +234,22 @@ impl<'a> Campaign<'a> {
         if !wanted {
             return Ok(None);
         }
-        let file = self.folder.store(run)?;
+        let Some(file) = self.disk.store(&EncodedRun::of(run)?, outcome)? else {
+            return Ok(None);
+        };
+        self.vouch(run);
         self.mark()?;
         if outcome.is_failure() && self.summary.first_failing.is_none() {
             self.summary.first_failing = Some(file.clone());
         }
         Ok(Some(file))
+    }
+
+    /// Notes a stored run as the user's own.
+    fn vouch(&mut self, run: &Run) {
+        if let Err(error) = self.recording.job.permit.vouch(&run.meta) {
+            note(&mut self.summary.problems, &error.to_string());
+        }
     }
 
     /// Of the runs that fail in one way, the one with the fewest changes of thread is minimized.
@@ -216,13 +277,27 @@ impl<'a> Campaign<'a> {
                 return Ok(());
             }
             let to = match found {
-                Some(run) => Some((self.folder.store(&run)?, run)),
+                Some(run) => {
+                    let file = self.disk.store(&EncodedRun::of(&run)?, run.meta.outcome)?;
+                    if file.is_some() {
+                        self.vouch(&run);
+                    }
+                    file.map(|file| (file, run))
+                }
                 None => None,
             };
             self.summary.minimized.push(MinimizedRun { from, to });
         }
         Ok(())
     }
+}
+
+/// Whether a run that ended so was cut short, and every other one will be: the program does what cannot be recorded.
+fn cuts_every_run_short(end: End) -> bool {
+    matches!(
+        end,
+        End::LogFull | End::Exec | End::TooManyThreads | End::Unsupported | End::NoMemory
+    )
 }
 
 /// Nothing at all in the log: every further run would be as empty.

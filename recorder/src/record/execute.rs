@@ -3,12 +3,12 @@
 use super::{Attempt, Details, Job, RecordError};
 use crate::{
     assemble::{Launch, Program, RawLog, assemble},
-    launch::{Finished, LaunchError, Request},
+    launch::{Finished, Given, LaunchError, Request},
     log::{Config, Log},
 };
 use sha2::{Digest, Sha256};
-use std::{io, os::unix::ffi::OsStrExt, sync::atomic::AtomicBool};
-use unsnarl_trace::Run;
+use std::{ffi::OsString, io, os::unix::ffi::OsStrExt, sync::atomic::AtomicBool};
+use unsnarl_trace::{Run, input::Variable};
 
 /// One run as it came out.
 pub struct Executed {
@@ -37,15 +37,18 @@ pub(crate) fn execute_with_log(
     attempt: &Attempt,
     stop: &AtomicBool,
 ) -> Result<(Executed, Log), RecordError> {
+    check_input(job, program, attempt)?;
     let log = job.starter.log(&config(job, attempt));
     let log = log.map_err(RecordError::Log)?;
     let request = Request {
         program: program.path().to_owned(),
         command: job.command.clone(),
         directory: job.directory.clone(),
+        environment: environment(attempt),
         stdin: job.stdin.clone(),
         output: job.output,
         timeout: job.timeout,
+        permit: job.permit.clone(),
     };
     let serves = program.serves();
     let finished = job.starter.launch(&request, serves, &log, stop)?;
@@ -56,6 +59,48 @@ pub(crate) fn execute_with_log(
         details: attempt.details.then(|| Details::read(&raw)),
     };
     Ok((executed, log))
+}
+
+/// Whether the program may be given this input.
+pub(crate) fn check_input(
+    job: &Job,
+    program: &Program,
+    attempt: &Attempt,
+) -> Result<(), LaunchError> {
+    match job.permit.allows_input(attempt.input.as_ref()) {
+        true => Ok(()),
+        false => Err(LaunchError::NotPermitted(program.path().to_owned())),
+    }
+}
+
+/// The variables that a recorded run looked up, with the values that it found.
+pub(crate) fn environment(attempt: &Attempt) -> Given {
+    let Some(input) = &attempt.input else {
+        return Given::new();
+    };
+    let os = |text: &String| OsString::from(text);
+    // What the C library looks up by itself is kept of every run, so that it was not set where it is not there.
+    let names = std::env::vars_os().map(|(name, _)| name);
+    let names = names.filter(|name| Variable::is_looked_up_by_library(&name.to_string_lossy()));
+    let mut given: Given = names.map(|name| (name, None)).collect();
+    let recorded = input.environment.iter();
+    for variable in recorded.filter(|variable| !variable.is_withheld()) {
+        given.insert(os(&variable.name), variable.value.as_ref().map(os));
+    }
+    given
+}
+
+/// The variables that are kept of every run, as a run of this attempt has them.
+fn kept(attempt: &Attempt) -> Vec<Variable> {
+    let of_process = std::env::vars_os().map(|(name, value)| (name, Some(value)));
+    let mut variables: Given = of_process.collect();
+    variables.extend(environment(attempt));
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let set = variables.into_iter().filter_map(|(name, value)| {
+        let (name, value) = (text(name), Some(text(value?)));
+        Variable::is_looked_up_by_library(&name).then_some(Variable { name, value })
+    });
+    set.collect()
 }
 
 /// What the runtime is told for an attempt.
@@ -77,6 +122,7 @@ pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
         input_seed: attempt.input_seed(),
         input: attempt.input.clone().unwrap_or_default(),
         is_debugged: false,
+        allow_use_after_free: job.criteria.allow_use_after_free,
         limits: job.limits,
     }
 }
@@ -100,7 +146,10 @@ pub(crate) fn seen(
         depth: attempt.depth,
         expected_steps: attempt.expected_steps,
         chances: attempt.chances,
+        criteria: job.criteria.clone(),
+        environment: kept(attempt),
         timed_out: finished.timed_out,
+        calls: finished.calls.clone(),
         killed: finished.stopped,
         exit: finished.exit,
     })

@@ -15,6 +15,8 @@ pub struct Goal {
 /// Why a campaign ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
+    /// The first run was cut short for a reason that all others share.
+    CutShort,
     /// It saw what it was asked for.
     Enough,
     /// The most runs were made without as many failing ones as wanted.
@@ -33,8 +35,10 @@ pub const USUAL_CAP: u64 = 10_000;
 const WANTED_PASSING: u64 = 25;
 /// Failing runs in a row that were like one before, after which no different ones are waited for.
 const ENOUGH_AGAIN: u64 = 10;
-/// Runs after which a program that has failed every time is taken to fail always.
-const ENOUGH_FAILING: u64 = 50;
+/// Runs that look for a passing one, after which a program that has failed every time is taken to fail always.
+const SOUGHT_IN_VAIN: u64 = 50;
+/// Most runs that look for passing ones.
+const MOST_SOUGHT: u64 = 300;
 
 impl Goal {
     /// The goal that the command line asks for.
@@ -52,16 +56,13 @@ impl Goal {
 
     /// Why it is enough, if it is.
     pub(super) fn reached(&self, tally: &Tally) -> Option<Ended> {
-        let failing = tally.failing();
-        let all_known = tally.failing_again >= ENOUGH_AGAIN || tally.timed_out > 0;
-        let found = self.failing.is_some_and(|wanted| {
-            tally.different_failing >= wanted || failing >= wanted && all_known
-        });
-        // With enough failing runs some passing ones are still waited for, but not when time runs out
+        let found = self.has_found(tally);
+        // With enough failing runs some passing ones are still looked for, but not when time runs out
         // in each run, and not for ever.
         let compared = tally.passed >= WANTED_PASSING
             || tally.timed_out > 0
-            || failing >= self.failing.unwrap_or(0).saturating_add(ENOUGH_FAILING);
+            || tally.sought >= MOST_SOUGHT
+            || tally.passed == 0 && tally.sought >= SOUGHT_IN_VAIN;
         if found && compared {
             Some(Ended::Enough)
         } else if tally.runs >= self.runs {
@@ -70,6 +71,26 @@ impl Goal {
         } else {
             None
         }
+    }
+}
+
+impl Goal {
+    /// Enough failing runs were seen, if there is a number of them to see.
+    fn has_found(&self, tally: &Tally) -> bool {
+        let all_known = tally.failing_again >= ENOUGH_AGAIN || tally.timed_out > 0;
+        self.failing.is_some_and(|wanted| {
+            tally.different_failing >= wanted || tally.failing() >= wanted && all_known
+        })
+    }
+
+    /// The next run should try to pass: failing ones are there, and too few to compare them with. With a number
+    /// of runs alone, that is so in the last quarter of them.
+    pub(super) fn seeks_passing(&self, tally: &Tally) -> bool {
+        let is_late = match self.failing {
+            Some(_) => self.has_found(tally),
+            None => tally.failing() > 0 && tally.runs >= self.runs - self.runs / 4,
+        };
+        is_late && tally.passed < WANTED_PASSING
     }
 }
 
@@ -119,8 +140,39 @@ mod tests {
         assert_eq!(reached(goal, 500, 3), Some(Ended::Enough));
         assert_eq!(reached(goal, 0, 3), None);
         assert_eq!(reached(goal, 25, 40), Some(Ended::Enough));
-        assert_eq!(reached(goal, 0, 53), Some(Ended::Enough));
+        let sought = |passed, sought| {
+            goal.reached(&Tally {
+                runs: 3 + sought,
+                passed,
+                failed: 3 + sought - passed,
+                different_failing: 3,
+                sought,
+                ..Tally::default()
+            })
+        };
+        assert_eq!(sought(0, 49), None);
+        assert_eq!(sought(0, 50), Some(Ended::Enough));
+        assert_eq!(sought(1, 299), None);
+        assert_eq!(sought(1, 300), Some(Ended::Enough));
         assert_eq!(reached(goal, USUAL_CAP, 0), Some(Ended::Cap));
+    }
+
+    #[test]
+    fn the_last_quarter_of_a_number_of_runs_looks_for_passing_ones() {
+        let seeks = |goal: Goal, passed, failed| {
+            goal.seeks_passing(&Tally {
+                runs: passed + failed,
+                passed,
+                failed,
+                different_failing: failed,
+                ..Tally::default()
+            })
+        };
+        let goal = Goal::of(Some(100), None);
+        assert!(!seeks(goal, 2, 72) && seeks(goal, 2, 73));
+        assert!(!seeks(goal, 80, 0) && !seeks(goal, 25, 60));
+        let goal = Goal::of(None, Some(3));
+        assert!(!seeks(goal, 1, 2) && seeks(goal, 1, 3) && !seeks(goal, 25, 3));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use super::{goal::Goal, strategy::Strategy};
 use crate::{
     launch::{Output, Starter},
     log::Limits,
+    permit::Permit,
 };
 use std::{ffi::OsString, path::PathBuf, time::Duration};
-use unsnarl_trace::Chances;
+use unsnarl_trace::{Chances, Criteria};
 
 /// What to run and how.
 #[derive(Clone, Debug)]
@@ -23,8 +24,12 @@ pub struct Job {
     pub timeout: Duration,
     /// What a run may use.
     pub limits: Limits,
+    /// What counts as a failure.
+    pub criteria: Criteria,
     /// How the runs are started.
     pub starter: Starter,
+    /// The permission to run it.
+    pub permit: Permit,
 }
 
 /// A campaign.
@@ -48,4 +53,6 @@ pub struct Recording {
     pub minimize: bool,
     /// Folder for the runs.
     pub out: PathBuf,
+    /// Bytes that the folder's runs may take on disk.
+    pub max_disk: u64,
 }

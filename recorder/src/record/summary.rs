@@ -1,7 +1,10 @@
 //! What a campaign tells whoever started it.
 
-use super::{Ended, Tally, coverage::Coverage, exhaustive::Progress};
-use std::path::{Path, PathBuf};
+use super::{Discarded, Ended, Tally, coverage::Coverage, exhaustive::Progress};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 use unsnarl_trace::Run;
 
 /// One run of a campaign, for whoever watches.
@@ -33,6 +36,10 @@ pub struct Summary {
     pub minimized: Vec<MinimizedRun>,
     /// What the runs' problems were, each once, with the number of runs that had it.
     pub problems: Vec<(String, u64)>,
+    /// Run files that were not kept, or not any more.
+    pub discarded: Discarded,
+    /// Exit statuses that counted as failures, and how many runs ended with each.
+    pub failing_exits: BTreeMap<i32, u64>,
     /// Why the program was started anew for each run, if something kept it from being copied.
     pub not_copied: Option<String>,
 }

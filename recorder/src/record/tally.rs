@@ -33,6 +33,8 @@ pub struct Tally {
     pub different_failing: u64,
     /// Failing runs in a row that were like one before.
     pub failing_again: u64,
+    /// Runs whose schedule was chosen because too few had passed.
+    pub sought: u64,
 }
 
 impl Tally {

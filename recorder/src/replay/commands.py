@@ -385,7 +385,7 @@ def set_up():
     gdb.execute("define hook-run\npython session.before_run()\nend")
     gdb.execute("define hook-start\npython session.before_run()\nend")
     for setting in session.about["settings"]:
-        gdb.execute(setting)
+        gdb.execute(setting, to_string=True)
 
 
 set_up()

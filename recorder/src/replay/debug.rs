@@ -7,9 +7,9 @@
 use super::{Difference, Options, ReplayError, attempt, compare, prepare, verbs};
 use crate::{
     assemble::{Exit, RawLog, assemble, kind_of},
-    launch::{Excerpt, Finished},
+    launch::{Excerpt, Finished, Given, LaunchError, command::variables},
     log::{Config, Log},
-    record::{Job, RecordError, config, seen},
+    record::{Job, RecordError, check_input, config, environment, seen},
     wrapper::compiler::in_path,
 };
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -25,7 +25,7 @@ use std::{
 };
 use unsnarl_trace::{
     EventKind, Outcome, Run,
-    raw::{End, FD_VARIABLE, Header, MAX_THREADS, Record, RecordKind, Thread, flag},
+    raw::{End, Header, MAX_THREADS, Record, RecordKind, Thread, flag},
 };
 
 const COMMANDS: &str = include_str!("commands.py");
@@ -89,6 +89,14 @@ pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Deb
     let (target, job) = prepare(recorded, options)?;
     let gdb = in_path(OsStr::new("gdb")).ok_or(DebugError::NoGdb)?;
     let attempt = attempt(recorded);
+    if !job
+        .permit
+        .is_for(target.program.path(), &job.command, &job.directory)
+    {
+        let program = target.program.path().to_owned();
+        return Err(ReplayError::from(LaunchError::NotPermitted(program)).into());
+    }
+    check_input(&job, &target.program, &attempt).map_err(ReplayError::from)?;
     let config = Config {
         is_debugged: true,
         ..config(&job, &attempt)
@@ -98,7 +106,8 @@ pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Deb
     // gdb hands it on to the program.
     fcntl_setfd(log.descriptor(), FdFlags::empty())
         .map_err(|error| ReplayError::from(RecordError::Log(error.into())))?;
-    let about = write_files(folder.path(), recorded, session, &job, &log);
+    let settings = settings(&job, environment(&attempt), &log);
+    let about = write_files(folder.path(), recorded, session, settings, &log);
     let about = about.map_err(DebugError::Files)?;
     let status = Command::new(gdb)
         .arg("-q")
@@ -110,10 +119,6 @@ pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Deb
         .arg(target.program.path())
         .current_dir(&job.directory)
         .env(VARIABLE, &about)
-        .env(
-            FD_VARIABLE.to_string_lossy().as_ref(),
-            log.descriptor().as_raw_fd().to_string(),
-        )
         .status()
         .map_err(DebugError::Start)?;
     let raw = RawLog::new(log.bytes()).map_err(RecordError::from);
@@ -134,15 +139,19 @@ fn unseen() -> Finished {
     Finished {
         exit: Exit::Unknown,
         timed_out: false,
+        calls: Vec::new(),
         stopped: false,
         stdout: Excerpt::default(),
         stderr: Excerpt::default(),
     }
 }
 
-/// The first difference; one that was ended on the way is compared as far as it came.
+/// The first difference, of steps or of values; a run that was ended on the way is compared as far as it came.
 fn difference(recorded: &Run, run: &Run, has_ended: bool) -> Option<Difference> {
-    let found = compare(recorded, run)?;
+    let compared = compare(recorded, run);
+    // Values come before the step that is another one.
+    let value = compared.values.map(|values| values.first);
+    let found = value.or(compared.difference)?;
     // The last event of a run that was ended may be a write that has no value yet.
     let is_end = found.event + 1 >= run.events.len();
     (has_ended || !is_end).then_some(found)
@@ -175,7 +184,7 @@ fn write_files(
     folder: &Path,
     recorded: &Run,
     session: &Session,
-    job: &Job,
+    settings: Vec<String>,
     log: &Log,
 ) -> io::Result<OsString> {
     fs::write(folder.join("commands.py"), COMMANDS)?;
@@ -209,7 +218,7 @@ fn write_files(
         running: End::Running as u32,
         kinds: kinds(),
         returns: RETURNS.iter().map(|kind| kind.name()).collect(),
-        settings: settings(job),
+        settings,
     };
     let file = folder.join("about.json");
     fs::write(&file, serde_json::to_vec(&about)?)?;
@@ -281,8 +290,9 @@ fn kinds() -> BTreeMap<u8, &'static str> {
         .collect()
 }
 
-/// Commands that make gdb start the program as it was recorded.
-fn settings(job: &Job) -> Vec<String> {
+/// Commands that make gdb start the program as it was recorded, by the name that was recorded: everything lies where
+/// it does without gdb.
+fn settings(job: &Job, mut given: Given, log: &Log) -> Vec<String> {
     let words: Vec<String> = job.command.iter().map(|word| quoted(word)).collect();
     let input = match &job.stdin {
         Some(path) => quoted(path.as_os_str()),
@@ -290,19 +300,27 @@ fn settings(job: &Job) -> Vec<String> {
     };
     // The wrapper gets the program's path and calls it by the name that was recorded.
     let call = format!("exec {} <{input}", words.join(" "));
-    [
+    // The shell corrects it.
+    given.insert("PWD".into(), Some(job.directory.clone().into()));
+    let name = job.command.first().cloned().unwrap_or_default();
+    let number = log.descriptor().as_raw_fd();
+    let variables = variables(Path::new(&name), &job.command, &given, number);
+    let set = variables.iter().filter_map(|(name, value)| {
+        let pair = format!("{} = {}", name.to_string_lossy(), value.to_string_lossy());
+        // A command of gdb is one line.
+        (!pair.contains('\n')).then(|| format!("set environment {pair}"))
+    });
+    let fixed = [
         "set pagination off".to_owned(),
         "set print inferior-events off".to_owned(),
         "set print thread-events off".to_owned(),
         "set startup-with-shell on".to_owned(),
-        "set disable-randomization off".to_owned(),
+        "set disable-randomization on".to_owned(),
         "set schedule-multiple off".to_owned(),
-        "unset environment LINES".to_owned(),
-        "unset environment COLUMNS".to_owned(),
-        format!("unset environment {VARIABLE}"),
         format!("set exec-wrapper /bin/sh -c {}", quoted(OsStr::new(&call))),
-    ]
-    .to_vec()
+        "unset environment".to_owned(),
+    ];
+    fixed.into_iter().chain(set).collect()
 }
 
 /// A word for the shell. Bytes that are no text are written as the shell's own escapes cannot, so they

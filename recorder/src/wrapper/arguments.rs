@@ -44,7 +44,7 @@ pub struct Word {
 
 /// Options whose argument may stand as a word of its own. Both compilers' are listed: what one of
 /// them does not know it refuses itself.
-const WITH_ARGUMENT: [&str; 46] = [
+const WITH_ARGUMENT: [&str; 47] = [
     "-o",
     "-x",
     "-I",
@@ -81,6 +81,7 @@ const WITH_ARGUMENT: [&str; 46] = [
     "-Xclang",
     "-mllvm",
     "-target",
+    "-resource-dir",
     "-arch",
     "-aux-info",
     "-dumpbase",

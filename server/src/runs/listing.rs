@@ -1,12 +1,18 @@
 //! Which run files there are, and which of them there is room for.
 
 use std::{collections::BTreeSet, path::Path};
-use unsnarl_trace::folder::{RunFile, RunFolder};
+use unsnarl_trace::{
+    begins_as_run,
+    folder::{RunFile, RunFolder},
+};
 
 /// What a run takes of memory for each byte of its file, and beside that: measured with `cargo xtask bench editor`.
 const MEMORY_PER_BYTE: u64 = 4;
 /// See [`MEMORY_PER_BYTE`].
 const MEMORY_PER_RUN: u64 = 16 << 10;
+
+/// Files from this size on are looked into before they are given room.
+const LARGE: u64 = 1 << 20;
 
 /// A file that a recorder finished: `*.arrow`, not one that it is still writing (`.*`).
 pub fn is_run_file_name(path: &Path) -> bool {
@@ -35,13 +41,21 @@ impl Fitting {
         let mut newest: Vec<RunFile> = all.into_iter().collect();
         newest.sort_by(|a, b| b.modified.cmp(&a.modified).then(a.cmp(b)));
         let number = newest.len();
+        // One that is too large by itself leaves room for the others.
+        let (small, large): (Vec<_>, Vec<_>) = newest
+            .into_iter()
+            .map(|file| (takes(&file), file))
+            .partition(|(takes, _)| *takes <= room);
         let (mut there, mut memory) = (BTreeSet::new(), 0);
-        for file in newest {
-            let with_it = memory + file.len * MEMORY_PER_BYTE + MEMORY_PER_RUN;
-            if with_it > room && !there.is_empty() {
+        for (takes, file) in small {
+            if memory + takes > room {
                 break;
             }
-            memory = with_it;
+            memory += takes;
+            there.insert(file);
+        }
+        if let Some((takes, file)) = large.into_iter().next().filter(|_| there.is_empty()) {
+            memory = takes;
             there.insert(file);
         }
         Fitting {
@@ -49,6 +63,17 @@ impl Fitting {
             there,
             memory,
         }
+    }
+}
+
+/// What a run takes of memory. A large file that is no run takes nothing: only its beginning is read.
+fn takes(file: &RunFile) -> u64 {
+    match file.len > LARGE && !begins_as_run(&file.path) {
+        true => MEMORY_PER_RUN,
+        false => file
+            .len
+            .saturating_mul(MEMORY_PER_BYTE)
+            .saturating_add(MEMORY_PER_RUN),
     }
 }
 
@@ -67,6 +92,34 @@ pub fn list(folder: &Path) -> (BTreeSet<RunFile>, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_file_that_is_no_run_evicts_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, len: u64, start: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, start).unwrap();
+            std::fs::File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_len(len)
+                .unwrap();
+        };
+        file("a.arrow", 100, b"ARROW1");
+        file("b.arrow", 1 << 40, b"");
+        file("c.arrow", 1 << 40, b"ARROW1");
+        let (all, _) = list(folder.path());
+        let fitting = Fitting::of(all.clone(), 1 << 30);
+        let names: Vec<&str> = fitting
+            .there
+            .iter()
+            .map(|file| file.name.as_str())
+            .collect();
+        assert_eq!((names.as_slice(), fitting.left_out), (&["a", "b"][..], 1));
+        let only = all.into_iter().filter(|file| file.name == "c").collect();
+        assert_eq!(Fitting::of(only, 1 << 30).there.len(), 1);
+    }
 
     #[test]
     fn names() {

@@ -4,6 +4,7 @@ use super::RunStore;
 use crate::{
     confirmer::Answer,
     facts::{Explained, FolderFacts},
+    trust::Trust,
     unexplained,
 };
 use std::{collections::BTreeSet, sync::Arc};
@@ -19,9 +20,24 @@ impl RunStore {
         all.filter(|one| !one.runs.is_empty() && !self.confirming.knows(one))
     }
 
+    /// Those of them whose programs may be executed. Of the others nothing is known afterwards.
+    pub fn unconfirmed_of<'a>(
+        &'a self,
+        facts: &'a FolderFacts,
+        trust: &'a Trust,
+    ) -> impl Iterator<Item = &'a Explanation> {
+        let is_trusted = |explanation: &Explanation| {
+            let mut all = facts.explained.iter();
+            let own = all.find(|one| one.explanation.id == explanation.id);
+            let run = own.and_then(|one| one.evidence.as_ref());
+            run.is_some_and(|run| trust.covers(&run.meta))
+        };
+        self.unconfirmed(facts).filter(move |one| is_trusted(one))
+    }
+
     /// Learns what running programs again has shown of what was not confirmed yet.
-    pub fn learn(&mut self, facts: &FolderFacts, answer: &Answer) {
-        let asked: Vec<Explanation> = self.unconfirmed(facts).cloned().collect();
+    pub fn learn(&mut self, facts: &FolderFacts, answer: &Answer, trust: &Trust) {
+        let asked: Vec<Explanation> = self.unconfirmed_of(facts, trust).cloned().collect();
         self.confirming.learn(&asked, answer, &self.files);
         self.kept = Some(String::new());
     }

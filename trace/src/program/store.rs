@@ -1,6 +1,7 @@
 //! Where the models of builds are kept: one file for each build, beside the runs, named by its build id.
 
 use super::{DecodeError, Hash, Program, decode_all, encode::first};
+use crate::files::read_regular;
 use crate::folder::{RunFolder, StoreError};
 use std::{
     fs, io,
@@ -9,6 +10,8 @@ use std::{
 
 /// The folder for models, beside the folder for runs.
 const FOLDER: &str = "models";
+/// Most bytes of a build's models.
+const MOST: u64 = 1 << 30;
 
 /// Why a build's models cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +63,7 @@ pub fn load(runs: &Path, build_id: &str) -> Result<Program, LoadError> {
     let Some(path) = file(&folder, build_id) else {
         return Err(LoadError::Missing { folder });
     };
-    let bytes = match fs::read(&path) {
+    let bytes = match read_regular(&path, MOST) {
         Ok(bytes) => bytes,
         Err(source) if source.kind() == io::ErrorKind::NotFound => {
             return Err(LoadError::Missing { folder });

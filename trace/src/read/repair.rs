@@ -2,7 +2,7 @@
 
 use crate::{
     meta::{FrameRow, PointRow, RunMeta},
-    model::{SiteId, StackId, ThreadId},
+    model::{EventKind, SiteId, StackId, ThreadId},
     run::{Events, Run},
 };
 use arrow_buffer::ScalarBuffer;
@@ -17,6 +17,7 @@ pub(super) fn repair(run: &mut Run) {
         ..
     } = run;
     columns(&mut cut, events, meta, locations.len());
+    let sizes = sizes(events);
     points(&mut cut, meta);
     threads(&mut cut, meta);
     frames(&mut cut, meta);
@@ -30,6 +31,27 @@ pub(super) fn repair(run: &mut Run) {
             cut.count
         ));
     }
+    if sizes > 0 {
+        run.damage.push(format!(
+            "{sizes} accesses in it are larger than any access can be: their sizes were left out"
+        ));
+    }
+}
+
+/// Most bytes of one access: more than a program touches by one call.
+const MOST_BYTES: u32 = 1 << 30;
+
+/// Sets impossible sizes of accesses to "not known"; their number.
+fn sizes(events: &mut Events) -> usize {
+    let is_access = |kind: &u8| EventKind::from_u8(*kind).is_some_and(EventKind::is_access);
+    let rows = || events.kind.iter().zip(events.size.iter());
+    let is_impossible = |(kind, size): &(&u8, &u32)| **size > MOST_BYTES && is_access(kind);
+    let count = rows().filter(is_impossible).count();
+    if count > 0 {
+        let repaired = rows().map(|row| if is_impossible(&row) { 0 } else { *row.1 });
+        events.size = repaired.collect();
+    }
+    count
 }
 
 /// Counts what is cut.

@@ -311,6 +311,8 @@ fn kind_of(message: &str) -> FailureKind {
         m if m.contains("abort") || m.contains("terminate") => FailureKind::Abort,
         m if m.contains("segmentation fault") || m.contains("signal") => FailureKind::Signal,
         m if m.contains("exit") => FailureKind::Exit,
+        m if m.contains("after it was freed") => FailureKind::UseAfterFree,
+        m if m.contains("unlock of a lock") => FailureKind::UnlockNotHeld,
         m if m.contains("freed twice") || m.contains("double free") => FailureKind::DoubleFree,
         _ => FailureKind::Assert,
     }

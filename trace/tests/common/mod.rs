@@ -48,7 +48,8 @@ fn events() -> impl Strategy<Value = Event> {
     let ids = (0..THREADS, 0..SITES, 0..LOCATIONS, 0..FRAMES, 0..POINTS);
     let rest = (
         any::<u64>(),
-        any::<u32>(),
+        // More than a gigabyte is no access.
+        0..=1u32 << 30,
         any::<u16>(),
         values(),
         option::of(any::<u64>()),

@@ -14,12 +14,12 @@ use super::model::{Advice, Does, Dsp, Flow, Operation};
 use crate::{explanation::Region, facts};
 
 /// What would keep the program from failing like this, in a sentence:
-/// `With lines 100 to 107 of withdraw in one piece the assertion holds.` None when nothing follows from the orders.
+/// `With lines 100 to 107 of withdraw made atomic the assertion holds.` None when nothing follows from the orders.
 pub fn headline(dsp: &Dsp) -> Option<String> {
     let holds = holds(dsp);
     match dsp.advice.as_ref()? {
         Advice::Region { region, .. } => {
-            let mut sentence = format!("With {} in one piece {holds}.", lines(region));
+            let mut sentence = format!("With {} made atomic {holds}.", lines(region));
             if let Some((first, last)) = locks(dsp) {
                 sentence.push_str(&format!(
                     " The threads take `{first}` and `{last}` in different orders."

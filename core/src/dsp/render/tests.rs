@@ -38,10 +38,10 @@ fn headlines() {
         .filter_map(|text| headline(&dsp(text)))
         .collect();
     expect![[r#"
-        With lines 9 to 19 of get in one piece the assertion holds. Each part of it holds `m`, but the lock is given up in between.
-        With lines 5 to 7 of append in one piece the assertion holds. Each part of it holds `m`, but the lock is given up in between.
-        With lines 280 to 287 of consumer in one piece the program does not fail.
-        With lines 24 to 25 of transfer in one piece the assertion holds.
+        With lines 9 to 19 of get made atomic the assertion holds. Each part of it holds `m`, but the lock is given up in between.
+        With lines 5 to 7 of append made atomic the assertion holds. Each part of it holds `m`, but the lock is given up in between.
+        With lines 280 to 287 of consumer made atomic the program does not fail.
+        With lines 24 to 25 of transfer made atomic the assertion holds.
         When cleaner (main.2) reads inTryBlock at cache.c:30 before update (main.1) writes inTryBlock at cache.c:12, the assertion holds."#]].assert_eq(&sentences.join("\n"));
 }
 
@@ -66,7 +66,7 @@ fn side_by_side_and_one_under_the_other() {
           > comes at another place than in the other order
           <- N takes the value that step N left; only in this order
 
-          With lines 9 to 19 of get in one piece the assertion holds. Each part of it holds `m`, but the lock is given up in between.
+          With lines 9 to 19 of get made atomic the assertion holds. Each part of it holds `m`, but the lock is given up in between.
     "#]].assert_eq(&text(&dsp(PFSCAN), 100));
     expect![[r#"
           this order fails

@@ -1,7 +1,10 @@
 //! The projection as text: the two orders beside each other, or one under the other where that is too wide.
 
 use super::{deed, facts, flow_into, headline, left_out};
-use crate::dsp::model::{Dsp, Operation};
+use crate::{
+    dsp::model::{Dsp, Operation},
+    render::MOST_COLUMN,
+};
 
 /// Columns that two orders beside each other need at least.
 const BESIDE: usize = 80;
@@ -49,7 +52,7 @@ fn side_by_side(left: &[String], right: &[String], width: usize) -> String {
     for row in 0..rows {
         let cell = |lines: &[String]| lines.get(row).cloned().unwrap_or_default();
         let (left, right) = (cell(left), cell(right));
-        let gap = width.saturating_sub(left.chars().count());
+        let gap = width.saturating_sub(left.chars().count()).min(MOST_COLUMN);
         let line = format!("{left}{:gap$} | {right}", "");
         text.push_str(line.trim_end());
         text.push('\n');
@@ -84,7 +87,11 @@ fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -
     let moved = if operation.is_moved { '>' } else { ' ' };
     let number = at + 1;
     let place = facts::short(&operation.place);
-    let mut first = format!("{moved}{number:2} {:name$}  {place}", operation.thread);
+    let mut first = format!(
+        "{moved}{number:2} {:name$}  {place}",
+        operation.thread,
+        name = name.min(MOST_COLUMN)
+    );
     let other = if failing {
         &dsp.alternate
     } else {

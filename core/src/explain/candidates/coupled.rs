@@ -1,8 +1,9 @@
 //! Pairs on two locations that run in opposite directions.
 
-use super::{Candidate, Story, UNRELATED, apart, candidate, distance, keep_best, seen};
+use super::{Candidate, Story, UNRELATED, add, apart, candidate, distance, keep_best, seen};
 use crate::{
     Budget,
+    budget::Poll,
     explain::view::View,
     orders::{Dependency, DependencyKind},
     pairs::{CoupledPairs, seen_couples},
@@ -11,14 +12,14 @@ use crate::{
 /// Couples as in Test Procedure III. What passing runs have too is weak, but may be the cause with other values.
 pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
     let passing = view.corpus.counts().passing();
-    let mut found = Vec::new();
+    let (mut found, mut poll) = (Vec::new(), Poll::new(budget));
     for (couple, runs) in seen_couples(&view.run, view.orders.accesses(), view.corpus.counts()) {
-        if budget.stop().is_some() {
+        if poll.is_over() {
             break;
         }
         let forced = |d: &Dependency| view.is_forced(d.head, d.tail);
         if !forced(&couple.first) && !forced(&couple.second) && passing > 0 {
-            found.push(couple_candidate(view, couple, runs));
+            add(&mut found, couple_candidate(view, couple, runs));
         }
     }
     keep_best(found)

@@ -1,9 +1,11 @@
 //! Two accesses of a thread with another thread's in between.
 
 use super::{
-    Candidate, NOT_NEW, Story, UNRELATED, apart, candidate, distance, keep_best, seen, usual,
+    Candidate, NOT_NEW, Story, UNRELATED, add, apart, candidate, distance, keep_best, seen, usual,
 };
 use crate::{
+    Budget,
+    budget::Poll,
     explain::view::View,
     pairs::{PairKey, Triple, TripleKey, triples},
 };
@@ -12,10 +14,15 @@ use unsnarl_trace::{EventId, EventKind, FailureKind};
 
 /// Unserializable triples of the failing run. What passing runs have too may still be the cause, with
 /// other values, when the failure itself read it; then it has to be near.
-pub(super) fn interrupted(view: &View) -> Vec<Candidate> {
+///
+/// Looks at no more of them once the time is over; of many only the best are kept.
+pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
     let counts = view.corpus.counts();
-    let mut found = Vec::new();
+    let (mut found, mut poll) = (Vec::new(), Poll::new(budget));
     triples(&view.run, view.orders.accesses(), |triple| {
+        if poll.is_over() {
+            return;
+        }
         if view.is_forced(triple.first, triple.remote)
             && view.is_forced(triple.remote, triple.second)
         {
@@ -44,7 +51,7 @@ pub(super) fn interrupted(view: &View) -> Vec<Candidate> {
         let rows = [triple.first, triple.remote, triple.second];
         let atomic = rows.iter().all(|row| view.event(*row).kind.is_atomic());
         one.is_usual = atomic && usual(runs, counts.passing());
-        found.push(one);
+        add(&mut found, one);
     });
     keep_best(found)
 }
@@ -89,16 +96,11 @@ fn harmless(view: &View, triple: &Triple, runs: u32) -> u32 {
     }
 }
 
-/// A thread that waits between two looks at a variable expects that it changes.
+/// A thread that waits for another one between two looks at a variable expects that it changes.
 fn waits_between(view: &View, triple: &Triple) -> bool {
-    let before = view.rows.before(view.thread(triple.second), triple.second);
-    let between = before.iter().rev().take_while(|row| **row > triple.first);
-    let waits = |row: EventId| {
-        use EventKind::{BarrierArrive, Join, SemWait, Wait, Yield};
-        let kind = view.event(row).kind;
-        matches!(kind, Wait | SemWait | BarrierArrive | Join | Yield)
-    };
-    between.copied().any(waits)
+    let waits = view.rows.waits(view.thread(triple.second));
+    let after = waits.partition_point(|row| *row <= triple.first);
+    waits.get(after).is_some_and(|row| *row < triple.second)
 }
 
 /// When a block was freed twice, an interruption in that block, or of what the thread looked at just before,

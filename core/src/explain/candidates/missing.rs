@@ -1,13 +1,20 @@
 //! Writes that never came.
 
-use super::{Candidate, NOT_NEW, Story, UNRELATED, candidate, distance};
+use super::{
+    Candidate, NOT_NEW, Story, UNRELATED, candidate, distance,
+    visits::{Before, before_visits},
+};
 use crate::{
-    explain::{missing::never_comes, view::View},
+    explain::{
+        missing::{end_of, never_comes},
+        view::View,
+    },
     facts,
+    mining::trace::line_hash,
     pairs::{AccessClass, AccessKey, CoupledPairs, PairKey, procedure_two},
 };
-use rustc_hash::FxHashMap;
-use unsnarl_trace::EventId;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_trace::{EventId, ThreadId};
 
 /// Test Procedure II: reads of the failure whose write, present in passing runs, never came.
 pub(super) fn missing(view: &View) -> Vec<Candidate> {
@@ -32,18 +39,91 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
         let writes = counts.site(pair.original.head)?.class != AccessClass::Read;
         writes.then_some((pair, reader))
     });
-    let of_reads = of_reads.filter(|(pair, reader)| !ran(view, pair.original, *reader));
-    let stories = of_reads.map(|(pair, reader)| {
+    let of_reads: Vec<_> = of_reads
+        .filter(|(pair, reader)| !ran(view, pair.original, *reader))
+        .collect();
+    let reads: Vec<EventId> = of_reads.iter().map(|(_, reader)| *reader).collect();
+    let before = before_visits(view, &reads);
+    let stories = of_reads.into_iter().zip(&before);
+    let stories = stories.filter_map(|((pair, reader), before)| {
         let story = Story::Missing {
             original: pair.original,
             reader,
+            by: None,
         };
+        let later = comes_later(view, pair.original, before)?;
         let contrast = if pair.partner.is_some() { 4 } else { 2 };
         let contrast =
-            contrast + too_late_to_come(view, pair.original, reader) + usual(view, reader);
-        candidate(view, story, &[reader], contrast, true)
+            contrast + later + too_late_to_come(view, pair.original, reader) + usual(view, reader);
+        Some(candidate(view, story, &[reader], contrast, later == 0))
     });
     stories.collect()
+}
+
+/// Cost of a write that comes after the visit that corresponds to the read in some of the passing runs that have it;
+/// none when it comes later in all of them: then it is not missing in a run that was cut off there.
+fn comes_later(view: &View, original: PairKey, before: &Before) -> Option<u32> {
+    let counts = view.corpus.counts();
+    let site = counts.site(original.head)?;
+    // Where the thread never comes there, names of threads tell nothing.
+    let with = counts.stats(original).runs.min(before.runs);
+    match before.written(site) {
+        _ if before.runs == 0 => Some(0),
+        0 => None,
+        runs => Some(2 * NOT_NEW * with.saturating_sub(runs) / with.max(1)),
+    }
+}
+
+/// Reads near the failure before which another thread, which still runs, had not written yet, as it had in every
+/// passing run before the same visit: though others had, perhaps on the same line.
+pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
+    const NEAR: u32 = 2;
+    const ENOUGH: u32 = 3;
+    const MOST: usize = 32;
+    if view.corpus.counts().passing() < ENOUGH {
+        return Vec::new();
+    }
+    let rows = view.run.events.iter();
+    let reads = rows.filter(|(_, event)| event.kind.reads() && Some(event.thread) == view.failed);
+    let near = reads.filter(|(row, _)| distance(view, &[*row]) <= NEAR);
+    let reads: Vec<EventId> = near.map(|(row, _)| row).take(MOST).collect();
+    let before = before_visits(view, &reads);
+    let mut found = Vec::new();
+    for (reader, before) in reads.into_iter().zip(&before) {
+        if before.runs == view.corpus.counts().passing() {
+            let late = not_there_yet(view, reader, before);
+            found.extend(late.map(|(by, original)| {
+                let story = Story::Missing {
+                    original,
+                    reader,
+                    by: Some(by),
+                };
+                candidate(view, story, &[reader], 3, true)
+            }));
+        }
+    }
+    found
+}
+
+/// The first thread that had written in every passing run and has not here, though it can.
+fn not_there_yet(view: &View, reader: EventId, before: &Before) -> Option<(ThreadId, PairKey)> {
+    let accesses = view.orders.accesses();
+    let rows = accesses.before(view.event(reader).location, reader).iter();
+    let writes = rows.filter(|row| view.event(**row).kind.writes());
+    let by = writes.map(|&row| {
+        let (site, event) = (view.place(row), view.event(row));
+        let class = AccessClass::of(event.kind).unwrap_or(AccessClass::Write);
+        (event.thread, (line_hash(&site.file, site.line), class))
+    });
+    let here: FxHashSet<_> = by.collect();
+    let mut late = before.always(view).into_iter().filter(|(by, line)| {
+        let is_running = *by != view.thread(reader) && end_of(view, *by) > reader;
+        is_running && !here.contains(&(*by, *line))
+    });
+    let (by, (line, class)) = late.next()?;
+    let head = view.corpus.counts().key_at(line, class)?;
+    let tail = view.key(reader);
+    Some((by, PairKey { head, tail }))
 }
 
 /// Cost of a read that sees in passing runs, too, what it saw here: the write was not missing, but came later.
@@ -99,7 +179,11 @@ pub(super) fn unset_sibling(view: &View) -> Vec<Candidate> {
         if facts::family(theirs) != facts::family(view.run.location(own)) {
             return None;
         }
-        let story = Story::Missing { original, reader };
+        let story = Story::Missing {
+            original,
+            reader,
+            by: None,
+        };
         let may_come =
             !ran(view, original, reader) && too_late_to_come(view, original, reader) == 0;
         may_come.then(|| candidate(view, story, &[reader], 2, true))
@@ -132,7 +216,11 @@ pub(super) fn seldom(view: &View) -> Vec<Candidate> {
         fits.then_some((original, reader))
     });
     let stories = pairs.map(|(original, reader)| {
-        let story = Story::Missing { original, reader };
+        let story = Story::Missing {
+            original,
+            reader,
+            by: None,
+        };
         candidate(view, story, &[reader], NEVER_SURE, false)
     });
     stories.collect()

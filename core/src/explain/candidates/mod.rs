@@ -7,8 +7,13 @@ mod missing;
 mod no_memory;
 mod refused;
 mod reordered;
+mod spurious;
+mod visits;
 
-use super::{atomicity::common_function, view::View};
+use super::{
+    atomicity::{comes_again, common_function},
+    view::View,
+};
 use crate::{
     Budget, facts,
     pairs::{CoupledPairs, PairKey, Triple},
@@ -16,11 +21,12 @@ use crate::{
 use coupled::{coupled, is_told_by_one};
 use freed::after_free;
 use interrupted::{interrupted, pairs_of};
-use missing::{is_half, missing, seldom, unset_sibling};
+use missing::{is_half, missing, seldom, uncounted, unset_sibling};
 use no_memory::no_memory;
 use refused::{half_way, refused};
 use reordered::reordered;
-use unsnarl_trace::EventId;
+pub(super) use spurious::spurious as spurious_wakeup;
+use unsnarl_trace::{EventId, ThreadId};
 
 /// One possible cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +48,8 @@ pub(super) enum Story {
         original: PairKey,
         /// The read in the failing run.
         reader: EventId,
+        /// Who does the write in every passing run: for a line that others have run here.
+        by: Option<ThreadId>,
     },
     /// A thread gave up because others held what it tried to lock.
     Refused {
@@ -56,6 +64,13 @@ pub(super) enum Story {
         write: EventId,
         /// Its attempt at the lock.
         attempt: EventId,
+    },
+    /// A wait ended without a signal, and what was looked at before it was not looked at again.
+    Spurious {
+        /// The look before the wait.
+        check: EventId,
+        /// Where the wait ended.
+        wake: EventId,
     },
     /// There was no memory for a block.
     NoMemory {
@@ -103,7 +118,7 @@ const NOT_NEW: u32 = 20;
 /// All candidates, best first.
 pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     let mut found = after_free(view);
-    let interrupted = interrupted(view);
+    let interrupted = interrupted(view, budget);
     found.extend(reordered(view, &pairs_of(view, &interrupted)));
     let mut couples = match budget.stop() {
         None => coupled(view, budget),
@@ -120,7 +135,9 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     found.extend(refused(view));
     found.extend(half_way(view));
     found.extend(unset_sibling(view));
+    found.extend(uncounted(view));
     found.extend(no_memory(view));
+    found.extend(spurious_wakeup(view));
     found.retain(|candidate| !candidate.is_usual);
     if found.is_empty() {
         found = seldom(view);
@@ -161,6 +178,7 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::Missing { reader, .. } => (*reader, view.failure),
         Story::Refused { held, attempt } => (*held, *attempt),
         Story::HalfWay { write, attempt } => (*write, *attempt),
+        Story::Spurious { check, wake } => (*check, *wake),
         Story::NoMemory { alloc } => (*alloc, view.failure),
         Story::AfterFree { free, used } => (*free, *used),
     }
@@ -181,23 +199,37 @@ fn seen(runs: u32, passing: u32) -> u32 {
     }
 }
 
+/// Candidates of one kind that are kept, the best.
+const KEEP: usize = 400;
+
 /// Of stories about the same lines one is enough.
 fn keep_best(mut found: Vec<Candidate>) -> Vec<Candidate> {
-    const KEEP: usize = 400;
-    found.sort_by_key(|candidate| (candidate.cost, candidate.at));
-    found.truncate(KEEP);
+    shrink(&mut found);
     found
 }
 
-/// Cost of two accesses of one thread not looking like one step: in functions that nothing common calls, or
-/// the second at the first or above it, as in the next turn of a loop.
+/// Adds a candidate; what would not be kept is dropped now and then, so that their number is bounded.
+fn add(found: &mut Vec<Candidate>, one: Candidate) {
+    const AT_MOST: usize = 64 * KEEP;
+    found.push(one);
+    if found.len() >= AT_MOST {
+        shrink(found);
+    }
+}
+
+fn shrink(found: &mut Vec<Candidate>) {
+    found.sort_by_key(|candidate| (candidate.cost, candidate.at));
+    found.truncate(KEEP);
+}
+
+/// Cost of two accesses of one thread that are no part of one operation: in functions that nothing common calls, or of
+/// two visits of the same lines, as in two turns of a loop.
 fn apart(view: &View, first: EventId, second: EventId) -> u32 {
+    const NOTHING_COMMON: u32 = 12;
+    const ANOTHER_VISIT: u32 = 30;
     match common_function(view, first, second) {
-        None => 12,
-        Some((_, a, b)) => {
-            let (a, b) = (view.run.meta.site(a), view.run.meta.site(b));
-            let same_again = a == b && view.key(first) == view.key(second);
-            if b.line < a.line || same_again { 10 } else { 0 }
-        }
+        None => NOTHING_COMMON,
+        Some(_) if comes_again(view, first, second) => ANOTHER_VISIT,
+        Some(_) => 0,
     }
 }

@@ -1,11 +1,11 @@
 //! Pairs that passing runs have only the other way round.
 
-use super::{Candidate, NOT_NEW, Story, candidate, distance};
+use super::{Candidate, NOT_NEW, Story, candidate, distance, seen};
 use crate::{
     explain::view::View,
     pairs::{AccessKey, PairKey, procedure_one, triples},
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::EventId;
 
 /// Test Procedure I: pairs that passing runs have only the other way round.
@@ -15,25 +15,38 @@ pub(super) fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<
         return Vec::new();
     }
     let new = procedure_one(&view.run, view.pairs(), counts);
-    let pairs = new
-        .iter()
-        .filter(|pair| counts.stats(pair.key.reversed()).runs > 0);
-    let pairs = pairs.filter(|pair| !interruptions.contains(&pair.key));
+    let new = new.iter().map(|pair| pair.key);
+    // Another read between the two does not make the order another one.
+    let indirect = view.pairs().indirect.iter().copied();
+    let indirect = indirect.filter(|key| counts.ordered(*key) == 0);
+    let mut keys: Vec<PairKey> = new.chain(indirect).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let keys = keys
+        .into_iter()
+        .filter(|key| counts.ordered(key.reversed()) > 0 && !interruptions.contains(key));
     let lost = lost_updates(view);
-    let pairs = pairs.filter(|pair| !lost.contains(&pair.key.tail));
-    let pairs = pairs.filter(|pair| !view.is_forced(pair.head, pair.tail));
-    let pairs = pairs.map(|pair| {
-        let occurrence = nearest_occurrence(view, pair.key).unwrap_or((pair.head, pair.tail));
-        let backward = counts.stats(pair.key.reversed()).runs;
-        let contrast =
-            2 + NOT_NEW * (counts.passing() - backward.min(counts.passing())) / counts.passing();
-        let story = Story::Order {
-            early: occurrence.0,
-            late: occurrence.1,
-        };
-        candidate(view, story, &[occurrence.0, occurrence.1], contrast, true)
+    let keys = keys.filter(|key| !lost.contains(&key.tail));
+    let keys: Vec<PairKey> = keys.collect();
+    let nearest = nearest_occurrences(view, keys.iter().copied());
+    let found = keys.into_iter().filter_map(|key| {
+        let (_, early, late) = nearest.get(&key).copied().flatten()?;
+        Some((key, (early, late)))
     });
-    pairs.collect()
+    let free = found.filter(|(_, (head, tail))| !view.is_forced(*head, *tail));
+    let stories = free.map(|(key, (early, late))| {
+        let (runs, backward) = (counts.ordered(key), counts.ordered(key.reversed()));
+        let without = counts.passing().saturating_sub(backward);
+        let contrast = 2 + NOT_NEW * without / counts.passing();
+        let also = if runs > 0 {
+            seen(runs, counts.passing())
+        } else {
+            0
+        };
+        let story = Story::Order { early, late };
+        candidate(view, story, &[early, late], contrast + also, runs == 0)
+    });
+    stories.collect()
 }
 
 /// Writes that overwrite what came after the read that they go back to: not in the wrong order, but not
@@ -52,18 +65,52 @@ fn lost_updates(view: &View) -> FxHashSet<AccessKey> {
     lost
 }
 
-/// The occurrence of a pair that is nearest to the failure.
-fn nearest_occurrence(view: &View, key: PairKey) -> Option<(EventId, EventId)> {
-    let mut best: Option<(u32, EventId, EventId)> = None;
+/// Distance to the failure, head and tail of an occurrence.
+type Occurrence = (u32, EventId, EventId);
+
+/// The occurrence of each pair that is nearest to the failure, in one pass over the run.
+fn nearest_occurrences(
+    view: &View,
+    keys: impl Iterator<Item = PairKey>,
+) -> FxHashMap<PairKey, Option<Occurrence>> {
+    let mut nearest: FxHashMap<PairKey, Option<Occurrence>> = keys.map(|key| (key, None)).collect();
+    if nearest.is_empty() {
+        return nearest;
+    }
     crate::orders::dependencies(&view.run, view.orders.accesses(), |dependency| {
-        if view.key(dependency.head) == key.head && view.key(dependency.tail) == key.tail {
+        let key = PairKey {
+            head: view.key(dependency.head),
+            tail: view.key(dependency.tail),
+        };
+        if let Some(best) = nearest.get_mut(&key) {
             let here = (
                 distance(view, &[dependency.tail]),
                 dependency.head,
                 dependency.tail,
             );
-            best = Some(best.map_or(here, |best| best.min(here)));
+            *best = Some(best.map_or(here, |best| best.min(here)));
         }
     });
-    best.map(|(_, head, tail)| (head, tail))
+    nearest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::corpus;
+
+    #[test]
+    fn a_read_between_two_writes_does_not_hide_their_order() {
+        let fine = "main.1 W x =1 @20\nmain.2 R x =1 @25\nmain W x =2 @7\nmain R x =2 @30";
+        let fails = "main W x =2 @7\nmain.1 W x =1 @20\nmain R x =1 @30\nmain fails @30";
+        let corpus = corpus(&[fine; 6], &[fails]);
+        let view = View::new(&corpus, corpus.get("failed-0").unwrap()).unwrap();
+        let found = reordered(&view, &FxHashSet::default());
+        let (early, late) = (EventId(0), EventId(1));
+        let story = Story::Order { early, late };
+        assert!(
+            found.iter().any(|one| one.story == story && one.new),
+            "{found:?}"
+        );
+    }
 }

@@ -303,7 +303,7 @@ impl<'s> Flow<'s> {
             value.filter(|value| !is_simple(*value) && self.region.contains(lines(node).start()));
         match reads {
             Some(value) => self.return_later(node, value)?,
-            None => self.before(node, &self.mutex.unlock()),
+            None => self.before(node, &self.mutex.unlock(self.source)),
         }
         Ok(None)
     }
@@ -323,7 +323,10 @@ impl<'s> Flow<'s> {
         let gap = if kind.ends_with('*') { "" } else { " " };
         let first = format!("{kind}{gap}{name} = {};", self.source.str(value));
         let indent = self.inner_indent(node);
-        self.before(node, &format!("{first}\n{indent}{}", self.mutex.unlock()));
+        self.before(
+            node,
+            &format!("{first}\n{indent}{}", self.mutex.unlock(self.source)),
+        );
         self.changes.push(Change {
             start: value.start_byte(),
             end: value.end_byte(),

@@ -3,7 +3,7 @@
 use super::{
     Refusal,
     change::{Change, line_before, remove},
-    hold::Kept,
+    hold::{Kept, parts},
     locks::{self, Mutex, callee, calls, same},
     source::{Range, Source, descendants, lines},
     watch::Watch,
@@ -45,15 +45,14 @@ pub(super) fn hold(
         .iter()
         .map(|(node, _)| remove(source, node.start_byte(), node.end_byte()))
         .collect();
-    let class = inner
-        .first()
-        .and_then(|(node, _)| node.child_by_field_name("type"));
-    let class = class.map_or("std::lock_guard<std::mutex>", |node| source.str(node));
-    let lock = format!(
-        "{class} {}({});",
-        free_name(source, function, &inner),
-        mutex.object
-    );
+    let class = match inner.first() {
+        Some((node, _)) => {
+            let class = node.child_by_field_name("type");
+            class.map_or(Ok(PLAIN.to_owned()), |class| Ok(writing(source.str(class))))
+        }
+        None => class_of(source, mutex),
+    }?;
+    let lock = format!("{class} {}({});", free_name(source, &inner), mutex.object);
     if inner.is_empty() {
         changes.extend(mutable(source, function, mutex)?);
     }
@@ -63,6 +62,70 @@ pub(super) fn hold(
         changes.push(line_before(source, first.start_byte(), &lock));
     }
     Ok(kept(source, &at, last, changes, inner.len() as u32))
+}
+
+/// The guard that a mutex gets of which nothing more is known.
+const PLAIN: &str = "std::lock_guard<std::mutex>";
+
+/// A guard that only reads becomes one that writes.
+fn writing(class: &str) -> String {
+    class.replace("shared_lock", "unique_lock")
+}
+
+/// The guard that the file has for a mutex of this name, or the one that the type of its declaration takes.
+fn class_of(source: &Source, mutex: &Mutex) -> Result<String, Refusal> {
+    let name = locks::last_name(&mutex.object);
+    let all = every(source);
+    let mut guards = all.iter().filter_map(|node| {
+        let (held, _) = locks::guarded(source, *node)?;
+        let is_it = held.len() == 1 && held.iter().any(|object| locks::last_name(object) == name);
+        is_it.then(|| node.child_by_field_name("type"))?
+    });
+    if let Some(class) = guards.next() {
+        return Ok(writing(source.str(class)));
+    }
+    let Some(kind) = declared_type(source, name) else {
+        return Ok(PLAIN.to_owned());
+    };
+    match kind.contains("mutex") && !kind.contains("pthread") && !kind.contains('*') {
+        true => Ok(format!("std::lock_guard<{kind}>")),
+        false => Err(format!(
+            "`{name}` is a `{kind}`, which `std::lock_guard` does not take"
+        )),
+    }
+}
+
+/// All nodes of a file, those in functions as well.
+fn every(source: &Source) -> Vec<Node<'_>> {
+    let (mut all, mut stack) = (Vec::new(), vec![source.root()]);
+    while let Some(node) = stack.pop() {
+        all.push(node);
+        stack.extend(super::source::children(node));
+    }
+    all.sort_by_key(Node::start_byte);
+    all
+}
+
+/// The type that a variable or a member of this name is declared with.
+pub fn declared_type<'s>(source: &'s Source, name: &str) -> Option<&'s str> {
+    let declares = |node: &Node<'_>| {
+        let is_declaration = matches!(node.kind(), "declaration" | "field_declaration");
+        let mut names = descendants(*node).into_iter();
+        is_declaration
+            && names.any(|inner| {
+                matches!(inner.kind(), "identifier" | "field_identifier")
+                    && source.str(inner) == name
+                    && inner
+                        .parent()
+                        .is_some_and(|parent| parent.kind() != "argument_list")
+            })
+    };
+    let all = every(source);
+    let node = all
+        .into_iter()
+        .filter(declares)
+        .min_by_key(|node| node.byte_range().len())?;
+    Some(source.str(node.child_by_field_name("type")?))
 }
 
 /// A function that promises to change nothing can lock only a member that is `mutable`.
@@ -121,6 +184,9 @@ fn kept(source: &Source, at: &Range<'_>, last: usize, changes: Vec<Change>, join
         first: line(at.first, false),
         last: line(last, true),
         joined,
+        opens: false,
+        for_writing: false,
+        parts: parts(source, at.list.get(at.first..=last).unwrap_or(&[])),
     }
 }
 
@@ -211,18 +277,22 @@ fn needs_braces(source: &Source, at: &Range<'_>) -> Result<bool, Refusal> {
     Ok(needed.next().is_none())
 }
 
-fn free_name(source: &Source, function: Node<'_>, inner: &[(Node<'_>, &str)]) -> String {
+/// A name that nothing in the file has: one of a member would hide that.
+fn free_name(source: &Source, inner: &[(Node<'_>, &str)]) -> String {
     if let Some((_, name)) = inner.first() {
         return (*name).to_owned();
     }
-    let names = descendants(function)
-        .into_iter()
-        .filter(|node| node.kind() == "identifier");
+    let all = every(source).into_iter();
+    let names = all.filter(|node| node.kind().ends_with("identifier"));
     let used: Vec<&str> = names.map(|node| source.str(node)).collect();
-    let free = ["guard", "holding", "step_guard"]
-        .into_iter()
-        .find(|name| !used.contains(name));
-    free.unwrap_or("whole_step_guard").to_owned()
+    let plain = ["guard", "holding", "step_guard"]
+        .map(str::to_owned)
+        .into_iter();
+    let numbered = (2..).map(|number| format!("step_guard_{number}"));
+    let mut free = plain
+        .chain(numbered)
+        .filter(|name| !used.contains(&name.as_str()));
+    free.next().unwrap_or_default()
 }
 
 /// Braces around the statements, which are indented by one step more.

@@ -6,7 +6,7 @@ use super::{
     change::{Change, line_after, line_before},
     flow::{Flow, Held},
     guard,
-    locks::{Found, Mutex, Operation, Style, guarded, operation, same},
+    locks::{Found, Mutex, Operation, Style, callee, calls, guarded, operation, same},
     source::{Range, Source, children, descendants, lines, range},
     watch::Watch,
 };
@@ -21,6 +21,19 @@ pub struct Lines {
     pub last: u32,
 }
 
+/// A statement of those that a mutex is held over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statement {
+    /// Its first line.
+    pub first: u32,
+    /// Its last line.
+    pub last: u32,
+    /// There is a loop in it.
+    pub is_loop: bool,
+    /// Names of the functions that it calls.
+    pub calls: Vec<String>,
+}
+
 /// What keeping the mutex takes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Kept {
@@ -32,6 +45,12 @@ pub struct Kept {
     pub last: u32,
     /// Critical sections of the mutex that become one.
     pub joined: u32,
+    /// The first statement takes it already.
+    pub opens: bool,
+    /// The first statement took it for reading, and takes it for writing with the changes.
+    pub for_writing: bool,
+    /// The statements that it is held over.
+    pub parts: Vec<Statement>,
 }
 
 /// Keeps the mutex over the lines.
@@ -73,7 +92,9 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
     };
     let end = flow.list(inner.unwrap_or(&[]), begin)?;
     let mut changes = flow.changes;
-    changes.extend(for_writing(source, mutex, &at).filter(|_| opens));
+    let writing = for_writing(source, mutex, &at).filter(|_| opens);
+    let for_writing = writing.is_some();
+    changes.extend(writing);
     if let Some(end) = end
         && (!end.is || end.was != closes)
     {
@@ -90,7 +111,11 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
         &mut changes,
     );
     let sections = sections(source, mutex, &at);
-    Ok(kept(source, &at, changes, sections))
+    Ok(Kept {
+        opens,
+        for_writing,
+        ..kept(source, &at, changes, sections)
+    })
 }
 
 /// The lines with the critical sections of other mutexes that they are in: a mutex that is taken outside of these
@@ -157,7 +182,39 @@ fn kept(source: &Source, at: &Range<'_>, changes: Vec<Change>, joined: u32) -> K
         first: source.line(first),
         last: source.line(last),
         joined,
+        opens: false,
+        for_writing: false,
+        parts: parts(source, at.statements()),
     }
+}
+
+/// What is known of statements.
+pub(super) fn parts(source: &Source, statements: &[Node<'_>]) -> Vec<Statement> {
+    let part = |node: &Node<'_>| {
+        let lines = lines(*node);
+        Statement {
+            first: *lines.start(),
+            last: *lines.end(),
+            is_loop: goes_round(*node),
+            calls: calls(*node)
+                .map(|call| callee(source, call).to_owned())
+                .collect(),
+        }
+    };
+    statements.iter().map(part).collect()
+}
+
+/// Is there a loop in a node?
+pub fn goes_round(node: Node<'_>) -> bool {
+    const LOOPS: [&str; 4] = [
+        "while_statement",
+        "for_statement",
+        "do_statement",
+        "for_range_loop",
+    ];
+    descendants(node)
+        .iter()
+        .any(|node| LOOPS.contains(&node.kind()))
 }
 
 /// A section that began as a reader's and takes in a writer's has to be a writer's.
@@ -197,14 +254,17 @@ fn put_around(
     let in_block = matches!(at.block.kind(), "compound_statement" | "case_statement");
     if in_block {
         if before {
-            changes.insert(0, line_before(source, first.start_byte(), &mutex.lock()));
+            changes.insert(
+                0,
+                line_before(source, first.start_byte(), &mutex.lock(source)),
+            );
         }
         if after {
             changes.push(line_after(
                 source,
                 last.start_byte(),
                 last.end_byte(),
-                &mutex.unlock(),
+                &mutex.unlock(source),
             ));
         }
         return;
@@ -217,12 +277,12 @@ fn put_around(
         Change {
             start: begin,
             end: first.start_byte(),
-            text: format!(" {{\n{inner}{}\n{inner}", mutex.lock()),
+            text: format!(" {{\n{inner}{}\n{inner}", mutex.lock(source)),
         },
     );
     changes.push(Change::insert(
         last.end_byte(),
-        format!("\n{inner}{}\n{outer}}}", mutex.unlock()),
+        format!("\n{inner}{}\n{outer}}}", mutex.unlock(source)),
     ));
 }
 
@@ -244,7 +304,7 @@ fn widened<'t>(
                 .rposition(|node| mutex.operation(source, *node) == Some(Operation::Lock))
             {
                 Some(begin) => grown.first = begin,
-                None => grown = outer(&at, function)?,
+                None => grown = outer(source, mutex, &at, function)?,
             }
         }
         if grown.block == at.block && held(at.last + 1) {
@@ -255,7 +315,7 @@ fn widened<'t>(
             {
                 Some(more) => grown.last = at.last + 1 + more,
                 None if ends_by_leaving(&at) => {}
-                None => grown = outer(&at, function)?,
+                None => grown = outer(source, mutex, &at, function)?,
             }
         }
         let same = grown.block == at.block && (grown.first, grown.last) == (at.first, at.last);
@@ -278,13 +338,29 @@ fn ends_by_leaving(at: &Range<'_>) -> bool {
     )
 }
 
-fn outer<'t>(at: &Range<'t>, function: Node<'t>) -> Result<Range<'t>, Refusal> {
+fn outer<'t>(
+    source: &Source,
+    mutex: &Mutex,
+    at: &Range<'t>,
+    function: Node<'t>,
+) -> Result<Range<'t>, Refusal> {
     let line = at
         .statements()
         .first()
         .map_or(0, |node| *lines(*node).start());
     at.outer(function).ok_or_else(|| {
-        format!("the critical section around line {line} begins or ends outside of its function")
+        let inner = descendants(function).into_iter();
+        let gives = inner.filter(|node| mutex.operation(source, *node) == Some(Operation::Unlock));
+        let gives: Vec<String> = gives.map(|node| lines(node).start().to_string()).collect();
+        match gives.as_slice() {
+            [] => format!(
+                "the critical section around line {line} begins or ends outside of its function"
+            ),
+            all => format!(
+                "the critical section around line {line} also ends in a nested block (line {})",
+                all.join(", line ")
+            ),
+        }
     })
 }
 

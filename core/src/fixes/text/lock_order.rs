@@ -81,6 +81,15 @@ pub fn by_address(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>
     let (Some(one), Some(other)) = (taken(source, first), taken(source, second)) else {
         return Err(format!("lines {held} and {wanted} are not plain locks"));
     };
+    if let Some(mutex) = [&one, &other]
+        .into_iter()
+        .find(|mutex| !mutex.has_address())
+    {
+        return Err(format!(
+            "`{}` is not given the lock, whose address decides",
+            mutex.lock(source).trim_end_matches(';')
+        ));
+    }
     let address = |mutex: &Mutex| {
         mutex
             .object
@@ -93,10 +102,10 @@ pub fn by_address(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>
         "if ({} < {}) {{\n{inner}{}\n{inner}{}\n{outer}}} else {{\n{inner}{}\n{inner}{}\n{outer}}}",
         address(&one),
         address(&other),
-        one.lock(),
-        other.lock(),
-        other.lock(),
-        one.lock(),
+        one.lock(source),
+        other.lock(source),
+        other.lock(source),
+        one.lock(source),
     );
     Ok(vec![Change {
         start: first.start_byte(),

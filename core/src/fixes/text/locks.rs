@@ -1,6 +1,7 @@
 //! How a file locks a mutex, and which statements do.
 
 use super::source::{Source, children, descendants};
+use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 /// What a statement does to a mutex.
@@ -27,6 +28,8 @@ pub enum Style {
     Method,
     /// `std::lock_guard<std::mutex> guard(m)`
     Guard,
+    /// `take_lock(&m)`: a pair of the program's own functions, by its index in [`LockCalls::pairs`].
+    Wrapper(u16),
 }
 
 /// A mutex as one function names it.
@@ -36,6 +39,28 @@ pub struct Mutex {
     pub object: String,
     /// How it is locked.
     pub style: Style,
+}
+
+/// Functions, macros and classes of the program that take a lock and return with it held, or give one back.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LockCalls {
+    /// Names of functions that belong together: the one that takes a lock and the one that gives it back.
+    pub pairs: Vec<(String, String)>,
+    /// Names of classes whose objects hold a lock as long as they live.
+    pub guards: BTreeSet<String>,
+}
+
+impl LockCalls {
+    fn operation(&self, name: &str) -> Option<(Style, Operation)> {
+        (0u16..).zip(&self.pairs).find_map(|(at, (lock, unlock))| {
+            let what = match (name == lock, name == unlock) {
+                (true, _) => Operation::Lock,
+                (_, true) => Operation::Unlock,
+                _ => return None,
+            };
+            Some((Style::Wrapper(at), what))
+        })
+    }
 }
 
 /// Functions that take and give back a mutex that is their first argument.
@@ -53,20 +78,20 @@ const CALLS: [(&str, Style, Operation); 10] = [
 ];
 
 /// Class templates whose objects hold a mutex as long as they live.
-const GUARDS: [&str; 3] = ["lock_guard", "scoped_lock", "unique_lock"];
+const GUARDS: [&str; 4] = ["lock_guard", "scoped_lock", "unique_lock", "shared_lock"];
 
 impl Mutex {
     /// The statement that takes it.
-    pub fn lock(&self) -> String {
-        self.call(Operation::Lock)
+    pub fn lock(&self, source: &Source) -> String {
+        self.call(source, Operation::Lock)
     }
 
     /// The statement that gives it back; empty where its scope does.
-    pub fn unlock(&self) -> String {
-        self.call(Operation::Unlock)
+    pub fn unlock(&self, source: &Source) -> String {
+        self.call(source, Operation::Unlock)
     }
 
-    fn call(&self, wanted: Operation) -> String {
+    fn call(&self, source: &Source, wanted: Operation) -> String {
         match self.style {
             Style::Guard => match wanted {
                 Operation::Lock => format!("std::lock_guard<std::mutex> guard({});", self.object),
@@ -83,20 +108,57 @@ impl Mutex {
                     None => format!("{}.{name}();", self.object),
                 }
             }
+            Style::Wrapper(at) => {
+                let pair = source.lock_calls().pairs.get(usize::from(at));
+                let name = pair.map_or("", |(lock, unlock)| match wanted {
+                    Operation::Lock => lock,
+                    Operation::Unlock => unlock,
+                });
+                match self.object.split_once(RECEIVER) {
+                    Some((receiver, object)) => {
+                        format!("{receiver}{name}({});", argument(object))
+                    }
+                    None => format!("{name}({});", argument(&self.object)),
+                }
+            }
             style => {
                 let mut calls = CALLS.iter();
                 let call = calls.find(|(_, of, what)| *of == style && *what == wanted);
                 let name = call.map_or("pthread_mutex_lock", |(name, ..)| name);
-                format!("{name}({});", self.address())
+                format!("{name}({});", argument(&self.object))
             }
         }
     }
 
-    fn address(&self) -> String {
-        match self.object.strip_prefix('*') {
-            Some(pointer) => pointer.to_owned(),
-            None => format!("&{}", self.object),
-        }
+    /// Does a local variable that the object is named by begin in these lines, behind the first statement?
+    pub fn is_declared_within(&self, source: &Source, first: u32, last: u32) -> bool {
+        let Some(function) = source.function(first) else {
+            return false;
+        };
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let mut words = self.name().split(|c: char| !is_word(c));
+        let root = words.find(|word| !word.is_empty()).unwrap_or("");
+        let all = descendants(function);
+        let declarations = all.iter().filter(|node| node.kind() == "declaration");
+        let mut lines = declarations.filter_map(|node| {
+            let declarator = node.child_by_field_name("declarator")?;
+            let names = descendants(declarator).into_iter();
+            let mut names = names.filter(|inner| inner.kind() == "identifier");
+            let is_it = names.next().is_some_and(|name| source.str(name) == root);
+            is_it.then(|| *super::source::lines(*node).start())
+        });
+        lines.any(|line| (first..=last).contains(&line))
+    }
+
+    /// Is the lock itself what the call is given, as far as the text tells?
+    pub fn has_address(&self) -> bool {
+        !self.object.is_empty() && !self.object.contains(RECEIVER) && !self.object.contains(',')
+    }
+
+    /// The object without what it is called by.
+    pub fn name(&self) -> &str {
+        let object = self.object.rsplit(RECEIVER).next().unwrap_or("");
+        object.trim_start_matches('*')
     }
 
     /// What a statement does to this mutex, if that is all that it does.
@@ -125,8 +187,43 @@ pub struct Found {
     pub what: Operation,
 }
 
+/// Stands between `account.` and the arguments in the object of a method of the program's own.
+const RECEIVER: char = '\u{1f}';
+
+/// `m` as an argument is `&m`, `*lock` is `lock`; nothing stays nothing.
+fn argument(object: &str) -> String {
+    match object.strip_prefix('*') {
+        Some(pointer) => pointer.to_owned(),
+        None if object.is_empty() => String::new(),
+        None => format!("&{object}"),
+    }
+}
+
+/// What a call of one of the program's own lock functions does: the arguments together are the object.
+fn own_operation(source: &Source, call: Node<'_>) -> Option<Found> {
+    let (style, what) = source.lock_calls().operation(callee(source, call))?;
+    let function = call.child_by_field_name("function")?;
+    let arguments = children(call.child_by_field_name("arguments")?);
+    let all = match (arguments.first(), arguments.last()) {
+        (Some(first), Some(last)) => object(source.slice(first.start_byte(), last.end_byte())),
+        _ => String::new(),
+    };
+    let receiver = function.child_by_field_name("field").map(|field| {
+        let receiver = source.slice(function.start_byte(), field.start_byte());
+        format!("{receiver}{RECEIVER}{all}")
+    });
+    Some(Found {
+        object: receiver.unwrap_or(all),
+        style,
+        what,
+    })
+}
+
 /// What a call does to a mutex.
 pub fn operation(source: &Source, call: Node<'_>) -> Option<Found> {
+    if let Some(found) = own_operation(source, call) {
+        return Some(found);
+    }
     let function = call.child_by_field_name("function")?;
     let arguments = children(call.child_by_field_name("arguments")?);
     if let Some((_, style, what)) = CALLS
@@ -173,7 +270,8 @@ pub fn guarded<'s>(source: &'s Source, statement: Node<'_>) -> Option<(Vec<&'s s
         return None;
     }
     let class = source.str(statement.child_by_field_name("type")?);
-    if !GUARDS.iter().any(|name| class.contains(name)) {
+    let own = &source.lock_calls().guards;
+    if !GUARDS.iter().any(|name| class.contains(name)) && !own.contains(last_name_of_type(class)) {
         return None;
     }
     let inner = descendants(statement).into_iter();
@@ -191,6 +289,12 @@ pub fn guarded<'s>(source: &'s Source, statement: Node<'_>) -> Option<(Vec<&'s s
     let before = names.filter(|node| node.end_byte() <= list.start_byte());
     let name = before.max_by_key(|node| node.start_byte())?;
     Some((all.collect(), source.str(name)))
+}
+
+/// `Holder` of `base::Holder<std::mutex>`.
+pub fn last_name_of_type(class: &str) -> &str {
+    let plain = class.split('<').next().unwrap_or(class).trim();
+    plain.rsplit("::").next().unwrap_or(plain)
 }
 
 /// Calls within a node, those of functions in it left out.

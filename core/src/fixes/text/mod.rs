@@ -20,3 +20,5 @@ mod watch;
 /// Why an edit cannot be made, in words that go on after "not offered: ".
 pub type Refusal = String;
 pub use declare::style as guard_style;
+pub use guard::declared_type;
+pub use watch::name as function_name;

@@ -1,6 +1,6 @@
 //! A source file with its syntax tree.
 
-use super::Refusal;
+use super::{Refusal, locks::LockCalls};
 use tree_sitter::{Node, Parser, Tree};
 
 /// A source file with its syntax tree.
@@ -8,6 +8,7 @@ pub struct Source {
     text: String,
     tree: Tree,
     is_cpp: bool,
+    lock_calls: LockCalls,
 }
 
 /// Kinds of nodes that are a function's body and head.
@@ -32,7 +33,18 @@ impl Source {
             text: text.to_owned(),
             tree,
             is_cpp,
+            lock_calls: LockCalls::default(),
         })
+    }
+
+    /// The same text, with the program's own functions and classes that lock.
+    pub fn with_lock_calls(self, lock_calls: LockCalls) -> Source {
+        Source { lock_calls, ..self }
+    }
+
+    /// The program's own functions and classes that lock.
+    pub fn lock_calls(&self) -> &LockCalls {
+        &self.lock_calls
     }
 
     /// The text.

@@ -390,7 +390,7 @@ again:
 }
 ",
         expect![[r#"
-            refused: the critical section around line 4 begins or ends outside of its function
+            refused: the critical section around line 4 also ends in a nested block (line 6)
         "#]],
     );
 }
@@ -813,4 +813,73 @@ fn a_const_function_locks_a_mutable_member() {
     assert!(held("const", "std::mutex").contains(mutable));
     assert!(held("const", "mutable std::mutex").contains(mutable));
     assert!(!held("", "std::mutex").contains("mutable"));
+}
+
+#[test]
+fn refusals_say_what_is_true() {
+    check(
+        "void f(void)
+{
+    int seen = x; /*>*/
+    x = seen + 1; /*<*/
+    pthread_mutex_lock(&m);
+    if (seen) {
+        pthread_mutex_unlock(&m);
+    } else {
+        y = 1;
+        pthread_mutex_unlock(&m);
+    }
+}
+",
+        expect![[r#"
+            void f(void)
+            {
+                pthread_mutex_lock(&m);
+                int seen = x; 
+                x = seen + 1; 
+                pthread_mutex_unlock(&m);
+                pthread_mutex_lock(&m);
+                if (seen) {
+                    pthread_mutex_unlock(&m);
+                } else {
+                    y = 1;
+                    pthread_mutex_unlock(&m);
+                }
+            }
+        "#]],
+    );
+    // What the preprocessor leaves out takes nothing.
+    check(
+        "void g(void)
+{
+#if 0
+    pthread_mutex_lock(&m);
+#endif
+    y = 1;
+}
+void f(void)
+{
+    int seen = x; /*>*/
+    g();
+    x = seen + 1; /*<*/
+}
+",
+        expect![[r#"
+            void g(void)
+            {
+            #if 0
+                pthread_mutex_lock(&m);
+            #endif
+                y = 1;
+            }
+            void f(void)
+            {
+                pthread_mutex_lock(&m);
+                int seen = x; 
+                g();
+                x = seen + 1; 
+                pthread_mutex_unlock(&m);
+            }
+        "#]],
+    );
 }

@@ -64,6 +64,10 @@ impl<'s> Watch<'s> {
         };
         let mut stack = vec![source.root()];
         while let Some(node) = stack.pop() {
+            if is_left_out(source, node) {
+                stack.extend(node.child_by_field_name("alternative"));
+                continue;
+            }
             match node.kind() {
                 "function_definition" => watch.function(node, mutex),
                 "preproc_function_def" | "preproc_def" => watch.define(node),
@@ -90,9 +94,12 @@ impl<'s> Watch<'s> {
             return;
         };
         let wanted = last_name(&mutex.object);
-        let called = calls(body).map(|call| callee(self.source, call));
+        let is_there = |node: &Node<'_>| !is_within_left_out(self.source, *node, body);
+        let called = calls(body).filter(is_there);
+        let called = called.map(|call| callee(self.source, call));
         self.calls.entry(name).or_default().extend(called);
         let taken = calls(body)
+            .filter(is_there)
             .filter_map(|call| Some((call, locks::operation(self.source, call)?.object)));
         let guards = descendants(body).into_iter().filter_map(|node| {
             let (held, _) = locks::guarded(self.source, node)?;
@@ -184,6 +191,24 @@ impl<'s> Watch<'s> {
         }
         None
     }
+}
+
+/// Code that the preprocessor leaves out: `#if 0`.
+fn is_left_out(source: &Source, node: Node<'_>) -> bool {
+    let condition = node.child_by_field_name("condition");
+    node.kind() == "preproc_if" && condition.is_some_and(|it| source.str(it).trim() == "0")
+}
+
+fn is_within_left_out(source: &Source, node: Node<'_>, body: Node<'_>) -> bool {
+    let mut inner = node;
+    while let Some(outer) = inner.parent().filter(|_| inner != body) {
+        let is_other = outer.child_by_field_name("alternative") == Some(inner);
+        if is_left_out(source, outer) && !is_other {
+            return true;
+        }
+        inner = outer;
+    }
+    false
 }
 
 /// The name of a function, without its class.

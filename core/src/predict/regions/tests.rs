@@ -161,3 +161,28 @@ fn what_correct_runs_suggest() {
     let lines = Inferred::of([&once_run, &once_run]);
     assert_eq!(lines.lines().collect::<Vec<_>>(), [("test.c", "add", 1, 2)]);
 }
+
+/// A check in one callee and what is done for it in another are one step of their caller; the next turn of a loop is
+/// another one, and so is a callee that is called alone.
+#[test]
+fn what_a_function_calls_one_after_the_other() {
+    let text = "
+        main.1 lock l    via=9@worker  @1 check
+        main.1 R n       via=9@worker  @2
+        main.1 unlock l  via=9@worker  @3
+        main.1 lock l    via=10@worker @21 act
+        main.1 W n       via=10@worker @22
+        main.1 unlock l  via=10@worker @23
+        main.1 lock l    via=9@worker  @1 check
+        main.1 R n       via=9@worker  @2
+        main.1 unlock l  via=9@worker  @3
+        main.2 lock l    via=9@worker  @1 check
+        main.2 R n       via=9@worker  @2
+        main.2 unlock l  via=9@worker  @3
+    ";
+    let callers = RegionOptions {
+        callers: true,
+        ..only()
+    };
+    assert_eq!(regions(text, &callers), [(1, 4)]);
+}

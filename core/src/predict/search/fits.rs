@@ -81,6 +81,23 @@ impl<'a> Fits<'a> {
         })
     }
 
+    /// Members of two classes under one lock that the run had the other way round, though nothing but the lock orders
+    /// them: the earliest of the first, which came after one of the second.
+    pub fn turned(&self, a: u32, b: u32) -> Option<[EventId; 2]> {
+        let (of_a, of_b) = (self.access(a)?, self.access(b)?);
+        if !self.exclude(of_a.lockset, of_b.lockset) {
+            return None;
+        }
+        let theirs = self.classes.accesses.members(b);
+        self.classes.accesses.members(a).iter().find_map(|&event| {
+            let order = self.graph.order();
+            let from = order.known(event, of_a.thread, of_b.thread);
+            let upto = order.known_from(event, of_a.thread, of_b.thread);
+            let other = theirs.get(theirs.partition_point(|other| other.0 < from))?;
+            (other.0 < upto && *other < event).then_some([event, *other])
+        })
+    }
+
     fn access(&self, class: u32) -> Option<&AccessKey> {
         self.classes.accesses.keys.get(class as usize)
     }

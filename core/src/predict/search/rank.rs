@@ -31,6 +31,7 @@ fn class(class: Class) -> u8 {
         Class::Atomicity => 2,
         Class::AtomicSet => 3,
         Class::Race => 4,
+        Class::Order => 5,
     }
 }
 

@@ -1,13 +1,15 @@
 //! Patterns that the classes answer for.
 
 use super::classes::does;
-use crate::predict::{Access, Pattern, Step};
+use crate::predict::{Access, Class, Pattern, Step};
 
 /// What the events of a pattern do, by its shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
     /// Two events of two threads on one variable, next to each other.
     Race([u8; 2]),
+    /// Two events of two threads on one variable under one lock, the other way round than in the run.
+    Order([u8; 2]),
     /// A foreign event between two events of one region, all on one variable.
     Triple([u8; 3]),
     /// Two foreign events of one region between two events of one region on two variables.
@@ -32,6 +34,9 @@ impl Shape {
         };
         match *does_of(pattern).as_slice() {
             [a, b] if pattern.consecutive && is(&[0, 1], &[0, 0]) => Some(Shape::Race([a, b])),
+            [a, b] if pattern.class == Class::Order && is(&[0, 1], &[0, 0]) => {
+                Some(Shape::Order([a, b]))
+            }
             _ if pattern.consecutive => None,
             [a, b, c] if is(&[0, 1, 0], &[0, 0, 0]) => Some(Shape::Triple([a, b, c])),
             [a, b, c, d] if a == d && b == c => {

@@ -644,3 +644,50 @@ proptest! {
         prop_assert!(missed.is_empty(), "{:?}\n{:#?}", missed, run.events.iter().collect::<Vec<_>>());
     }
 }
+
+/// Under one lock no race and, with one access in each section, no interruption: still either may come first. What
+/// the run had in this order already, and what a fork orders, is nothing new.
+#[test]
+fn accesses_under_one_lock_change_places() {
+    let text = "
+        main   W x       @1
+        main   fork main.1 @2
+        main   fork main.2 @3
+        main.1 lock l    @11
+        main.1 W x       @12
+        main.1 unlock l  @13
+        main.2 lock l    @21
+        main.2 R x       @22
+        main.2 unlock l  @23
+    ";
+    check(text, &Patterns::built_in(), expect![""]);
+    let turned = expect![[r#"
+        r-then-w: 22 12
+    "#]];
+    check(text, &Patterns::orders(), turned);
+}
+
+/// What is checked in one callee and done in another is interrupted between the two.
+#[test]
+fn a_check_and_an_action_in_two_callees() {
+    let callee = |thread: &str, line: u32, does: &str| {
+        format!(
+            "{thread} lock l via={line}@worker @{line}1 f{line}
+             {thread} {does} n via={line}@worker @{line}2
+             {thread} unlock l via={line}@worker @{line}3\n"
+        )
+    };
+    let step = |thread: &str| callee(thread, 1, "R") + &callee(thread, 2, "W");
+    let run = run(&(step("main.1") + &step("main.2")));
+    let narrow = Graph::new(&run);
+    let atomicity = Patterns::atomicity();
+    assert!(all(&narrow, &atomicity).is_empty());
+    let callers = crate::predict::RegionOptions {
+        callers: true,
+        ..Default::default()
+    };
+    let regions = Regions::new(&narrow, &callers);
+    let found = all(&narrow.with_regions(regions), &atomicity);
+    let names: BTreeSet<&str> = found.iter().map(|one| one.pattern.as_str()).collect();
+    assert!(names.contains("r-w-w"), "{found:?}");
+}

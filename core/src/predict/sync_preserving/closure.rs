@@ -82,29 +82,35 @@ impl Sections {
     /// Grows `ideal`, which holds `from` that is closed, to its closure. False when there is none, because a
     /// lock is taken again that was never given back.
     ///
-    /// Looks at the locks that were taken in what is new, until nothing is.
+    /// Looks at the locks that were taken in what is new, until nothing is: at no more of them than there are, however
+    /// often they were taken.
     pub(super) fn close(&self, clocks: &Clocks, from: &[u32], ideal: &mut Ideal) -> bool {
         let mut done = from.to_vec();
         let mut touched: Vec<u32> = Vec::new();
         loop {
             touched.clear();
-            let threads = self.taken.iter().zip(&mut done).zip(ideal.iter());
-            for ((taken, done), &upto) in threads {
-                if *done < upto {
-                    let first = taken.partition_point(|&(step, _)| step < *done);
-                    let news = taken.get(first..).unwrap_or(&[]).iter();
-                    touched.extend(
-                        news.take_while(|(step, _)| *step < upto)
-                            .map(|(_, lock)| lock),
-                    );
-                    *done = upto;
-                }
+            let mut news = 0;
+            for (taken, (done, &upto)) in self.taken.iter().zip(done.iter().zip(ideal.iter())) {
+                news += acquired(taken, *done, upto).len();
             }
-            if touched.is_empty() {
+            if news == 0 {
                 return true;
             }
-            touched.sort_unstable();
-            touched.dedup();
+            if news >= self.locks.len() {
+                // A lock that was not taken in what is new is closed already: looking at all of them is less work
+                // than collecting the ones that were.
+                touched.extend(0..self.locks.len() as u32);
+            } else {
+                for (taken, (done, &upto)) in self.taken.iter().zip(done.iter().zip(ideal.iter())) {
+                    let locks = acquired(taken, *done, upto).iter().map(|(_, lock)| *lock);
+                    touched.extend(locks);
+                }
+                touched.sort_unstable();
+                touched.dedup();
+            }
+            for (done, &upto) in done.iter_mut().zip(ideal.iter()) {
+                *done = (*done).max(upto);
+            }
             for &lock in &touched {
                 if !self.close_lock(clocks, lock, ideal) {
                     return false;
@@ -148,6 +154,14 @@ impl Sections {
             })
         })
     }
+}
+
+/// The acquisitions of a thread from one step on and before another.
+fn acquired(taken: &[(u32, u32)], from: u32, upto: u32) -> &[(u32, u32)] {
+    let first = taken.partition_point(|&(step, _)| step < from);
+    let rest = taken.get(first..).unwrap_or(&[]);
+    let count = rest.partition_point(|&(step, _)| step < upto);
+    rest.get(..count).unwrap_or(&[])
 }
 
 /// Numbers for the locks that more than one thread takes.

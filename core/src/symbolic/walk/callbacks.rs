@@ -135,7 +135,10 @@ impl Machine<'_> {
                 offset += u64::from(row.size);
             }
         }
-        Ok(Did::Value(None))
+        match self.ends_with_access(id) {
+            true => Ok(self.gone(id)),
+            false => Ok(Did::Value(None)),
+        }
     }
 
     /// The address of the access that is the thread's next event. Where the model does not know it, the run's name
@@ -367,7 +370,10 @@ impl Machine<'_> {
                 self.assume(id, equal);
             }
         }
-        Ok(Did::Value(old.map(Val::from)))
+        match self.ends_with_access(id) {
+            true => Ok(self.gone(id)),
+            false => Ok(Did::Value(old.map(Val::from))),
+        }
     }
 
     fn read_atomic(&mut self, place: (u64, u64), by: By, row: Event) -> Result<Scalar, String> {

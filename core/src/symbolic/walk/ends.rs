@@ -7,7 +7,7 @@ use super::{
     value::Scalar,
 };
 use crate::symbolic::trace::{Bug, StepId};
-use unsnarl_trace::{EventKind, ThreadId};
+use unsnarl_trace::{EventKind, FailureKind, ThreadId};
 
 /// Below this no object is: an address is null plus a member's offset.
 pub(super) const NEAR_NULL: u64 = 1 << 16;
@@ -51,7 +51,6 @@ impl Machine<'_> {
 
     /// The program's exit status, which is why the run failed unless it is 0.
     pub fn exits_with(&mut self, id: ThreadId, status: Scalar) {
-        use unsnarl_trace::FailureKind;
         let is_exit = self
             .run
             .meta
@@ -121,6 +120,22 @@ impl Machine<'_> {
                 .map(|thread| thread.next_step())
                 .unwrap_or_default();
             self.after_free = Some((step, freed));
+        }
+    }
+
+    /// Whether the access that was just made ended the run, as that of a freed block does; its failure counts as met.
+    pub fn ends_with_access(&mut self, id: ThreadId) -> bool {
+        let failure = self.run.meta.failure.as_ref();
+        let is_kind = failure.is_some_and(|failure| failure.kind == FailureKind::UseAfterFree);
+        let next = self
+            .peek(id)
+            .filter(|(_, row)| row.kind == EventKind::Failure);
+        match next.filter(|_| is_kind) {
+            Some((_, row)) => {
+                self.use_event(id, row.site);
+                true
+            }
+            None => false,
         }
     }
 

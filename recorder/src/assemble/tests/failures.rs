@@ -7,7 +7,7 @@ use super::{
 };
 use std::mem::offset_of;
 use unsnarl_trace::{
-    FailureKind, Outcome, Run,
+    Criteria, FailureKind, Outcome, Run,
     raw::{End, Header, Record, RecordKind as K, WaitsFor},
 };
 
@@ -120,6 +120,38 @@ fn every_end_has_an_outcome() {
         "std::runtime_error",
     );
     check(End::DoubleFree, plain(), Outcome::Failed, "freed twice");
+    let freed = "used after it was freed";
+    check(End::UseAfterFree, plain(), Outcome::Failed, freed);
+    check(
+        End::InvalidFree,
+        plain(),
+        Outcome::Failed,
+        "no heap block's",
+    );
+    check(
+        End::UndefinedBehavior,
+        plain(),
+        Outcome::Failed,
+        "undefined behavior: st13runtime",
+    );
+    let expecting = |exit, expected_exits| Launch {
+        criteria: Criteria {
+            expected_exits,
+            ..Criteria::default()
+        },
+        ..ended(exit)
+    };
+    let three = expecting(Exit::Code(3), vec![1, 3]);
+    check(End::Exited, three, Outcome::Passed, "");
+    let zero = expecting(Exit::Code(0), vec![3]);
+    check(End::Exited, zero, Outcome::Failed, "exit status 0");
+    check(End::UnlockFree, plain(), Outcome::Failed, "nobody holds");
+    check(
+        End::UnlockForeign,
+        plain(),
+        Outcome::Failed,
+        "another thread holds",
+    );
     check(
         End::Deadlock,
         plain(),

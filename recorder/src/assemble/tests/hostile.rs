@@ -150,7 +150,10 @@ fn programs_that_cannot_be_recorded_are_told_apart() {
     let callbacks = format!("{SOURCE} void __tsan_func_entry(void *caller) {{ (void)caller; }}");
     let ours = compile(compiler, "ours.c", &callbacks, &[]);
     assert_eq!(ours.program.is_instrumented(), Instrumented::ByUnsnarl);
-    let theirs = format!("{callbacks} void __sanitizer_report(void) {{}}");
+    let beside = format!("{callbacks} void __sanitizer_set_death_callback(void) {{}}");
+    let beside = compile(compiler, "beside.c", &beside, &[]);
+    assert_eq!(beside.program.is_instrumented(), Instrumented::ByUnsnarl);
+    let theirs = format!("{callbacks} void __tsan_on_report(void) {{}}");
     let theirs = compile(compiler, "theirs.c", &theirs, &[]);
     assert_eq!(theirs.program.is_instrumented(), Instrumented::ByLibtsan);
     let script = plain.path.with_file_name("script");

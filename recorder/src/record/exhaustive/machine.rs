@@ -22,6 +22,8 @@ pub enum Op {
     Toss(u8),
     /// Ends the process if the thread has last read what another thread wrote.
     Check,
+    /// Ends the process, once the other threads have had their chance.
+    Exit,
 }
 
 pub type Program = Vec<Vec<Op>>;
@@ -112,8 +114,8 @@ impl Machine<'_> {
         }
         let here = self.pc[self.running as usize];
         let next = self.program[self.running as usize].get(here);
-        let gives_way =
-            next == Some(&Op::Yield) && self.wish[self.running as usize] == Wish::Nothing;
+        let gives_way = matches!(next, Some(Op::Yield | Op::Exit))
+            && self.wish[self.running as usize] == Wish::Nothing;
         let chosen = self.choose(Kind::Thread, candidates, gives_way);
         self.running = chosen;
         let thread = chosen;
@@ -130,6 +132,11 @@ impl Machine<'_> {
         let running = self.running;
         let at = self.path.choices.len();
         let usual = || {
+            let others = match kind {
+                Kind::Thread => candidates & !self.departing(),
+                Kind::Waiter | Kind::Outcome => candidates,
+            };
+            let candidates = if others == 0 { candidates } else { others };
             let stays = kind == Kind::Thread && !gives_way && candidates & bit(running) != 0;
             let later = options(candidates).find(|&it| kind == Kind::Thread && it > running);
             let first = options(candidates).next().unwrap();
@@ -154,6 +161,13 @@ impl Machine<'_> {
         };
         self.path.choices.push(choice);
         chosen
+    }
+
+    /// Threads whose next step ends the process, a bit each.
+    fn departing(&self) -> u64 {
+        self.threads()
+            .filter(|&it| self.program[it as usize].get(self.pc[it as usize]) == Some(&Op::Exit))
+            .fold(0, |bits, it| bits | bit(it))
     }
 
     fn deed(&mut self, deed: Deed) {
@@ -232,6 +246,10 @@ impl Machine<'_> {
             }
             Op::Signal(number) => self.signal(number),
             Op::Yield => {}
+            Op::Exit => {
+                self.end = "exit".into();
+                self.path.ends_by_itself = true;
+            }
             Op::Toss(variable) => {
                 if self.choose(Kind::Outcome, 0b11, false) == 1 {
                     self.write(variable);
@@ -285,7 +303,7 @@ impl Machine<'_> {
                 .pending
                 .push((thread, Deed::Sync { object, operation }));
         }
-        let stopped = self.end.contains("stops");
+        let stopped = self.end.contains("stops") || self.end == "exit";
         let flat = |groups: Vec<(bool, BTreeSet<String>)>| {
             groups
                 .into_iter()

@@ -202,12 +202,18 @@ impl Progress {
         ];
         let done = kinds.iter().filter(|(bit, _)| self.unlogged & bit != 0);
         let done: Vec<&str> = done.map(|(_, what)| *what).collect();
-        (!done.is_empty()).then(|| {
+        let unseen = (!done.is_empty()).then(|| {
             format!(
                 "threads {}: orders that differ in nothing else were not looked for",
                 done.join(", ")
             )
-        })
+        });
+        let cut_off = (self.unlogged & unlogged::CUT_OFF != 0).then(|| {
+            "the process ends while other threads go on: not all that they would do was looked at"
+                .to_owned()
+        });
+        let limits: Vec<String> = unseen.into_iter().chain(cut_off).collect();
+        (!limits.is_empty()).then(|| limits.join("; "))
     }
 }
 
@@ -233,7 +239,7 @@ impl fmt::Display for Progress {
             (None, Some((_, schedules))) if self.is_complete && self.unlogged == 0 => {
                 write!(
                     f,
-                    "all {schedules} schedules: a larger bound would show no other order"
+                    "all {schedules} schedules: a larger bound would show no other order of what the threads share"
                 )
             }
             (None, Some((bound, schedules))) => {

@@ -136,4 +136,7 @@ pub struct Path {
     pub steps: Vec<Step>,
     /// What threads were about to do when the run ended, and could not.
     pub pending: Vec<(u16, Deed)>,
+    /// The process has ended of its own accord: that is a choice at which the other threads went first
+    /// wherever a run met it.
+    pub ends_by_itself: bool,
 }

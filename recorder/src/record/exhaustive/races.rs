@@ -144,8 +144,12 @@ impl Races<'_> {
         }
     }
 
-    /// The end of the process keeps the others from going on: each of them could have come before.
+    /// A failure keeps the others from going on: each of them could have come before. At an end of the process of its
+    /// own accord all others have gone first already, in the run that met that choice.
     fn look_at_end(&mut self) {
+        if self.path.ends_by_itself {
+            return;
+        }
         let last = self.path.steps.last();
         let choice = last.and_then(|last| self.path.choices.get(last.choice));
         if let (Some(choice), Some(found)) = (choice, self.found.last_mut()) {

@@ -74,6 +74,9 @@ impl StateFile {
         }
         hash.update(job.directory.as_os_str().as_bytes());
         hash.update(format!("{chances:?} {:?}", job.limits));
+        if !job.criteria.is_usual() {
+            hash.update(format!("{:?}", job.criteria));
+        }
         let key: String = hash
             .finalize()
             .iter()

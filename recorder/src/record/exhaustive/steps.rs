@@ -2,12 +2,13 @@
 //!
 //! What is not in the log is not seen: that two threads look at the clock, or that they meet in the
 //! kernel, in a pipe for example, makes no dependency. The runtime notes that they do such things
-//! ([`unsnarl_trace::raw::unlogged`]), and the search says so.
+//! ([`unsnarl_trace::raw::unlogged`]), and the search says so. The end of the process has no record either: it
+//! is the last choice, before which the other threads go on for as long as they can.
 
 use super::path::{Choice, Deed, Kind, Operation, Path, Step, bit};
 use crate::record::Details;
 use rustc_hash::FxHashMap;
-use unsnarl_trace::raw::{ChoiceKind, Detail, Record, RecordKind, WaitsFor};
+use unsnarl_trace::raw::{ChoiceKind, Detail, End, Record, RecordKind, WaitsFor};
 
 /// Why a run cannot be searched from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -35,6 +36,7 @@ pub fn path(details: &Details) -> Result<Path, Unsearchable> {
         builder.choice(detail)?;
     }
     records.for_each(|record| builder.record(record));
+    builder.path.ends_by_itself = matches!(details.end, End::Exited | End::Exec);
     Ok(builder.path)
 }
 

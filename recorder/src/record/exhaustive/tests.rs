@@ -41,6 +41,17 @@ proptest! {
     }
 
     #[test]
+    fn no_failure_before_the_end_of_the_process_is_missed(
+        mut program in programs(), last in 0usize..4, bound in 0u32..3,
+    ) {
+        let ending = last % program.len();
+        program[ending].push(Op::Exit);
+        let (all, _) = enumerate(&program, bound);
+        let (found, _) = explore(&program, bound);
+        prop_assert_eq!(all.difference(&found).find(|(_, _, end)| end != "exit"), None);
+    }
+
+    #[test]
     fn complete_means_that_no_bound_shows_more(
         program in prop::collection::vec(thread().prop_map(|ops| ops.into_iter().take(3).collect()), 2..4),
         bound in 0u32..4,
@@ -144,6 +155,18 @@ fn light_sleepers() {
     for program in [third, attempt, signal, by_itself, dearer, began] {
         nothing_is_missed(program);
     }
+}
+
+/// What a thread would do after the process has ended, nobody has to preempt for.
+#[test]
+fn a_thread_fails_before_the_process_ends() {
+    let program = vec![
+        vec![Op::Write(0), Op::Exit],
+        vec![Op::Write(1), Op::Yield, Op::Read(0), Op::Check],
+    ];
+    let (found, count) = explore(&program, 0);
+    assert!(found.iter().any(|(_, _, end)| end.contains("1 stops")));
+    assert_eq!(count, 1);
 }
 
 /// How much smaller the search is than the enumeration: what belongs together takes few schedules.

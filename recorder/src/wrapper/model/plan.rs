@@ -337,6 +337,16 @@ mod tests {
     }
 
     #[test]
+    fn a_separate_argument_keeps_its_option() {
+        let plan = planned("-resource-dir d -fsanitize=undefined -c a.c").unwrap();
+        let text = line(&plan.sources[0].to_text);
+        assert_eq!(
+            text,
+            "-resource-dir d -fsanitize=undefined -S -emit-llvm -o - a.c"
+        );
+    }
+
+    #[test]
     fn lists_of_dependencies_have_the_names_that_clang_gives() {
         for (given, wanted) in [
             ("-c s/a.c -MD", "-MD -MF a.d -MQ a.o"),

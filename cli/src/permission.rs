@@ -1,0 +1,73 @@
+//! Whether a program that a run or a schedule names may be executed: `unsnarl_recorder::permit` decides, and on a
+//! terminal the user is asked about what it refuses.
+
+use crate::message::visible;
+use anyhow::Result;
+use clap::Args;
+use std::{
+    collections::BTreeSet,
+    io::{self, BufRead, IsTerminal, Write},
+    path::PathBuf,
+};
+use unsnarl_recorder::permit::{Deed, Permit, Trust};
+
+/// What `--trust` without a value stands for.
+const EVERYTHING: &str = "all";
+
+/// The user's word about programs that others may have recorded.
+#[derive(Args, Clone, Debug)]
+pub struct Trusting {
+    /// Execute the program of a run or schedule although you have not recorded it on this machine
+    ///
+    /// With a value, only programs whose files have one of these SHA-256 hashes. Without --trust, what you have not
+    /// recorded yourself is executed only after a question on the terminal.
+    #[arg(long, value_name = "HASHES", num_args = 0..=1, require_equals = true, default_missing_value = EVERYTHING)]
+    trust: Option<String>,
+}
+
+impl Trusting {
+    /// As the recorder takes it.
+    pub fn trust(&self) -> Trust {
+        match self.trust.as_deref() {
+            None => Trust::Own,
+            Some(EVERYTHING) => Trust::All,
+            Some(hashes) => Trust::Builds(hashes.split(',').map(str::to_owned).collect()),
+        }
+    }
+}
+
+/// The permission to execute something, and the word that it rests on. Asks on a terminal.
+pub fn permit(deed: Deed, trust: &Trust) -> Result<(Permit, Trust)> {
+    let refused = match Permit::ask(deed.clone(), trust) {
+        Ok(permit) => return Ok((permit, trust.clone())),
+        Err(refused) => refused,
+    };
+    let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
+    if !can_ask || !ask(&deed)? {
+        return Err(refused.into());
+    }
+    let trust = Trust::Builds(BTreeSet::from([deed.build_id.clone()]));
+    Ok((Permit::ask(deed, &trust)?, trust))
+}
+
+/// Asks the user; everything but a yes is a no.
+fn ask(deed: &Deed) -> io::Result<bool> {
+    let command: Vec<_> = deed
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let program: PathBuf = deed.program.components().collect();
+    let question = format!(
+        "You have not recorded {} on this machine.\nExecute it as `{}` in {}? [y/N] ",
+        program.display(),
+        command.join(" "),
+        deed.directory.display()
+    );
+    let mut errors = anstream::stderr();
+    write!(errors, "{}", visible(&question))?;
+    errors.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,125 @@
+//! Claims about two accesses.
+
+use super::{Operation, Visit};
+use crate::{
+    mining::{Kind, Trace},
+    pairs::{AccessClass, Fnv},
+};
+use rustc_hash::FxHashMap;
+
+/// For each kind of a trace: is it the operation?
+pub(super) fn is(run: &Trace, operation: &Operation) -> Vec<bool> {
+    let line = operation.line();
+    let same = |kind: &Kind| kind.line == line && kind.access == operation.access;
+    run.kinds.iter().map(same).collect()
+}
+
+pub(super) fn flag(flags: &[bool], kind: u32) -> bool {
+    flags.get(kind as usize).copied().unwrap_or(false)
+}
+
+/// Comes the first `early` on the location, by anyone or by that thread, before the first `late`, or before the visit?
+pub(super) fn before(
+    run: &Trace,
+    (early, by): (&Operation, Option<&String>),
+    late: &Operation,
+    location: &str,
+    visit: Option<&Visit>,
+) -> bool {
+    let by = by.map(|thread| Fnv::of(thread));
+    let location = Fnv::of(location);
+    let visitor = visit.map(|visit| Fnv::of(&visit.thread));
+    let here = |kind: u32| {
+        run.kinds
+            .get(kind as usize)
+            .filter(|kind| kind.location == location)
+    };
+    let (early, late) = (is(run, early), is(run, late));
+    let (mut is_done, mut visits) = (false, 0);
+    for &kind in &run.events {
+        let Some(seen) = here(kind) else { continue };
+        if flag(&late, kind) && visitor.is_none_or(|thread| thread == seen.thread) {
+            visits += 1;
+            if visit.is_none_or(|visit| visit.number == visits) {
+                return is_done;
+            }
+        }
+        is_done |= flag(&early, kind) && by.is_none_or(|thread| thread == seen.thread);
+    }
+    false
+}
+
+/// Comes a `late` on the location behind an `early` of another thread?
+pub(super) fn after(run: &Trace, early: &Operation, late: &Operation, location: &str) -> bool {
+    let location = Fnv::of(location);
+    let (early, late) = (is(run, early), is(run, late));
+    let mut by: Vec<u64> = Vec::new();
+    for &kind in &run.events {
+        let seen = run.kinds.get(kind as usize);
+        let Some(seen) = seen.filter(|seen| seen.location == location) else {
+            continue;
+        };
+        if flag(&late, kind) && by.iter().any(|thread| *thread != seen.thread) {
+            return true;
+        }
+        if flag(&early, kind) && !by.contains(&seen.thread) {
+            by.push(seen.thread);
+        }
+    }
+    false
+}
+
+/// How often a line reads what another thread's line has written.
+pub(super) fn reads_from(run: &Trace, write: &Operation, read: &Operation) -> u32 {
+    let (writes, reads) = (is(run, write), is(run, read));
+    let mut last: FxHashMap<u64, (u64, bool)> = FxHashMap::default();
+    let mut times = 0;
+    for &kind in &run.events {
+        let Some(seen) = run.kinds.get(kind as usize) else {
+            continue;
+        };
+        let of_other = |(thread, is_write): &(u64, bool)| *is_write && *thread != seen.thread;
+        if flag(&reads, kind) && last.get(&seen.location).is_some_and(of_other) {
+            times += 1;
+        }
+        if seen.access != AccessClass::Read {
+            last.insert(seen.location, (seen.thread, flag(&writes, kind)));
+        }
+    }
+    times
+}
+
+/// The value that a location has: who wrote it, and which threads have read it at the line of the head.
+#[derive(Default)]
+struct Version {
+    writer: Option<(u64, bool)>,
+    readers: Vec<u64>,
+}
+
+/// Does `tail` read or overwrite a value that another thread's `head` has written, or overwrite one that it has read?
+pub(super) fn follows(run: &Trace, head: &Operation, tail: &Operation) -> bool {
+    let (heads, tails) = (is(run, head), is(run, tail));
+    let mut versions: FxHashMap<u64, Version> = FxHashMap::default();
+    for &kind in &run.events {
+        let Some(seen) = run.kinds.get(kind as usize) else {
+            continue;
+        };
+        let version = versions.entry(seen.location).or_default();
+        let writes = seen.access != AccessClass::Read;
+        if flag(&tails, kind) {
+            let writer = version.writer;
+            let of_writer = writer.is_some_and(|(by, is_head)| is_head && by != seen.thread);
+            let of_reader = writes && version.readers.iter().any(|by| *by != seen.thread);
+            if of_writer || of_reader {
+                return true;
+            }
+        }
+        if writes {
+            version.writer = Some((seen.thread, flag(&heads, kind)));
+            version.readers.clear();
+        } else if flag(&heads, kind) && !version.readers.contains(&seen.thread) {
+            version.readers.push(seen.thread);
+        }
+    }
+    false
+}

@@ -1,0 +1,245 @@
+//! Claims in words. The numbers are those that were counted.
+
+use super::{Claim, Counted, Operation, Visit};
+use crate::{explanation::Place, facts::short, pairs::AccessClass};
+
+impl Counted {
+    /// A sentence about the runs that passed; empty when there are none, or when the numbers say nothing.
+    pub fn in_words(&self) -> String {
+        if self.of == 0 {
+            return String::new();
+        }
+        match &self.claim {
+            Claim::Between {
+                first,
+                remote,
+                second,
+            } => self.never_or(&Happening {
+                who: other(remote, [first, second]),
+                verb: COME,
+                where_to: format!("between {}", gap(first, second)),
+            }),
+            Claim::Overlap {
+                first,
+                second,
+                after_first,
+                before_second,
+                in_this_order,
+            } => self.never_or(&overlapping(
+                [first, second],
+                [after_first, before_second],
+                *in_this_order,
+            )),
+            Claim::Before {
+                early, late, visit, ..
+            } => {
+                let (early, beside) = (line(&early.place, &early.place), &early.place);
+                let late = line(&late.place, beside);
+                let late = match visit {
+                    Some(visit) => visit_of(visit, &late),
+                    None => late,
+                };
+                self.when_any(&format!("{early} ran before {late}"))
+            }
+            Claim::After { early, late, .. } => self.never_or(&Happening {
+                who: line(&late.place, &late.place),
+                verb: RUN,
+                where_to: format!("after {}", line(&early.place, &late.place)),
+            }),
+            Claim::BeforeBy {
+                early,
+                by,
+                late,
+                visit,
+                ..
+            } => {
+                let (early, beside) = (line(&early.place, &early.place), &early.place);
+                let late = visit_of(visit, &line(&late.place, beside));
+                self.when_any(&format!("{by} ran {early} before {late}"))
+            }
+            Claim::Together { one, other } => self.together(one, other),
+            Claim::ReadsFrom {
+                write,
+                read,
+                more_than,
+            } => {
+                let at = line(&read.place, &read.place);
+                let from = line(&write.place, &read.place);
+                let more = more_than_in_words(*more_than);
+                self.when_any(&format!(
+                    "{at} read what another thread wrote at {from}{more}"
+                ))
+            }
+            // Headlines say it; a number of runs that have it too would say that it explains nothing.
+            Claim::Follows { .. } => String::new(),
+        }
+    }
+
+    /// Said only where it is so in some run.
+    fn when_any(&self, says: &str) -> String {
+        match self.holds_in {
+            0 => String::new(),
+            runs => format!("{} {says}.", in_runs(runs, self.of)),
+        }
+    }
+
+    /// `In none of 50 passing runs did line 75 come between ...`, or in how many it did.
+    fn never_or(&self, happening: &Happening) -> String {
+        let Happening {
+            who,
+            verb: (plain, past),
+            where_to,
+        } = happening;
+        match (self.holds_in, self.of) {
+            (0, 1) => format!("In the only passing run {who} did not {plain} {where_to}."),
+            (0, of) => format!("In none of {of} passing runs did {who} {plain} {where_to}."),
+            (runs, of) => format!(
+                "{} {who} {past} {where_to} too, without harm.",
+                in_runs(runs, of)
+            ),
+        }
+    }
+
+    fn together(
+        &self,
+        one: &(Operation, Operation, String),
+        other: &(Operation, Operation, String),
+    ) -> String {
+        let beside = &one.0.place;
+        let pair = |(early, late, _): &(Operation, Operation, String)| {
+            format!(
+                "{} ran before {}",
+                line(&early.place, beside),
+                line(&late.place, beside)
+            )
+        };
+        match self.holds_in == self.of {
+            true => format!(
+                "{} {} exactly when {}.",
+                in_runs(self.of, self.of),
+                pair(one),
+                pair(other)
+            ),
+            false => String::new(),
+        }
+    }
+}
+
+/// `main.1 ran line 40`, `visit 3 of main.1 to line 40`.
+fn visit_of(visit: &Visit, line: &str) -> String {
+    match visit.number {
+        1 => format!("{} ran {line}", visit.thread),
+        number => format!("visit {number} of {} to {line}", visit.thread),
+    }
+}
+
+/// What may have happened in a run: who did it, the verb in its plain form and in the past, and the rest.
+struct Happening {
+    who: String,
+    verb: (&'static str, &'static str),
+    where_to: String,
+}
+
+const COME: (&str, &str) = ("come", "came");
+const RUN: (&str, &str) = ("run", "ran");
+
+fn overlapping(
+    [first, second]: [&Operation; 2],
+    [after_first, before_second]: [&Operation; 2],
+    in_this_order: bool,
+) -> Happening {
+    let beside = &first.place;
+    let of = |one: &Operation| line(&one.place, beside);
+    match in_this_order {
+        true => Happening {
+            who: both(after_first, before_second, beside),
+            verb: COME,
+            where_to: format!("between {}", gap(first, second)),
+        },
+        false => Happening {
+            who: of(after_first),
+            verb: RUN,
+            where_to: format!(
+                "after {}, and {} before {}",
+                of(first),
+                of(before_second),
+                of(second)
+            ),
+        },
+    }
+}
+
+/// The access that comes in between: `line 75`; `another thread's line 9` where that is one of the two lines.
+fn other(remote: &Operation, ends: [&Operation; 2]) -> String {
+    let own = |end: &&Operation| is_same(&end.place, &remote.place);
+    let at = match ends.first() {
+        Some(first) => line(&remote.place, &first.place),
+        None => short(&remote.place),
+    };
+    match ends.iter().any(own) {
+        true => format!("another thread's {at}"),
+        false => at,
+    }
+}
+
+/// `lines 61 and 62`, `the read and the write of line 9`.
+fn gap(first: &Operation, second: &Operation) -> String {
+    if !is_same(&first.place, &second.place) {
+        return both(first, second, &first.place);
+    }
+    let at = line(&first.place, &first.place);
+    match first.access == second.access {
+        true => format!("two visits of {at}"),
+        false => format!("the {} and the {} of {at}", noun(first), noun(second)),
+    }
+}
+
+fn noun(operation: &Operation) -> &'static str {
+    match operation.access {
+        AccessClass::Read => "read",
+        AccessClass::Write => "write",
+        AccessClass::Update => "update",
+    }
+}
+
+/// `lines 21 and 22`, `line 21`, `line 21 and list.c:4`.
+fn both(first: &Operation, second: &Operation, beside: &Place) -> String {
+    let (a, b) = (&first.place, &second.place);
+    let is_beside = |place: &Place| place.file == beside.file && place.line != 0;
+    match () {
+        () if is_same(a, b) => line(a, beside),
+        () if is_beside(a) && is_beside(b) => format!("lines {} and {}", a.line, b.line),
+        () => format!("{} and {}", line(a, beside), line(b, beside)),
+    }
+}
+
+fn is_same(a: &Place, b: &Place) -> bool {
+    (&a.file, a.line) == (&b.file, b.line)
+}
+
+fn more_than_in_words(number: u32) -> String {
+    match number {
+        0 => String::new(),
+        1 => " more than once".to_owned(),
+        2 => " more than twice".to_owned(),
+        other => format!(" more than {other} times"),
+    }
+}
+
+/// `line 100`, or `bank.c:100` when it is in another file than `beside`.
+pub fn line(place: &Place, beside: &Place) -> String {
+    if place.file == beside.file && place.line != 0 {
+        format!("line {}", place.line)
+    } else {
+        short(place)
+    }
+}
+
+/// `In all 97 passing runs`, `In 12 of 97 passing runs`, `In the only passing run`.
+pub fn in_runs(runs: u32, of: u32) -> String {
+    match (runs, of) {
+        (1, 1) => "In the only passing run".to_owned(),
+        (runs, of) if runs == of => format!("In all {of} passing runs"),
+        (runs, of) => format!("In {runs} of {of} passing runs"),
+    }
+}

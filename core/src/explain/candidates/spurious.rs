@@ -1,0 +1,65 @@
+//! Waits that ended without a signal, as POSIX allows, behind which the condition was not looked at again.
+
+use super::{Candidate, Story, UNRELATED, candidate, distance};
+use crate::explain::{lost_wakeup::checked_before, spurious::is_spurious, view::View};
+use unsnarl_trace::{EventId, EventKind};
+
+/// The last such wait of the failing thread, or of a thread whose writes behind it flowed into the failure; of any
+/// thread where the run has no failing one.
+pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
+    let wakes = view.run.events.iter().map(|(row, _)| row);
+    let wakes = wakes.filter(|&row| row < view.failure && is_spurious(view, row));
+    let wakes: Vec<EventId> = wakes.collect();
+    wakes.into_iter().rev().find_map(|wake| {
+        let check = not_looked_at_again(view, wake)?;
+        let story = Story::Spurious { check, wake };
+        let mut found = candidate(view, story, &[check], 0, true);
+        (found.cost, found.relevant) = (0, true);
+        matters(view, wake).then_some(found)
+    })
+}
+
+/// What the thread had looked at before it waited and did not look at again at the same place before it gave the lock
+/// back or waited again.
+fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
+    let thread = view.thread(wake);
+    let mut waits = view.rows.before(thread, wake).iter().rev();
+    let of_condition = |row: &&EventId| {
+        let event = view.event(**row);
+        event.kind == EventKind::Wait && event.location == view.event(wake).location
+    };
+    let wait = *waits.find(of_condition)?;
+    let check = checked_before(view, wait).or_else(|| last_read(view, wait))?;
+    let end = EventId(u32::MAX);
+    let own = view.rows.before(thread, end).iter().copied();
+    let ends = |row: &EventId| matches!(view.event(*row).kind, EventKind::Unlock | EventKind::Wait);
+    let mut behind = own.filter(|row| *row > wake).take_while(|row| !ends(row));
+    let looks_again = |row: EventId| {
+        let (now, then) = (view.place(row), view.place(check));
+        view.event(row).kind.reads()
+            && (now.line, now.column, now.file) == (then.line, then.column, then.file)
+    };
+    (!behind.any(looks_again)).then_some(check)
+}
+
+/// The last read of the function that waits: where nobody else came, nothing in the run is shared.
+fn last_read(view: &View, wait: EventId) -> Option<EventId> {
+    const NEAR: usize = 16;
+    let function = view.place(wait).function;
+    let before = view.rows.before(view.thread(wait), wait).iter().rev();
+    let mut reads = before
+        .take(NEAR)
+        .filter(|row| view.event(**row).kind.reads());
+    reads
+        .find(|row| view.place(**row).function == function)
+        .copied()
+}
+
+/// Did the failure come of it, as far as data tells?
+fn matters(view: &View, wake: EventId) -> bool {
+    let thread = view.thread(wake);
+    let all = view.rows.before(thread, EventId(u32::MAX)).iter();
+    let mut writes = all.filter(|row| **row > wake && view.event(**row).kind.writes());
+    view.failed.is_none_or(|failed| failed == thread)
+        || writes.any(|&row| distance(view, &[row]) < UNRELATED)
+}

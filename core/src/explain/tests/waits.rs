@@ -1,0 +1,126 @@
+//! Waits: wakeups that were none, signals that count, and what a thread waits for in vain.
+
+use super::check;
+use expect_test::expect;
+
+#[test]
+fn a_spurious_wakeup_behind_which_nothing_is_looked_at_again() {
+    let start = "
+        start main.1 consume
+        start main.2 produce
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main.1 lock m @10 consume
+        main.1 R items =0 @11 consume \"if (items == 0)\"
+        main.1 wait filled @12 consume \"pthread_cond_wait(&filled, &m);\"
+        main.1 unlock m @12 consume \"pthread_cond_wait(&filled, &m);\"";
+    let fails = "
+        main.1 lock m @12 consume \"pthread_cond_wait(&filled, &m);\"
+        main.1 wake filled =2 @12 consume \"pthread_cond_wait(&filled, &m);\"
+        main.1 R items =0 @13 consume \"assert(items > 0);\"
+        main.1 fails @13 assertion `items > 0` failed";
+    let fine = "
+        main.2 lock m @20 produce
+        main.2 W items =1 @21 produce \"items = 1;\"
+        main.2 signal filled =1 @22 produce
+        main.2 unlock m @23 produce
+        main.1 lock m @12 consume \"pthread_cond_wait(&filled, &m);\"
+        main.1 wake filled =0 @12 consume \"pthread_cond_wait(&filled, &m);\"
+        main.1 R items =1 @13 consume \"assert(items > 0);\"";
+    let (fails, fine) = ([start, fails].concat(), [start, fine].concat());
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: consume (main.1) did not check `items` again after a spurious wakeup
+              consume (main.1) read items = 0 at test.c:11 and waited for `filled` at line 12;
+              the wait ended without a signal, as POSIX and C++ allow.
+
+               main.1  test.c:11  if (items == 0)                  reads 0
+               main.1  test.c:12  pthread_cond_wait(&filled, &m);  wakes up        without a signal
+               main.1  test.c:13  assert(items > 0);               reads 0, fails
+
+              `items` has to be checked again in a loop after each wait.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: This run has a spurious wakeup: the wait of main.1 at test.c:12 ended without a signal.
+        "#]],
+    );
+}
+
+/// A signal of the waiting thread itself wakes others only.
+#[test]
+fn a_threads_own_signal_is_not_the_one_that_it_waits_for() {
+    let text = "
+        main.1 lock m @10 pass
+        main.1 signal turn =0 @11 pass \"pthread_cond_signal(&turn);\"
+        main.1 R mine =0 @12 pass \"while (!mine)\"
+        main.1 wait turn @13 pass \"pthread_cond_wait(&turn, &m);\"
+        main.1 unlock m @13 pass
+        main.1 blocked condition turn @13
+        main blocked join main.1 @50
+        deadlocks";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: pass (main.1) waits for a signal that never comes
+          main.1 began to wait at test.c:13 for `turn`; no thread signalled it after that.
+
+           main.1  test.c:13  pthread_cond_wait(&turn, &m);  waits for turn  for ever
+
+          Nothing is checked before the wait.
+          Possible: the recorded runs do not settle it. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+/// The count never gets there because an update of it was lost.
+#[test]
+fn what_a_thread_waits_for_was_overwritten() {
+    let start = "
+        start main.1 work
+        start main.2 work
+        main fork main.1 @40 main
+        main fork main.2 @41 main";
+    let add = |who: &str, old: i32| {
+        [
+            format!("\n{who} R done ={old} @10 work \"int n = done;\""),
+            format!("\n{who} W done ={} @12 work \"done = n + 1;\"", old + 1),
+        ]
+    };
+    let ends = "
+        main.1 end
+        main.2 end";
+    let waits = |done: i32| {
+        format!("\nmain lock m @50 main\nmain R done ={done} @51 main \"while (done < 2)\"")
+    };
+    let hangs = "
+        main wait ready @52 main \"pthread_cond_wait(&ready, &m);\"
+        main unlock m @52 main
+        main blocked condition ready @52
+        deadlocks";
+    let [a, b] = add("main.1", 0);
+    let [c, d] = add("main.2", 1);
+    let fine = [start, &a, &b, &c, &d, ends, &waits(2)].concat();
+    let [c, d] = add("main.2", 0);
+    let fails = [start, &a, &c, &d, &b, ends, &waits(1), hangs].concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: another thread's update of `done` was lost
+              work (main.1) read done = 0 at test.c:10 and wrote 1 at line 12;
+              in between work (main.2) wrote 1 at test.c:12.
+
+               main.1  test.c:10  int n = done;  reads 0
+               main.2  test.c:12  done = n + 1;  writes 1  <- in between
+               main.1  test.c:12  done = n + 1;  writes 1  overwrites it
+
+              main waits for ever at test.c:52: it had read done = 1. No lock is held at these accesses of
+              `done`: this is also a data race.
+              In none of 6 passing runs did another thread's line 12 come between lines 10 and 12.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}

@@ -1,0 +1,173 @@
+//! The object of a call that locks, waits or signals, as the text of its line names it.
+
+use unsnarl_trace::EventKind;
+
+/// Calls of C with the place of the object among their arguments, and what they do with it.
+const LOCKS: [&str; 12] = [
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_timedlock",
+    "pthread_mutex_unlock",
+    "pthread_rwlock_rdlock",
+    "pthread_rwlock_wrlock",
+    "pthread_rwlock_unlock",
+    "pthread_spin_lock",
+    "pthread_spin_unlock",
+    "mtx_lock",
+    "mtx_trylock",
+    "mtx_unlock",
+];
+const CONDITIONS: [&str; 8] = [
+    "pthread_cond_wait",
+    "pthread_cond_timedwait",
+    "pthread_cond_signal",
+    "pthread_cond_broadcast",
+    "cnd_wait",
+    "cnd_timedwait",
+    "cnd_signal",
+    "cnd_broadcast",
+];
+const OTHERS: [&str; 4] = [
+    "sem_wait",
+    "sem_trywait",
+    "sem_post",
+    "pthread_barrier_wait",
+];
+/// Guards of C++: the object stands in parentheses or braces behind the guard's name.
+const GUARDS: [&str; 4] = ["lock_guard", "unique_lock", "scoped_lock", "shared_lock"];
+/// Members of C++ that are called on the object.
+const LOCK_MEMBERS: [&str; 6] = [
+    "lock",
+    "unlock",
+    "try_lock",
+    "lock_shared",
+    "unlock_shared",
+    "try_lock_shared",
+];
+const CONDITION_MEMBERS: [&str; 5] = ["wait", "wait_for", "wait_until", "notify_one", "notify_all"];
+
+/// `queue->lock` of `pthread_mutex_lock(&queue->lock);`, `mutex_` of `std::lock_guard<std::mutex> guard(mutex_);`; none
+/// where the line has no such call, or several objects.
+pub(super) fn object(text: &str, kind: EventKind) -> Option<String> {
+    use EventKind::{
+        BarrierArrive, BarrierLeave, Broadcast, Lock, LockWait, SemPost, SemWait, SharedLock,
+        SharedUnlock, Signal, TryLockFailed, Unlock, Wait, Wake,
+    };
+    match kind {
+        Lock | LockWait | Unlock | SharedLock | SharedUnlock | TryLockFailed => {
+            argument(text, &LOCKS)
+                .or_else(|| guarded(text))
+                .or_else(|| receiver(text, &LOCK_MEMBERS))
+        }
+        Wait | Wake | Signal | Broadcast => {
+            argument(text, &CONDITIONS).or_else(|| receiver(text, &CONDITION_MEMBERS))
+        }
+        SemWait | SemPost | BarrierArrive | BarrierLeave => argument(text, &OTHERS),
+        _ => None,
+    }
+}
+
+/// The first argument of one of the functions, without `&`.
+fn argument(text: &str, functions: &[&str]) -> Option<String> {
+    let behind = functions.iter().find_map(|name| {
+        let (_, rest) = text.split_once(name)?;
+        rest.trim_start().strip_prefix('(')
+    })?;
+    named(first_of(behind)?)
+}
+
+/// What a guard of C++ is made of: its only argument, or the first one beside a tag.
+fn guarded(text: &str) -> Option<String> {
+    let at = GUARDS.iter().find_map(|guard| text.find(guard))?;
+    let rest = text.get(at..)?;
+    let name = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+    let behind = match name.strip_prefix('<') {
+        Some(types) => types.get(types.find('>')? + 1..)?,
+        None => name,
+    };
+    let open = behind.find(['(', '{'])?;
+    named(first_of(behind.get(open + 1..)?)?)
+}
+
+/// `queue.lock` of `queue.lock.lock();`.
+fn receiver(text: &str, members: &[&str]) -> Option<String> {
+    members.iter().find_map(|member| {
+        [".", "->"].iter().find_map(|join| {
+            let call = format!("{join}{member}(");
+            let before = text.get(..text.find(&call)?)?;
+            let is_part = |c: char| c.is_alphanumeric() || "_.->[]:".contains(c);
+            let start = before
+                .char_indices()
+                .rev()
+                .take_while(|(_, c)| is_part(*c))
+                .last()?;
+            named(before.get(start.0..)?)
+        })
+    })
+}
+
+/// The text up to the comma or bracket that ends an argument.
+fn first_of(text: &str) -> Option<&str> {
+    let mut depth = 0u32;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' | ',' if depth == 0 => return text.get(..at),
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// An expression that names something, without `&`; none of a call.
+fn named(argument: &str) -> Option<String> {
+    let name = argument.trim().trim_start_matches('&').trim();
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '*');
+    (is_name && !name.contains('(')).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_calls() {
+        let check = |text, kind, expected| {
+            assert_eq!(object(text, kind).as_deref(), expected, "{text}");
+        };
+        use EventKind::{Lock, SemPost, Signal, Wait, Write};
+        check(
+            "pthread_mutex_lock(&queue->lock);",
+            Lock,
+            Some("queue->lock"),
+        );
+        check("pthread_mutex_lock(m);", Lock, Some("m"));
+        check("pthread_mutex_lock(&locks[index(i, 2)]);", Lock, None);
+        check(
+            "std::lock_guard<std::mutex> guard(mutex_);",
+            Lock,
+            Some("mutex_"),
+        );
+        check(
+            "std::unique_lock lock{box->mutex};",
+            Lock,
+            Some("box->mutex"),
+        );
+        check(
+            "std::unique_lock<std::mutex> own(office.mutex, std::defer_lock);",
+            Lock,
+            Some("office.mutex"),
+        );
+        check("if (r->mutex.try_lock())", Lock, Some("r->mutex"));
+        check(
+            "pthread_cond_wait(&q->ready, &q->lock);",
+            Wait,
+            Some("q->ready"),
+        );
+        check("changed.notify_all();", Signal, Some("changed"));
+        check("sem_post(&free_slots);", SemPost, Some("free_slots"));
+        check("take_lock(m);", Lock, None);
+        check("pthread_mutex_lock(m);", Write, None);
+    }
+}

@@ -1,0 +1,536 @@
+//! The critical sections that a recorded run would have with a fix made: one for each time that a thread comes through
+//! the lines, as the edit has it, beside those sections of the lock that the edit leaves alone.
+
+use super::{
+    Fix, Guarded,
+    mutexes::{self, lock_name},
+};
+use crate::{callers::call_sites, facts::family, orders::Locks};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId};
+
+/// Statements that an edit makes one critical section.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Region {
+    /// The lines.
+    pub lines: Guarded,
+    /// The section begins with a statement that takes the lock already.
+    pub opens: bool,
+    /// An object holds the lock until the end of its scope, and the objects that did are gone.
+    pub is_scoped: bool,
+    /// The statement that takes it took it for reading, and takes it for writing now.
+    pub for_writing: bool,
+    /// The statements one after the other.
+    pub parts: Vec<Part>,
+}
+
+/// A statement of a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Its first line.
+    pub first: u32,
+    /// Its last line.
+    pub last: u32,
+    /// It goes round by itself: its lines may come again within one section.
+    pub is_loop: bool,
+}
+
+/// A stretch of a thread in which it has the lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Span {
+    pub first: u32,
+    pub last: u32,
+    pub thread: u16,
+    /// Which lock, where it is one of several of the same name; none when that is not known.
+    pub lock: Option<u32>,
+    /// For reading only.
+    pub is_shared: bool,
+    /// It is one that the edit makes.
+    pub is_new: bool,
+}
+
+/// What the fixed program would wait for for ever.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Again {
+    /// The lock is held already where the edit takes it, on this line, since that one.
+    Held { line: u32, since: u32 },
+    /// The line takes the lock that the edit holds there.
+    Taken { line: u32 },
+}
+
+/// The sections, by their begin.
+#[derive(Default, Debug)]
+pub(super) struct Sections {
+    pub spans: Vec<Span>,
+    pub again: Option<Again>,
+}
+
+/// The lock of a fix that declares one: all its sections are of the same.
+const NEW: u32 = u32::MAX;
+
+/// The sections of the fix's lock in this run. Linear in the run.
+pub(super) fn sections(fix: &Fix, run: &Run) -> Sections {
+    let regions = regions(fix);
+    let mut walk = Walk::new(fix, &regions, run);
+    for (row, event) in run.events.iter() {
+        walk.step(row, &event);
+    }
+    walk.finish()
+}
+
+/// The sections of the lock as the program is.
+pub(super) fn recorded(fix: &Fix, run: &Run) -> Vec<Span> {
+    let Some(lock) = fix.lock.as_deref().map(family) else {
+        return Vec::new();
+    };
+    let end = run.events.len() as u32;
+    let locks = Locks::new(run, &mut Vec::new());
+    let own = locks
+        .sections()
+        .iter()
+        .filter(|section| family(&lock_name(run, section.acquired)) == lock);
+    own.map(|section| Span {
+        first: section.acquired.0,
+        last: section.released.map_or(end, |row| row.0),
+        thread: section.thread.0,
+        lock: Some(section.lock.0),
+        is_shared: section.shared,
+        is_new: false,
+    })
+    .collect()
+}
+
+/// Those of the fix; lines that exclude each other are regions of one statement where nothing more is known.
+fn regions(fix: &Fix) -> Vec<Region> {
+    if !fix.regions.is_empty() {
+        return fix.regions.clone();
+    }
+    let one = |lines: &Guarded| Region {
+        lines: lines.clone(),
+        opens: false,
+        is_scoped: false,
+        for_writing: false,
+        parts: vec![Part {
+            first: lines.first,
+            last: lines.last,
+            is_loop: true,
+        }],
+    };
+    fix.exclusive.iter().map(one).collect()
+}
+
+/// Where a step is in a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Hit {
+    region: usize,
+    part: usize,
+    /// Frames outside of the region's function: together with them it is one call of it.
+    depth: usize,
+    /// Nested in the same regions once more: the line that leads there.
+    again: Option<u32>,
+    /// It stands in a statement that the edit takes away.
+    is_removed: bool,
+}
+
+/// Where a step is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Where {
+    /// The debug info does not say.
+    Unknown,
+    Outside,
+    In(Hit),
+}
+
+/// An access: site, stack, kind and location.
+type Key = (u32, u32, u8, u32);
+
+/// A region that a thread is in.
+struct Open {
+    hit: Hit,
+    callers: Vec<SiteId>,
+    /// The section: from this row on, while the lock is held.
+    since: Option<u32>,
+    /// The last row in the region.
+    last: u32,
+    lock: Option<u32>,
+    is_shared: bool,
+    /// Accesses of this round.
+    seen: BTreeSet<Key>,
+    /// Locations of accesses, to tell which of several locks it is.
+    data: BTreeSet<u32>,
+}
+
+struct Walk<'a> {
+    run: &'a Run,
+    regions: &'a [Region],
+    family: Option<String>,
+    /// Locks of the family, by location.
+    own: BTreeSet<u32>,
+    removed: BTreeSet<(&'a str, u32)>,
+    recorded: Vec<Span>,
+    known: BTreeMap<(u32, u32), Where>,
+    open: BTreeMap<u16, Open>,
+    /// Rows at which sections of the program begin that are parts of regions.
+    taken_over: BTreeSet<u32>,
+    /// Rows by thread.
+    rows: BTreeMap<u16, Vec<u32>>,
+    found: Sections,
+}
+
+impl<'a> Walk<'a> {
+    fn new(fix: &'a Fix, regions: &'a [Region], run: &'a Run) -> Walk<'a> {
+        let recorded = recorded(fix, run);
+        Walk {
+            run,
+            regions,
+            family: fix.lock.as_deref().map(family),
+            own: recorded.iter().filter_map(|span| span.lock).collect(),
+            removed: removed(fix),
+            recorded,
+            known: BTreeMap::new(),
+            open: BTreeMap::new(),
+            taken_over: BTreeSet::new(),
+            rows: rows(run),
+            found: Sections::default(),
+        }
+    }
+
+    fn step(&mut self, row: EventId, event: &Event) {
+        let key = (event.site.0, event.stack.0);
+        let at = match self.known.get(&key) {
+            Some(at) => *at,
+            None => {
+                let at = self.locate(row);
+                self.known.insert(key, at);
+                at
+            }
+        };
+        let thread = event.thread.0;
+        match at {
+            _ if event.kind == EventKind::End => self.close(thread, false),
+            // Where a thread stands at the end of the run is no step.
+            _ if event.kind == EventKind::Blocked => {}
+            Where::Unknown => {}
+            Where::Outside => self.close(thread, false),
+            Where::In(hit) => self.inside(row, event, hit),
+        }
+    }
+
+    fn locate(&self, row: EventId) -> Where {
+        let mut found: Option<Hit> = None;
+        let mut is_known = false;
+        for (depth, site) in call_sites(self.run, row).into_iter().enumerate() {
+            let site = self.run.meta.site(site);
+            is_known |= site.line != 0;
+            let is_it = |region: &&Region| {
+                let lines = &region.lines;
+                lines.file == site.file
+                    && lines.function == site.function
+                    && (lines.first..=lines.last).contains(&site.line)
+            };
+            let Some((region, at)) = self.regions.iter().enumerate().find(|(_, at)| is_it(at))
+            else {
+                continue;
+            };
+            match &mut found {
+                Some(hit) => hit.again = hit.again.or(Some(site.line)),
+                None => {
+                    let holds = |part: &Part| (part.first..=part.last).contains(&site.line);
+                    let is_removed = self.removed.contains(&(site.file.as_str(), site.line));
+                    found = Some(Hit {
+                        region,
+                        part: at.parts.iter().position(holds).unwrap_or(0),
+                        depth,
+                        again: None,
+                        is_removed,
+                    });
+                }
+            }
+        }
+        match found {
+            Some(hit) => Where::In(hit),
+            None if is_known => Where::Outside,
+            None => Where::Unknown,
+        }
+    }
+
+    fn inside(&mut self, row: EventId, event: &Event, hit: Hit) {
+        let thread = event.thread.0;
+        let mut callers = call_sites(self.run, row);
+        callers.truncate(hit.depth);
+        let key = self.key(event);
+        let goes_on = self.open.get(&thread).is_some_and(|open| {
+            open.hit.region == hit.region
+                && open.callers == callers
+                && !self.is_next(open, hit, key, row)
+        });
+        if !goes_on {
+            self.close(thread, false);
+            // Who waits for another lock has not begun.
+            let opens = self
+                .regions
+                .get(hit.region)
+                .is_some_and(|region| region.opens);
+            if event.kind == EventKind::LockWait && !opens {
+                return;
+            }
+            self.begin(row, event, hit, callers, opens);
+        }
+        self.within(row, event, hit, key);
+    }
+
+    /// Accesses and locks that come again show that a loop around the region has gone round. What a library does within
+    /// one statement comes again as well.
+    fn key(&self, event: &Event) -> Option<Key> {
+        let takes = matches!(event.kind, EventKind::Lock | EventKind::SharedLock);
+        let is_plain =
+            (takes || event.kind.is_access()) && !self.run.location(event.location).contains("_M_");
+        is_plain.then_some((
+            event.site.0,
+            event.stack.0,
+            event.kind as u8,
+            event.location.0,
+        ))
+    }
+
+    /// Has the thread gone round, back to the begin of the lines?
+    fn is_next(&self, open: &Open, hit: Hit, key: Option<Key>, row: EventId) -> bool {
+        let region = self.regions.get(hit.region);
+        let part = region.and_then(|region| region.parts.get(hit.part));
+        let is_once = part.is_some_and(|part| !part.is_loop);
+        let comes_again = key.is_some_and(|key| open.seen.contains(&key));
+        hit.part < open.hit.part
+            || hit.part == open.hit.part
+                && is_once
+                && comes_again
+                && key.is_some_and(|key| self.begins_round(open, key, row))
+    }
+
+    /// A read that comes again behind a write of the same statement begins a round when it is written again next:
+    /// `++done == n` looks at what it has written.
+    fn begins_round(&self, open: &Open, key: Key, row: EventId) -> bool {
+        let (_, stack, kind, location) = key;
+        let is_written = |other: &Key| {
+            let write = (stack, EventKind::Write as u8, location);
+            (other.1, other.2, other.3) == write
+        };
+        if kind == EventKind::Write as u8 || !open.seen.iter().any(is_written) {
+            return true;
+        }
+        let own = self.run.events.get(row).map(|event| event.thread.0);
+        let rows = own.and_then(|thread| self.rows.get(&thread));
+        let later = rows.into_iter().flat_map(|rows| {
+            let from = rows.partition_point(|at| *at <= row.0);
+            rows.iter().skip(from)
+        });
+        let mut keys = later
+            .filter_map(|at| self.run.events.get(EventId(*at)))
+            .filter_map(|event| self.key(&event));
+        let next = keys.find(|next| *next == key || is_written(next));
+        next.is_some_and(|next| is_written(&next))
+    }
+
+    fn begin(&mut self, row: EventId, event: &Event, hit: Hit, callers: Vec<SiteId>, opens: bool) {
+        let thread = event.thread.0;
+        self.open.insert(
+            thread,
+            Open {
+                hit,
+                callers,
+                since: (!opens).then_some(row.0),
+                last: row.0,
+                lock: None,
+                is_shared: false,
+                seen: BTreeSet::new(),
+                data: BTreeSet::new(),
+            },
+        );
+    }
+
+    /// Is the lock held where the edit takes it, since a statement that stays?
+    fn held_already(&mut self, new: &Span) {
+        let row = EventId(new.first);
+        let mut own = self.recorded.iter().filter(|span| {
+            let is_same = new.lock.is_none() || new.lock == span.lock;
+            is_same && span.thread == new.thread && span.first < row.0 && row.0 < span.last
+        });
+        let held = own.find(|span| !self.is_removed(EventId(span.first)));
+        if let Some(span) = held
+            && self.found.again.is_none()
+        {
+            self.found.again = Some(Again::Held {
+                line: self.line(row),
+                since: self.line(EventId(span.first)),
+            });
+        }
+    }
+
+    fn is_removed(&self, row: EventId) -> bool {
+        call_sites(self.run, row).into_iter().any(|site| {
+            let site = self.run.meta.site(site);
+            self.removed.contains(&(site.file.as_str(), site.line))
+        })
+    }
+
+    fn within(&mut self, row: EventId, event: &Event, hit: Hit, key: Option<Key>) {
+        let is_own = self.own.contains(&event.location.0) && self.family.is_some();
+        let Some(open) = self.open.get_mut(&event.thread.0) else {
+            return;
+        };
+        open.hit.part = hit.part;
+        open.last = row.0;
+        if event.kind.is_access() && open.since.is_some() {
+            open.data.insert(event.location.0);
+        }
+        open.seen.extend(key);
+        if let Some(line) = hit.again {
+            self.found.again.get_or_insert(Again::Taken { line });
+        }
+        if !is_own {
+            return;
+        }
+        let takes = matches!(event.kind, EventKind::Lock | EventKind::SharedLock);
+        let gives = matches!(event.kind, EventKind::Unlock | EventKind::SharedUnlock);
+        let open_lock = open.lock.is_none_or(|lock| lock == event.location.0);
+        if takes {
+            self.taken_over.insert(row.0);
+            open.lock.get_or_insert(event.location.0);
+        }
+        let region = self.regions.get(hit.region);
+        let is_scoped = region.is_some_and(|region| region.is_scoped);
+        let for_writing = region.is_some_and(|region| region.for_writing);
+        if hit.is_removed || !open_lock || gives && is_scoped && self.began_removed(row) {
+            return;
+        }
+        let Some(open) = self.open.get_mut(&event.thread.0) else {
+            return;
+        };
+        match (takes, gives, open.since) {
+            (true, _, None) => {
+                open.since = Some(row.0);
+                open.is_shared = event.kind == EventKind::SharedLock && !for_writing;
+            }
+            (true, _, Some(_)) => {
+                let line = self.run.meta.site(event.site).line;
+                let outer = call_sites(self.run, row).get(hit.depth).copied();
+                let line = outer.map_or(line, |site| self.run.meta.site(site).line);
+                self.found.again.get_or_insert(Again::Taken { line });
+            }
+            // A way out that gives it back itself, or a wait.
+            (_, true, Some(_)) => self.give(event.thread.0, row.0),
+            _ => {}
+        }
+    }
+
+    /// Does a section end on this row that a statement began which the edit takes away?
+    fn began_removed(&self, row: EventId) -> bool {
+        let mut ending = self.recorded.iter().filter(|span| span.last == row.0);
+        ending.any(|span| self.is_removed(EventId(span.first)))
+    }
+
+    /// The section ends here; the thread stays in the lines.
+    fn give(&mut self, thread: u16, at: u32) {
+        let Some(open) = self.open.get_mut(&thread) else {
+            return;
+        };
+        let Some(first) = open.since.take() else {
+            return;
+        };
+        let span = Span {
+            first,
+            last: at,
+            thread,
+            lock: None,
+            is_shared: open.is_shared,
+            is_new: true,
+        };
+        let (lock, data) = (open.lock, open.data.clone());
+        let lock = self.instance(lock, &data);
+        let span = Span { lock, ..span };
+        self.held_already(&span);
+        self.found.spans.push(span);
+    }
+
+    /// The thread has left the lines; or the run is over before it does (`is_over`).
+    fn close(&mut self, thread: u16, is_over: bool) {
+        let Some(last) = self.open.get(&thread).map(|open| open.last) else {
+            return;
+        };
+        let end = self.run.events.len() as u32;
+        self.give(thread, if is_over { end } else { last });
+        self.open.remove(&thread);
+    }
+
+    /// Which lock a region takes, where the program has several of the name: the one that it took in the run, or the one
+    /// of the data that it uses.
+    fn instance(&self, lock: Option<u32>, data: &BTreeSet<u32>) -> Option<u32> {
+        if self.family.is_none() {
+            return Some(NEW);
+        }
+        if lock.is_some() {
+            return lock;
+        }
+        let name = |id: &u32| {
+            let name = self.run.locations.get(*id as usize);
+            name.map_or("", |name| crate::facts::stack_variable(name))
+        };
+        let mut all = self.own.iter();
+        match (all.next(), all.next()) {
+            (Some(only), None) if family(name(only)) == name(only) => return Some(*only),
+            _ => {}
+        }
+        let guards = |lock: &&u32| {
+            let mut used = data.iter().map(name);
+            used.any(|data| mutexes::guards(name(lock), data) && family(name(lock)) != name(lock))
+        };
+        self.own.iter().find(guards).copied()
+    }
+
+    fn line(&self, row: EventId) -> u32 {
+        let event = self.run.events.get(row);
+        event.map_or(0, |event| self.run.meta.site(event.site).line)
+    }
+
+    fn finish(mut self) -> Sections {
+        let threads: Vec<u16> = self.open.keys().copied().collect();
+        for thread in threads {
+            self.close(thread, true);
+        }
+        let stay: Vec<Span> = self
+            .recorded
+            .iter()
+            .filter(|span| {
+                !self.taken_over.contains(&span.first) && !self.is_removed(EventId(span.first))
+            })
+            .copied()
+            .collect();
+        let mut found = self.found;
+        found.spans.extend(stay);
+        found.spans.sort_by_key(|span| (span.first, span.last));
+        found
+    }
+}
+
+fn rows(run: &Run) -> BTreeMap<u16, Vec<u32>> {
+    let mut rows: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
+    for (row, event) in run.events.iter() {
+        rows.entry(event.thread.0).or_default().push(row.0);
+    }
+    rows
+}
+
+/// Lines of statements that the edit takes away.
+fn removed(fix: &Fix) -> BTreeSet<(&str, u32)> {
+    let gone = fix
+        .edits
+        .iter()
+        .filter(|edit| edit.start < edit.end && edit.text.trim().is_empty());
+    gone.flat_map(|edit| {
+        let last = match edit.to.column {
+            1 => edit.to.line.saturating_sub(1),
+            _ => edit.to.line,
+        };
+        (edit.from.line..=last.max(edit.from.line)).map(|line| (edit.file.as_str(), line))
+    })
+    .collect()
+}

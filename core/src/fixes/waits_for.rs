@@ -1,0 +1,225 @@
+//! What the threads of a fixed program would wait for: the order of a fix's lock and all others, and who waits for
+//! others with it held, as the recorded runs have it.
+
+use super::{
+    Fix,
+    mutexes::lock_name,
+    sections::{Again, Span, sections},
+};
+use crate::{
+    facts,
+    orders::{Locks, other_thread},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
+
+/// Why threads of the fixed program could wait for ever, as far as the runs show it. Linear in the runs.
+pub(super) fn refuse(fix: &Fix, runs: &[(String, Arc<Run>)]) -> Option<String> {
+    let mut order = Order::default();
+    for (_, run) in runs {
+        let found = sections(fix, run);
+        if let Some(again) = found.again {
+            return Some(in_words(fix, &again));
+        }
+        let new: Vec<Span> = found.spans.into_iter().filter(|span| span.is_new).collect();
+        if let Some(why) = waits(run, &new) {
+            return Some(why);
+        }
+        order.add(fix, run, &new);
+    }
+    order.ring(&own_name(fix))
+}
+
+/// The lock of the fix in sentences.
+fn own_name(fix: &Fix) -> String {
+    let own = fix.lock.as_deref().map(facts::in_block);
+    own.unwrap_or_else(|| NEW.to_owned())
+}
+
+const NEW: &str = "the new mutex";
+
+fn in_words(fix: &Fix, again: &Again) -> String {
+    let lock = match &fix.lock {
+        Some(lock) => format!("`{}`", facts::in_block(lock)),
+        None => NEW.to_owned(),
+    };
+    match again {
+        Again::Held { line, since } => {
+            format!("line {line} is reached with {lock} held already, since line {since}")
+        }
+        Again::Taken { line } => {
+            format!("line {line} takes {lock} once more, and would wait for its own thread")
+        }
+    }
+}
+
+/// A thread waits for another one in the lines, and that one takes the lock before it comes to what is waited for.
+fn waits(run: &Run, new: &[Span]) -> Option<String> {
+    let is_within = |thread: u16, since: EventId, row: EventId| {
+        let mut own = new.iter();
+        own.any(|span| span.thread == thread && span.first < since.0 && row.0 < span.last)
+    };
+    let mut given: BTreeMap<u32, u16> = BTreeMap::new();
+    // A wait that gives the lock back has a section before and one behind it.
+    let mut waiting: BTreeMap<u16, EventId> = BTreeMap::new();
+    for (row, event) in run.events.iter() {
+        use EventKind::{BarrierArrive, Broadcast, Join, SemPost, SemWait, Signal, Wait, Wake};
+        let thread = event.thread.0;
+        if matches!(event.kind, Signal | Broadcast | SemPost | BarrierArrive) {
+            given.insert(event.location.0, thread);
+        }
+        if event.kind == Wait {
+            waiting.insert(thread, row);
+        }
+        let since = match event.kind {
+            Wake => waiting.get(&thread).copied().unwrap_or(row),
+            _ => row,
+        };
+        let by = match event.kind {
+            Join => other_thread(event.value),
+            SemWait | Wake => given.get(&event.location.0).copied(),
+            _ => None,
+        };
+        let Some(by) = by.filter(|by| *by != thread && is_within(thread, since, row)) else {
+            continue;
+        };
+        let mut theirs = new
+            .iter()
+            .filter(|span| span.thread == by && span.first < row.0);
+        if let Some(span) = theirs.next() {
+            let line = |row: EventId| {
+                let event = run.events.get(row);
+                event.map_or(0, |event| run.meta.site(event.site).line)
+            };
+            let name = facts::thread_in_words(run, ThreadId(by));
+            return Some(format!(
+                "line {} waits for {name} with the lock held, and {name} takes it on line {}",
+                line(row),
+                line(EventId(span.first))
+            ));
+        }
+    }
+    None
+}
+
+/// One lock was wanted with another one held.
+#[derive(Clone, Debug)]
+struct Edge {
+    /// Threads by run and number.
+    thread: (usize, u16),
+    line: u32,
+    /// All locks held then.
+    held: BTreeSet<String>,
+    is_new: bool,
+}
+
+/// Which locks are wanted with which held, over all runs.
+#[derive(Default)]
+struct Order {
+    runs: usize,
+    edges: BTreeMap<(String, String), Vec<Edge>>,
+}
+
+/// Edges of one pair of locks that are kept: of different threads and of different locks around them.
+const MOST: usize = 16;
+
+impl Order {
+    fn add(&mut self, fix: &Fix, run: &Run, new: &[Span]) {
+        self.runs += 1;
+        let own = own_name(fix);
+        let locks = Locks::new(run, &mut Vec::new());
+        let name = |row: EventId| facts::in_block(&lock_name(run, row));
+        let held = |thread: u16, row: EventId| -> BTreeSet<String> {
+            let all = locks.held_at(ThreadId(thread), row);
+            all.map(|section| name(section.acquired)).collect()
+        };
+        for order in locks.order() {
+            let around = held(order.thread.0, order.wanted_at);
+            let pair = (name(order.held_at), name(order.wanted_at));
+            self.edge(run, pair, (order.thread.0, order.wanted_at), around, false);
+        }
+        for span in new {
+            let first = EventId(span.first);
+            // What is taken on the same row is the section itself.
+            let before = EventId(span.first.saturating_sub(1));
+            let around = held(span.thread, before);
+            for other in around.iter().filter(|other| **other != own) {
+                let pair = (other.clone(), own.clone());
+                self.edge(run, pair, (span.thread, first), around.clone(), true);
+            }
+            for at in span.first..=span.last.min(run.events.len() as u32) {
+                let Some(event) = run.events.get(EventId(at)) else {
+                    continue;
+                };
+                let wants = matches!(
+                    event.kind,
+                    EventKind::Lock | EventKind::SharedLock | EventKind::LockWait
+                );
+                let other = name(EventId(at));
+                if event.thread.0 == span.thread && wants && other != own {
+                    let mut around = held(span.thread, EventId(at));
+                    around.insert(own.clone());
+                    let pair = (own.clone(), other);
+                    self.edge(run, pair, (span.thread, EventId(at)), around, true);
+                }
+            }
+        }
+    }
+
+    fn edge(
+        &mut self,
+        run: &Run,
+        pair: (String, String),
+        (thread, row): (u16, EventId),
+        held: BTreeSet<String>,
+        is_new: bool,
+    ) {
+        let event = run.events.get(row);
+        let edge = Edge {
+            thread: (self.runs, thread),
+            line: event.map_or(0, |event| run.meta.site(event.site).line),
+            held,
+            is_new,
+        };
+        let known = self.edges.entry(pair).or_default();
+        let is_known = known.iter().any(|one| {
+            one.thread.1 == edge.thread.1 && one.line == edge.line && one.held == edge.held
+        });
+        if !is_known && known.len() < MOST {
+            known.push(edge);
+        }
+    }
+
+    /// Two locks that threads would take in both orders with the edit made, nothing else held around both.
+    fn ring(&self, own: &str) -> Option<String> {
+        let after = self.edges.iter().filter(|((held, _), _)| held == own);
+        for ((_, other), from) in after {
+            let Some(back) = self.edges.get(&(other.clone(), own.to_owned())) else {
+                continue;
+            };
+            let pairs = from
+                .iter()
+                .flat_map(|one| back.iter().map(move |two| (one, two)));
+            let mut bad = pairs.filter(|(one, two)| {
+                let gate = |lock: &&String| *lock != own && *lock != other;
+                let is_gated = one.held.intersection(&two.held).any(|lock| gate(&lock));
+                one.thread.1 != two.thread.1 && (one.is_new || two.is_new) && !is_gated
+            });
+            if let Some((one, two)) = bad.next() {
+                let of = if own == NEW {
+                    own.to_owned()
+                } else {
+                    format!("`{own}`")
+                };
+                return Some(format!(
+                    "line {} takes `{other}` with {of} held, and line {} takes {of} with `{other}` held: the two threads could wait for each other",
+                    one.line, two.line
+                ));
+            }
+        }
+        None
+    }
+}

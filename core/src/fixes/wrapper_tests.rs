@@ -1,0 +1,139 @@
+//! Locks behind functions of the program's own, and sections as the edit makes them, in runs written as text.
+
+use super::{
+    Fix, FixKind, Guarded, Part, Region,
+    constraint::{Verdict, verdict},
+    lock_calls::Seen,
+    sections::{Again, sections},
+    text::source::Source,
+    waits_for::refuse,
+};
+use std::sync::Arc;
+use unsnarl_trace::{Run, script};
+
+fn run(text: &str) -> Run {
+    script::parse(text).unwrap()
+}
+
+/// Holds a lock on lines 10 to 12 of `f`, with a statement on each.
+fn fix(lock: Option<&str>, opens: bool) -> Fix {
+    let lines = Guarded {
+        file: "test.c".to_owned(),
+        first: 10,
+        last: 12,
+        function: "f".to_owned(),
+    };
+    let part = |line| Part {
+        first: line,
+        last: line,
+        is_loop: false,
+    };
+    Fix {
+        exclusive: vec![lines.clone()],
+        lock: lock.map(str::to_owned),
+        regions: vec![Region {
+            lines,
+            opens,
+            parts: (10..=12).map(part).collect(),
+            ..Region::default()
+        }],
+        ..Fix::edit(
+            FixKind::WidenSection,
+            String::new(),
+            Vec::new(),
+            String::new(),
+        )
+    }
+}
+
+#[test]
+fn each_round_of_a_loop_is_a_section() {
+    let other = "main.2 R x @10 f\nmain.2 W x @12\nmain.2 W y @13\n";
+    let rounds = |between: &str| {
+        format!("main.1 R x @10 f\nmain.1 W x @12\n{between}main.1 R x @10 f\nmain.1 W x @12\n")
+    };
+    assert_eq!(
+        verdict(&fix(None, false), &run(&rounds(other))),
+        Verdict::Allowed
+    );
+    let within = format!("main.1 R x @10 f\n{other}main.1 W x @12\n");
+    assert_eq!(verdict(&fix(None, false), &run(&within)), Verdict::Excluded);
+    assert_eq!(
+        sections(&fix(None, false), &run(&rounds(""))).spans.len(),
+        2
+    );
+    // What a statement reads again behind its own write is the same round.
+    let twice = "main.1 R x @10 f\nmain.1 W x @10:9\nmain.1 R x @10\nmain.1 W y @12\n";
+    assert_eq!(sections(&fix(None, false), &run(twice)).spans.len(), 1);
+    // One line goes round as well.
+    let line = "main.1 R x @10 f\nmain.1 W x @10\nmain.1 R x @10\nmain.1 W x @10\n";
+    assert_eq!(sections(&fix(None, false), &run(line)).spans.len(), 2);
+}
+
+#[test]
+fn a_lock_that_is_held_in_a_run_is_not_taken_again() {
+    // `take` and `give` stand in another file.
+    let held = "main lock m via=8@f @lib.c:3 take\nmain R x @10 f\nmain W x @12 f\nmain unlock m via=14@f @lib.c:7 give\n";
+    assert_eq!(
+        sections(&fix(Some("m"), false), &run(held)).again,
+        Some(Again::Held { line: 10, since: 3 })
+    );
+    let taken = "main R x @10 f\nmain lock m via=11@f @lib.c:3 take\nmain W x @12 f\nmain unlock m via=14@f @lib.c:7 give\n";
+    assert_eq!(
+        sections(&fix(Some("m"), false), &run(taken)).again,
+        Some(Again::Taken { line: 11 })
+    );
+    let own = "main lock m via=10@f @lib.c:3 take\nmain W x @11 f\nmain unlock m via=12@f @lib.c:7 give\n";
+    assert_eq!(sections(&fix(Some("m"), true), &run(own)).again, None);
+    assert_eq!(sections(&fix(Some("n"), false), &run(held)).again, None);
+}
+
+#[test]
+fn locks_of_other_objects_do_not_exclude_each_other() {
+    let both = |second: &str| {
+        format!(
+            "main.1 lock boxes[0].lock @10 f\nmain.2 lock boxes[{second}].lock @10 f\nmain.1 W boxes[0].n @11\nmain.2 W boxes[{second}].n @11\n"
+        )
+    };
+    let fix = fix(Some("boxes[0].lock"), true);
+    assert_eq!(verdict(&fix, &run(&both("1"))), Verdict::Allowed);
+    assert_eq!(verdict(&fix, &run(&both("0"))), Verdict::Excluded);
+}
+
+#[test]
+fn a_new_lock_has_one_order_with_all_others() {
+    let runs = |text: &str| [("failed-1".to_owned(), Arc::new(run(text)))];
+    let inner = "main.1 R x @10 f\nmain.1 lock m @11\nmain.1 unlock m @11\nmain.1 W x @12\n";
+    let outer =
+        "main.2 lock m @30 g\nmain.2 W x via=31@g @10 f\nmain.2 W y @32 g\nmain.2 unlock m @33\n";
+    let why = refuse(&fix(None, false), &runs(&format!("{inner}{outer}"))).unwrap();
+    assert!(why.contains("`m` with the new mutex held"), "{why}");
+    assert_eq!(refuse(&fix(None, false), &runs(inner)), None);
+    // Another lock around both makes them take turns.
+    let gated = |text: &str, by: &str| format!("{by} lock g @1 h\n{text}{by} unlock g @2 h\n");
+    let both = gated(inner, "main.1") + &gated(outer, "main.2");
+    assert_eq!(refuse(&fix(None, false), &runs(&both)), None);
+}
+
+#[test]
+fn who_is_joined_with_the_lock_held_does_not_take_it() {
+    let joins = "main fork main.1 @1 main\nmain.1 W x @10 f\nmain.1 W y @20 g\nmain.1 end\nmain R x @10 f\nmain join main.1 @11\nmain W x @12\n";
+    let runs = [("failed-1".to_owned(), Arc::new(run(joins)))];
+    let why = refuse(&fix(None, false), &runs).unwrap();
+    assert!(why.contains("line 11 waits for"), "{why}");
+}
+
+#[test]
+fn functions_that_return_with_a_lock_held_are_seen() {
+    let text = "void f(void)\n{\n    grab(&m);\n    x = 1;\n    drop(&m);\n}\n";
+    let section =
+        "main lock m via=3@f @lib.c:3 grab\nmain W x @4 f\nmain unlock m via=5@f @lib.c:7 drop\n";
+    let runs = [("passed-1".to_owned(), Arc::new(run(section)))];
+    let source = Source::parse("test.c", text).unwrap();
+    let found = Seen::of(&runs).in_file("test.c", &source);
+    assert_eq!(found.pairs, [("grab".to_owned(), "drop".to_owned())]);
+    // A function that gives back what it takes is none.
+    let whole = "main lock m via=3@f @lib.c:3 grab\nmain unlock m via=3@f @lib.c:4 grab\n";
+    let runs = [("passed-1".to_owned(), Arc::new(run(whole)))];
+    assert_eq!(Seen::of(&runs).in_file("test.c", &source).pairs, []);
+}

@@ -1,0 +1,110 @@
+//! Stretches of functions that call several others which hold a lock: what is checked in one and done in another is
+//! meant as one step.
+
+use super::Region;
+use crate::{
+    orders::{LocksetId, LocksetWalk},
+    predict::Graph,
+};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, EventKind, FrameRow, Run, SiteId, ThreadId};
+
+/// A calling function of a thread: the stack that it was called with, and its own number.
+type Caller = (u16, u32, u32);
+
+/// What a calling function has called so far.
+struct Open {
+    stretch: Region,
+    /// Sites of the calls, in the order in which they came.
+    calls: Vec<u32>,
+    /// The section of the last access.
+    section: Option<usize>,
+}
+
+/// The stretches of which two calls at least are part; one pass over the events.
+pub(super) fn stretches(graph: &Graph<'_>) -> Vec<Region> {
+    let run = graph.run();
+    let functions = Functions::new(run);
+    let events = &run.events;
+    let threads = (0..graph.threads().count()).map(|thread| ThreadId(thread as u16));
+    let mut held: Vec<LocksetWalk<'_>> = threads
+        .map(|thread| graph.locksets().walk(thread))
+        .collect();
+    let mut open: FxHashMap<Caller, Open> = FxHashMap::default();
+    let mut done = Vec::new();
+    let columns = events.threads().iter().zip(events.kinds());
+    let columns = columns.zip(events.stacks());
+    for (row, ((&thread, &kind), &stack)) in (0..).map(EventId).zip(columns) {
+        let held = held.get_mut(usize::from(thread)).map(|walk| walk.at(row));
+        let (lockset, section) = held.unwrap_or_default();
+        if kind > EventKind::Rmw as u8 || lockset == LocksetId(0) {
+            continue;
+        }
+        let Some((caller, call)) = functions.caller(run, thread, stack) else {
+            continue;
+        };
+        match open.get_mut(&caller) {
+            Some(known) if known.goes_on(call, section) => known.extend(row, call, section),
+            _ => {
+                let new = Open::new(ThreadId(thread), row, call, section);
+                done.extend(open.insert(caller, new).and_then(Open::stretch));
+            }
+        }
+    }
+    done.extend(open.into_values().filter_map(Open::stretch));
+    done
+}
+
+impl Open {
+    fn new(thread: ThreadId, row: EventId, call: u32, section: Option<usize>) -> Open {
+        Open {
+            stretch: Region {
+                thread,
+                first: row,
+                last: row,
+            },
+            calls: vec![call],
+            section,
+        }
+    }
+
+    /// The same call in the same section, or one that has not come yet: otherwise it is a loop.
+    fn goes_on(&self, call: u32, section: Option<usize>) -> bool {
+        let is_same = self.calls.last() == Some(&call) && self.section == section;
+        is_same || !self.calls.contains(&call)
+    }
+
+    fn extend(&mut self, row: EventId, call: u32, section: Option<usize>) {
+        self.stretch.last = row;
+        self.section = section;
+        if self.calls.last() != Some(&call) {
+            self.calls.push(call);
+        }
+    }
+
+    fn stretch(self) -> Option<Region> {
+        (self.calls.len() > 1).then_some(self.stretch)
+    }
+}
+
+/// Numbers of the functions that sites are in.
+struct Functions(Vec<u32>);
+
+impl Functions {
+    fn new(run: &Run) -> Functions {
+        let mut numbers: FxHashMap<(&str, &str), u32> = FxHashMap::default();
+        let sites = run.meta.sites.iter();
+        let numbered = sites.map(|site| {
+            let next = numbers.len() as u32;
+            *numbers.entry((&site.file, &site.function)).or_insert(next)
+        });
+        Functions(numbered.collect())
+    }
+
+    /// The function that called the one of an event, and the site of the call.
+    fn caller(&self, run: &Run, thread: u16, stack: u32) -> Option<(Caller, u32)> {
+        let &FrameRow(outer, SiteId(call)) = run.meta.frames.get(stack as usize)?;
+        let function = *self.0.get(call as usize).filter(|_| stack != 0)?;
+        Some(((thread, outer.0, function), call))
+    }
+}

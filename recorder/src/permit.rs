@@ -1,0 +1,357 @@
+//! Permission to execute a program: nothing that lies in a folder is executed because it lies there.
+//!
+//! Run files and schedules name a program, its arguments and the folder that it runs in, and anybody can have written
+//! them. A [`Permit`] is what launching demands, and only this module makes one: because the user has named the program,
+//! trusts it, or has recorded the same thing before on this machine, as the [`Ledger`] of the user's own files says.
+
+mod hmac;
+mod ledger;
+
+pub use ledger::{Ledger, LedgerError};
+
+use crate::assemble::MOST;
+use crate::launch::Request;
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+use unsnarl_trace::{
+    RunMeta,
+    files::read_regular,
+    input::{RunInput, Variable},
+};
+
+/// Everything that decides what an execution does, but for the order of threads and the user's own environment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deed {
+    /// The program's file.
+    pub program: PathBuf,
+    /// SHA-256 of that file as it is now.
+    pub build_id: String,
+    /// The name that the program is called by, and its arguments.
+    pub command: Vec<OsString>,
+    /// Working directory.
+    pub directory: PathBuf,
+    /// What is given back to the program as if it came from outside.
+    pub input: RunInput,
+}
+
+impl Deed {
+    /// The execution of a recorded run's program, whose file has this hash now.
+    pub fn of(meta: &RunMeta, program: &Path, build_id: &str) -> Deed {
+        Deed {
+            program: program.to_owned(),
+            build_id: build_id.to_owned(),
+            command: meta.command.iter().map(OsString::from).collect(),
+            directory: PathBuf::from(&meta.directory),
+            input: meta.input.clone(),
+        }
+    }
+
+    /// One text for it, in which no two deeds look alike.
+    fn encoded(&self) -> Vec<u8> {
+        let mut bytes = b"unsnarl deed 1\0".to_vec();
+        let mut add = |part: &[u8]| {
+            bytes.extend((part.len() as u64).to_le_bytes());
+            bytes.extend(part);
+        };
+        // `/w/./prog` is `/w/prog`, and `/w/` is `/w`.
+        let plain = |path: &Path| path.components().collect::<PathBuf>();
+        add(plain(&self.program).as_os_str().as_bytes());
+        add(self.build_id.as_bytes());
+        // Run files keep paths and arguments as text, so that is what is compared.
+        add(plain(&self.directory).to_string_lossy().as_bytes());
+        add(&(self.command.len() as u64).to_le_bytes());
+        for word in &self.command {
+            add(word.to_string_lossy().as_bytes());
+        }
+        add(&digest(&self.input));
+        bytes
+    }
+}
+
+/// Nothing for a run to which nothing came from outside. What random numbers are drawn from does not count: anything
+/// may be drawn in a recording, too.
+fn digest(input: &RunInput) -> Vec<u8> {
+    if is_plain(input) {
+        return Vec::new();
+    }
+    let mut hash = Sha256::new();
+    hash.update(&input.bytes.0);
+    for variable in variables(input) {
+        hash.update(format!("{variable:?}"));
+    }
+    hash.finalize().to_vec()
+}
+
+/// Nothing came from outside, not even a variable that the program asked for.
+fn is_plain(input: &RunInput) -> bool {
+    input.bytes.0.is_empty() && variables(input).next().is_none()
+}
+
+/// The variables of the environment that decide what the program does: not those of language and time zone.
+fn variables(input: &RunInput) -> impl Iterator<Item = &Variable> {
+    let variables = input.environment.iter();
+    variables.filter(|variable| !Variable::is_looked_up_by_library(&variable.name))
+}
+
+/// The user's word about programs that no command line names.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Trust {
+    /// None was given: only what the user has recorded is executed.
+    #[default]
+    Own,
+    /// Programs with these hashes are executed as well.
+    Builds(BTreeSet<String>),
+    /// Every program is.
+    All,
+}
+
+impl Trust {
+    fn covers(&self, build_id: &str) -> bool {
+        match self {
+            Trust::Own => false,
+            Trust::Builds(builds) => builds.contains(build_id),
+            Trust::All => true,
+        }
+    }
+}
+
+/// The program may be executed with this command in this folder.
+#[derive(Clone, Debug)]
+pub struct Permit {
+    program: PathBuf,
+    command: Vec<OsString>,
+    directory: PathBuf,
+    input: Inputs,
+    /// The build, where runs of it that are kept count as the user's own.
+    vouches_for: Option<String>,
+}
+
+/// What may be given back to the program as its input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Inputs {
+    Any,
+    These(RunInput),
+}
+
+/// Why a program is not executed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "you have not recorded {} on this machine, so it is not executed\n  next: if you trust that program, say --trust",
+    program.components().collect::<PathBuf>().display()
+)]
+pub struct Refused {
+    /// The program's file.
+    pub program: PathBuf,
+    /// SHA-256 of that file.
+    pub build_id: String,
+}
+
+impl Permit {
+    /// The user has named the program to be recorded: its runs are the user's own from now on. The second value says
+    /// why that could not be noted.
+    #[must_use]
+    pub fn recording(
+        program: &Path,
+        build_id: &str,
+        command: &[OsString],
+        directory: &Path,
+    ) -> (Permit, Option<LedgerError>) {
+        let deed = Deed {
+            program: program.to_owned(),
+            build_id: build_id.to_owned(),
+            command: command.to_vec(),
+            directory: directory.to_owned(),
+            input: RunInput::default(),
+        };
+        let noted = Ledger::open().and_then(|ledger| ledger.add(&deed));
+        (Permit::for_any_input(deed), noted.err())
+    }
+
+    /// The user has named the program on the command line, for this once.
+    #[must_use]
+    pub fn named(program: &Path, command: &[OsString], directory: &Path) -> Permit {
+        Permit {
+            program: program.to_owned(),
+            command: command.to_vec(),
+            directory: directory.to_owned(),
+            input: Inputs::Any,
+            vouches_for: None,
+        }
+    }
+
+    /// What the user trusts, or has recorded before.
+    pub fn ask(deed: Deed, trust: &Trust) -> Result<Permit, Refused> {
+        if trust.covers(&deed.build_id) {
+            return Ok(Permit::for_any_input(deed));
+        }
+        if is_own(&deed) {
+            return Ok(Permit {
+                program: deed.program,
+                command: deed.command,
+                directory: deed.directory,
+                input: Inputs::These(deed.input),
+                vouches_for: Some(deed.build_id),
+            });
+        }
+        Err(Refused {
+            program: deed.program,
+            build_id: deed.build_id,
+        })
+    }
+
+    fn for_any_input(deed: Deed) -> Permit {
+        Permit {
+            vouches_for: Some(deed.build_id),
+            ..Permit::named(&deed.program, &deed.command, &deed.directory)
+        }
+    }
+
+    /// The same for executions of which nothing is kept: none of their runs becomes the user's own.
+    #[must_use]
+    pub fn keeping_nothing(self) -> Permit {
+        Permit {
+            vouches_for: None,
+            ..self
+        }
+    }
+
+    /// Whether it is for this execution.
+    pub(crate) fn covers(&self, request: &Request) -> bool {
+        self.is_for(&request.program, &request.command, &request.directory)
+    }
+
+    /// As [`Permit::covers`], by its parts.
+    pub(crate) fn is_for(&self, program: &Path, command: &[OsString], directory: &Path) -> bool {
+        self.program == program && self.command == command && self.directory == directory
+    }
+
+    /// Whether this may be given back to the program.
+    pub(crate) fn allows_input(&self, input: Option<&RunInput>) -> bool {
+        match (&self.input, input) {
+            (Inputs::Any, _) | (Inputs::These(_), None) => true,
+            (Inputs::These(known), Some(input)) => {
+                is_plain(input)
+                    || known.bytes == input.bytes && variables(known).eq(variables(input))
+            }
+        }
+    }
+
+    /// Notes a run that this permit's execution gave, and that is kept, as the user's own.
+    pub fn vouch(&self, run: &RunMeta) -> Result<(), LedgerError> {
+        match &self.vouches_for {
+            Some(build_id) => Ledger::open()?.add(&Deed::of(run, &self.program, build_id)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether the user has recorded this before on this machine.
+#[must_use]
+pub fn is_own(deed: &Deed) -> bool {
+    Ledger::open().is_ok_and(|ledger| ledger.has(deed))
+}
+
+/// Whether the user has recorded such a run, of the program as it is now. A program that cannot be read is nobody's.
+#[must_use]
+pub fn is_own_run(meta: &RunMeta) -> bool {
+    let found = crate::target::find(OsStr::new(&meta.program), Path::new(&meta.directory));
+    let hashed = found.ok().and_then(|program| {
+        let bytes = read_regular(&program, MOST).ok()?;
+        Some((program, crate::assemble::hash_of(&bytes)))
+    });
+    hashed.is_some_and(|(program, build_id)| is_own(&Deed::of(meta, &program, &build_id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unsnarl_trace::input::Bytes;
+
+    fn deed() -> Deed {
+        Deed {
+            program: "/w/prog".into(),
+            build_id: "ab".into(),
+            command: vec!["./prog".into(), "1".into()],
+            directory: "/w".into(),
+            input: RunInput::default(),
+        }
+    }
+
+    #[test]
+    fn every_part_of_a_deed_counts() {
+        let other = |change: &dyn Fn(&mut Deed)| {
+            let mut other = deed();
+            change(&mut other);
+            other.encoded()
+        };
+        let all = [
+            deed().encoded(),
+            other(&|it| it.program = "/w/other".into()),
+            other(&|it| it.build_id = "cd".into()),
+            other(&|it| it.command = vec!["./prog1".into()]),
+            other(&|it| it.command = vec!["./prog".into(), "2".into()]),
+            other(&|it| it.directory = "/".into()),
+            other(&|it| it.input.bytes = Bytes(vec![1])),
+        ];
+        let different: BTreeSet<&Vec<u8>> = all.iter().collect();
+        assert_eq!(different.len(), all.len());
+        let same = other(&|it| {
+            it.program = "/w/./prog".into();
+            it.directory = "/w/".into();
+        });
+        assert_eq!(same, deed().encoded());
+    }
+
+    #[test]
+    fn what_was_recorded_or_is_trusted_may_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::at(folder.path().join("state")).unwrap();
+        assert!(!ledger.has(&deed()));
+        ledger.add(&deed()).unwrap();
+        assert!(ledger.has(&deed()));
+        let mut other = deed();
+        other.build_id = "cd".into();
+        assert!(!ledger.has(&other));
+        let builds = Trust::Builds(BTreeSet::from(["cd".to_owned()]));
+        assert!(Permit::ask(other.clone(), &builds).is_ok());
+        assert!(Permit::ask(other.clone(), &Trust::All).is_ok());
+        let refused = Permit::ask(other, &Trust::Own).unwrap_err().to_string();
+        assert!(
+            refused.contains("/w/prog") && refused.contains("--trust"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_permit_is_for_one_command_in_one_folder() {
+        let deed = deed();
+        let permit = Permit::ask(deed.clone(), &Trust::All).unwrap();
+        assert!(permit.is_for(&deed.program, &deed.command, &deed.directory));
+        assert!(!permit.is_for(Path::new("/w/other"), &deed.command, &deed.directory));
+        assert!(!permit.is_for(&deed.program, &[], &deed.directory));
+        assert!(!permit.is_for(&deed.program, &deed.command, Path::new("/")));
+    }
+
+    #[test]
+    fn other_input_needs_another_word() {
+        let known = RunInput {
+            bytes: Bytes(vec![1]),
+            ..RunInput::default()
+        };
+        let other = RunInput {
+            bytes: Bytes(vec![2]),
+            ..RunInput::default()
+        };
+        let permit = Permit {
+            input: Inputs::These(known.clone()),
+            ..Permit::for_any_input(deed())
+        };
+        assert!(permit.allows_input(None) && permit.allows_input(Some(&known)));
+        assert!(!permit.allows_input(Some(&other)));
+    }
+}

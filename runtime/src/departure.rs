@@ -1,0 +1,99 @@
+//! The end of the process as a step of the thread that brings it about: whatever the other threads would
+//! still do may come before it, or never.
+//!
+//! A thread that has come to the end has nothing left to do but to end the process, so letting the others
+//! go first is no preemption. Where the strategy draws, one run in two lets them go on for a drawn number
+//! of decisions; in the others the thread takes part as before, and may end the process at once. Without drawing
+//! the others go first, until nobody can go on or [`LONGEST`] decisions have passed.
+
+use crate::{
+    choices, livelock,
+    next::Next,
+    pct::Yields,
+    scheduler,
+    state::{SHARED, Thread, Wait, controlled, header, live_threads, thread},
+};
+use core::sync::atomic::Ordering::Relaxed;
+use unsnarl_trace::raw::{RawStrategy, unlogged};
+
+/// Decisions that the others may take at most where nothing is drawn.
+const LONGEST: u64 = 1 << 13;
+/// Where it is drawn, it is less than two to this power.
+const LONGEST_DRAWN: u64 = 14;
+
+/// The thread has come to the end of the process. Returns when the process is to end.
+pub fn arrive(this: &Thread) {
+    if !has_company() {
+        return;
+    }
+    this.departs.set(true);
+    this.stands_back_until
+        .set(SHARED.ticks.get().saturating_add(span()));
+    SHARED.departing.set(SHARED.departing.get() + 1);
+    scheduler::depart(this, Next::NOTHING);
+    note_cut_off(this);
+    SHARED.departing.set(SHARED.departing.get() - 1);
+    this.departs.set(false);
+}
+
+/// Whether other threads live that could go on beside one that ends the process.
+pub fn has_company() -> bool {
+    controlled() && SHARED.live_count.get() > 1
+}
+
+/// Whether a thread has come to the end of the process, and others go on.
+pub fn is_under_way() -> bool {
+    controlled() && SHARED.departing.get() != 0
+}
+
+/// For how many decisions the others go first.
+fn span() -> u64 {
+    if SHARED.strategy.get() == RawStrategy::Sequential {
+        return LONGEST;
+    }
+    let drawn = choices::random();
+    match drawn & 1 {
+        0 => 0,
+        _ => 1 << ((drawn >> 1) % LONGEST_DRAWN),
+    }
+}
+
+/// Whether the thread is about to end the process and lets the others go first.
+#[inline(always)]
+pub fn stands_back(other: &Thread) -> bool {
+    other.departs.get() && SHARED.ticks.get() <= other.stands_back_until.get()
+}
+
+/// How the thread yields at a decision: one that does not stand back at the end takes part as it is.
+pub fn yields(this: &Thread, yields: Yields) -> Yields {
+    match this.departs.get() && !stands_back(this) {
+        true => Yields::No,
+        false => yields,
+    }
+}
+
+/// A thread that has let the others go first for long enough. Where nothing is drawn at each decision, it
+/// would not come back otherwise.
+pub fn overdue() -> Option<u16> {
+    if SHARED.departing.get() == 0 {
+        return None;
+    }
+    let is_overdue = |number: &u16| {
+        let other = thread(*number);
+        other.departs.get() && !stands_back(other)
+    };
+    live_threads().iter().copied().find(is_overdue)
+}
+
+/// Notes that the process ends although others could go on, unless they were let.
+fn note_cut_off(this: &Thread) {
+    let goes_on = |other: &Thread| {
+        let waits = other.wait.get() != Wait::Nothing;
+        let by_itself = other.deadline.get() != 0 || livelock::waits_for_outside(other.wait.get());
+        waits && by_itself || !stands_back(this) && scheduler::enabled(other)
+    };
+    let mut others = live_threads().iter().map(|&number| thread(number));
+    if others.any(|other| other.number.get() != this.number.get() && goes_on(other)) {
+        header().unlogged.fetch_or(unlogged::CUT_OFF, Relaxed);
+    }
+}

@@ -1,0 +1,51 @@
+//! Freed blocks of the heap: an access to one ends the run.
+
+use crate::{
+    failure,
+    quarantine::{Held, Quarantine},
+    state::{Thread, header},
+};
+use unsnarl_trace::raw::{End, RecordKind};
+
+static QUARANTINE: Quarantine = Quarantine::new();
+
+/// What a freed block has at `address`.
+pub fn held(address: usize) -> Held {
+    QUARANTINE.held(address)
+}
+
+/// Keeps a block that was just freed; `give_back` gets those that have to go for it.
+pub fn keep(block: usize, bytes: usize, give_back: impl FnMut(usize)) {
+    let is_watched = header().allow_use_after_free == 0;
+    QUARANTINE.keep(block, bytes, is_watched, give_back);
+}
+
+/// Bytes that a record of this kind touches at its address.
+#[inline(always)]
+fn touched(kind: RecordKind, size: u32, value: u64) -> usize {
+    use RecordKind as K;
+    match kind {
+        K::Read | K::Write | K::AtomicRead | K::AtomicWrite | K::Rmw => size as usize,
+        K::ReadRange | K::WriteRange => value as usize,
+        K::Lock | K::Unlock | K::SharedLock | K::SharedUnlock | K::TryFailed | K::LockWait => 1,
+        K::Wait | K::Signal | K::Broadcast | K::BarrierArrive => 1,
+        K::SemWait | K::SemPost | K::OnceBegin | K::OncePass => 1,
+        _ => 0,
+    }
+}
+
+/// Ends the run if what was just logged is an access to a freed block.
+#[inline(always)]
+pub fn check(this: &Thread, kind: RecordKind, size: u32, pc: u64, addr: u64, value: u64) {
+    let bytes = touched(kind, size, value);
+    if bytes != 0 && QUARANTINE.may_hold(addr as usize, bytes) {
+        check_range(this, pc, addr as usize, bytes);
+    }
+}
+
+#[cold]
+fn check_range(this: &Thread, pc: u64, address: usize, bytes: usize) {
+    if let Some(freed) = QUARANTINE.first_held(address, bytes) {
+        failure::misuse(this, End::UseAfterFree, pc, freed);
+    }
+}

@@ -1,0 +1,126 @@
+//! Each request is answered: a panic in a handler costs that request only, and requests of the protocol's own that
+//! nobody handles are refused.
+
+use std::{
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tower_lsp::jsonrpc::{Error, Id, Request, Response};
+use tower_service::Service;
+
+/// A service behind the guard.
+#[derive(Debug)]
+pub struct Guarded<S>(pub S);
+
+/// What is to come of a request.
+type Answer<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
+
+impl<S> Service<Request> for Guarded<S>
+where
+    S: Service<Request, Response = Option<Response>>,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+{
+    type Response = Option<Response>;
+    type Error = S::Error;
+    type Future = Answer<S::Error>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let id = request.id().cloned();
+        if let Some(id) = id.clone().filter(|_| request.method().starts_with("$/")) {
+            let refusal = Response::from_error(id, Error::method_not_found());
+            return Box::pin(async { Ok(Some(refusal)) });
+        }
+        match catch_unwind(AssertUnwindSafe(|| self.0.call(request))) {
+            Ok(answer) => Box::pin(guarded(answer, id)),
+            Err(_) => Box::pin(async { Ok(tripped(id)) }),
+        }
+    }
+}
+
+/// The answer, or an error where working it out panics. The panic itself was reported when it happened.
+async fn guarded<E>(
+    answer: impl Future<Output = Result<Option<Response>, E>> + Send,
+    id: Option<Id>,
+) -> Result<Option<Response>, E> {
+    let mut answer = Box::pin(answer);
+    let caught = std::future::poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
+        match polled {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(answer)) => Poll::Ready(Some(answer)),
+            Err(_) => Poll::Ready(None),
+        }
+    });
+    caught.await.unwrap_or_else(|| Ok(tripped(id)))
+}
+
+/// What a client hears of a defect; nothing for a notification.
+fn tripped(id: Option<Id>) -> Option<Response> {
+    let error = Error {
+        message: "this request failed; that is a defect of unsnarl, please report it".into(),
+        ..Error::internal_error()
+    };
+    id.map(|id| Response::from_error(id, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// Panics at once, or later, or answers.
+    struct Tripping;
+
+    impl Service<Request> for Tripping {
+        type Response = Option<Response>;
+        type Error = Infallible;
+        type Future = Answer<Infallible>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: Request) -> Self::Future {
+            let id = request.id().cloned().unwrap_or_default();
+            match request.method() {
+                "now" => panic!("at once"),
+                "later" => Box::pin(async { panic!("later") }),
+                _ => Box::pin(async { Ok(Some(Response::from_ok(id, "fine".into()))) }),
+            }
+        }
+    }
+
+    async fn answer(method: &'static str) -> Response {
+        let request = Request::build(method).id(1).finish();
+        Guarded(Tripping).call(request).await.unwrap().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer() {
+        for method in ["now", "later"] {
+            let answer = answer(method).await;
+            assert_eq!(answer.id(), &Id::Number(1));
+            assert_eq!(answer.error().unwrap().code.code(), -32603);
+        }
+        assert!(answer("hover").await.is_ok());
+        assert_eq!(
+            answer("$/unheard").await.error().unwrap().code.code(),
+            -32601
+        );
+        let notification = Request::build("now").finish();
+        assert!(
+            Guarded(Tripping)
+                .call(notification)
+                .await
+                .unwrap()
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! Which programs of a folder may be executed: those that the user has recorded, and builds that the user has allowed.
+
+use std::{collections::BTreeSet, fmt, sync::Arc};
+use unsnarl_trace::RunMeta;
+
+/// Tells whether the user has recorded such a run on this machine; nobody's runs are the user's by default. The command
+/// line tool decides that, here and when it executes.
+#[derive(Clone)]
+pub struct OwnRuns(Arc<dyn Fn(&RunMeta) -> bool + Send + Sync>);
+
+impl OwnRuns {
+    /// As this function says.
+    pub fn new(is_own: impl Fn(&RunMeta) -> bool + Send + Sync + 'static) -> OwnRuns {
+        OwnRuns(Arc::new(is_own))
+    }
+
+    /// Whether this run is one of them.
+    pub fn has(&self, run: &RunMeta) -> bool {
+        (self.0)(run)
+    }
+}
+
+impl Default for OwnRuns {
+    fn default() -> OwnRuns {
+        OwnRuns::new(|_| false)
+    }
+}
+
+impl fmt::Debug for OwnRuns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OwnRuns")
+    }
+}
+
+/// What may be executed in one folder.
+#[derive(Clone, Debug)]
+pub struct Trust {
+    /// The user's setting allows every program.
+    pub everything: bool,
+    /// SHA-256 hashes of programs that the user has allowed.
+    pub builds: BTreeSet<String>,
+    /// What the user has recorded.
+    pub own: OwnRuns,
+}
+
+impl Trust {
+    /// May the program of this run be executed?
+    pub fn covers(&self, run: &RunMeta) -> bool {
+        self.everything || self.builds.contains(&run.build_id) || self.own.has(run)
+    }
+
+    /// As the command line tool takes it; nothing where it has to go by what the user has recorded.
+    pub fn argument(&self) -> Option<String> {
+        let builds: Vec<&str> = self.builds.iter().map(String::as_str).collect();
+        match (self.everything, builds.as_slice()) {
+            (true, _) => Some("--trust".to_owned()),
+            (false, []) => None,
+            (false, builds) => Some(format!("--trust={}", builds.join(","))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_is_trusted_and_no_other() {
+        let run = |build: &str| RunMeta {
+            build_id: build.to_owned(),
+            ..RunMeta::default()
+        };
+        let mut trust = Trust {
+            everything: false,
+            builds: BTreeSet::new(),
+            own: OwnRuns::new(|run| run.build_id == "own"),
+        };
+        assert_eq!(
+            (trust.covers(&run("own")), trust.covers(&run("ab"))),
+            (true, false)
+        );
+        assert_eq!(trust.argument(), None);
+        trust.builds.extend(["ab".to_owned(), "cd".to_owned()]);
+        assert!(trust.covers(&run("ab")) && !trust.covers(&run("ef")));
+        assert_eq!(trust.argument().as_deref(), Some("--trust=ab,cd"));
+        trust.everything = true;
+        assert!(trust.covers(&run("ef")));
+        assert_eq!(trust.argument().as_deref(), Some("--trust"));
+    }
+}
