@@ -17,7 +17,7 @@ pub use expect::Expectation;
 pub use page::Page;
 pub use program::{Compiler, Program};
 pub use shows::shows;
-pub use workspace::{Finished, Workspace};
+pub use workspace::{Finished, Workspace, permit};
 
 use std::path::{Path, PathBuf};
 

@@ -10,13 +10,21 @@ use std::{
     process::Command,
 };
 use unsnarl_core::Explanation;
+use unsnarl_recorder::permit::Permit;
 
 /// Where runs land unless `--out` says otherwise.
 pub const RUNS: &str = ".unsnarl/runs";
 
+/// The permission of a test to run the programs that it has built itself.
+pub fn permit(program: &Path, command: &[OsString], directory: &Path) -> Permit {
+    Permit::named(program, command, directory)
+}
+
 /// A temporary folder; it vanishes with the value.
 pub struct Workspace {
     folder: tempfile::TempDir,
+    /// What unsnarl keeps for the user, such as what was recorded.
+    state: tempfile::TempDir,
 }
 
 /// A command that has ended.
@@ -36,7 +44,10 @@ impl Workspace {
     /// A new, empty folder.
     pub fn new() -> Result<Workspace> {
         let folder = tempfile::Builder::new().prefix("unsnarl-e2e-").tempdir()?;
-        Ok(Workspace { folder })
+        let state = tempfile::Builder::new()
+            .prefix("unsnarl-e2e-state-")
+            .tempdir()?;
+        Ok(Workspace { folder, state })
     }
 
     /// Its path.
@@ -109,6 +120,7 @@ impl Workspace {
     fn prepare(&self, command: &mut Command) {
         command
             .current_dir(self.path())
+            .env("XDG_STATE_HOME", self.state.path())
             .env("NO_COLOR", "1")
             .env("LC_ALL", "C.UTF-8");
         for variable in [

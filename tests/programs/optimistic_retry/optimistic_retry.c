@@ -4,7 +4,7 @@
 // What is wrong: a sale is tried twice, and sell() returns as if it had succeeded when the second attempt
 // failed too. It takes a note in between at both attempts: four preemptions.
 //
-// expect kind: atomicity-violation
+// expect kind: atomicity-violation order-violation
 // expect cause: unsigned seen = atomic_load(&hall.state);
 // expect cause: if (atomic_compare_exchange_strong(&hall.state, &seen, with_sale(seen)))
 // expect interference: while (!atomic_compare_exchange_strong(&hall.state, &before, with_note(before, note)))

@@ -6,7 +6,7 @@
 // expect kind: use-after-free
 // expect cause: free(connection);
 // expect interference: connection->statistics->ticks++;
-// expect also: while (!atomic_load(&connection->closing))
+// expect interference: while (!atomic_load(&connection->closing))
 
 #include <pthread.h>
 #include <stdatomic.h>

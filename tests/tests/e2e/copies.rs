@@ -9,18 +9,20 @@ use std::{
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{Compiler, Program, Workspace, permit};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
     record::{Attempt, Executed, Goal, Job, Recording, execute, record, strategy::Strategy},
     target::{self, Target},
 };
-use unsnarl_trace::{Chances, Outcome};
+use unsnarl_trace::{Chances, Criteria, Outcome};
 
 fn job(workspace: &Workspace, command: &str, starter: &Starter) -> Job {
+    let words = vec![command.into()];
     Job {
-        command: vec![command.into()],
+        permit: permit(&workspace.path().join(command), &words, workspace.path()),
+        command: words,
         directory: workspace.path().to_owned(),
         stdin: None,
         output: Output::Kept,
@@ -31,6 +33,7 @@ fn job(workspace: &Workspace, command: &str, starter: &Starter) -> Job {
             steps: 100_000,
             ..Limits::default()
         },
+        criteria: Criteria::default(),
         starter: starter.clone(),
     }
 }
@@ -46,6 +49,7 @@ fn recording(job: Job, runs: u64, out: &str) -> Recording {
         keep_passing: u64::MAX,
         filter: true,
         minimize: false,
+        max_disk: u64::MAX,
     }
 }
 
@@ -210,7 +214,11 @@ fn a_copy_sees_what_a_new_process_sees() -> Result<()> {
     let see = |starter: &Starter| -> Result<Vec<String>> {
         let mut job = job(&workspace, "./looking", starter);
         job.command = vec!["another name".into(), "with".into(), "words".into()];
+        let program = workspace.path().join("./looking");
+        job.permit = permit(&program, &job.command, workspace.path());
         job.stdin = Some(input.clone());
+        // The environment is long, and every byte of it is printed.
+        job.limits.events = 1 << 20;
         let stop = AtomicBool::new(false);
         let mut seen = Vec::new();
         for _ in 0..3 {

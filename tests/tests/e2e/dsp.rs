@@ -90,7 +90,7 @@ fn locks_that_are_taken_in_different_orders() -> Result<()> {
         "lock_order",
         &[
             "waits for ever for",
-            "With lines 30 to 31 of transfer in one piece no thread waits for ever.",
+            "With lines 30 to 31 of transfer made atomic no thread waits for ever.",
             "in different orders",
         ],
     )
@@ -103,7 +103,7 @@ fn a_signal_that_nobody_waits_for() -> Result<()> {
         &[
             "signals server.became_ready",
             "waits for ever for server.became_ready",
-            "With lines 39 to 42 of wait_until_ready in one piece no thread waits for ever.",
+            "With lines 39 to 42 of wait_until_ready made atomic no thread waits for ever.",
         ],
     )
 }
@@ -113,11 +113,13 @@ fn a_signal_that_nobody_waits_for() -> Result<()> {
 fn a_region_over_several_variables() -> Result<()> {
     says(
         "window_geometry",
-        &["With lines 35 to 37 of move in one piece the assertion holds."],
+        &["With lines 35 to 37 of move made atomic the assertion holds."],
     )?;
     says(
         "chunk_buffer",
-        &["With lines 35 to 40 of put in one piece the assertion holds."],
+        &[
+            "When read_input (main.1) writes chunks[0] at chunk_buffer.c:40 before compress (main.3) reads",
+        ],
     )
 }
 

@@ -83,7 +83,10 @@ fn sarif_is_valid_and_begins_with_the_interleaved_schedule() -> Result<()> {
 
 #[test]
 fn sarif_names_broken_runs_and_a_program_that_fails_in_every_order() -> Result<()> {
-    let workspace = recorded("sequential_sum")?;
+    let workspace = Workspace::new()?;
+    let command = Program::open("sequential_sum")?.compile(&workspace, Compiler::Gcc)?;
+    // As many different orders as it takes to say that none of them matters.
+    workspace.record(&["-n", "200"], &command)?.exits(1)?;
     workspace.write(".unsnarl/runs/passed-broken.arrow", "nothing of a run")?;
     let log: Value = serde_json::from_str(&explain(&workspace, "sarif")?.stdout)?;
     is_valid(&log)?;

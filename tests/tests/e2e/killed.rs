@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
+use unsnarl_e2e::{Compiler, Finished, Program, Workspace, permit};
 use unsnarl_recorder::{
     assemble::{Launch, RawLog, assemble},
     launch::{Output, Request, launch},
@@ -38,10 +38,13 @@ fn what_was_recorded_before_a_kill_is_readable() -> Result<()> {
         ..Config::default()
     };
     config.limits.events = MOST_RECORDS;
+    let words = vec!["./endless".into(), "on".into()];
     let request = Request {
+        permit: permit(target.program.path(), &words, workspace.path()),
         program: target.program.path().to_owned(),
-        command: vec!["./endless".into(), "on".into()],
+        command: words,
         directory: workspace.path().to_owned(),
+        environment: unsnarl_recorder::launch::Given::new(),
         stdin: None,
         output: Output::Kept,
         timeout: Duration::from_secs(60),

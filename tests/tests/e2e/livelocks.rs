@@ -14,7 +14,7 @@ fn livelock(name: &str) -> Result<Workspace> {
 
 /// Some runs are ended as endless, long before the limit of steps, and the message names the loop.
 fn is_noticed(workspace: &Workspace, program: &str, strategy: &str, loops: &str) -> Result<()> {
-    let options = ["-n", "30", "--strategy", strategy];
+    let options = ["-n", "100", "--strategy", strategy];
     workspace.record(&options, program)?.exits(1)?;
     let endless = workspace.runs_that("timed-out")?;
     ensure!(!endless.is_empty(), "{strategy}: {:?}", workspace.runs()?);

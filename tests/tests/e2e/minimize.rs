@@ -2,14 +2,14 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{Compiler, Program, Workspace, permit};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
     record::{Job, minimize::fails_without},
     target,
 };
-use unsnarl_trace::{Minimized, Run, read_run};
+use unsnarl_trace::{Criteria, Minimized, Run, read_run};
 
 macro_rules! programs {
     ($($name:ident)*) => {$(
@@ -79,13 +79,16 @@ fn needs_all(workspace: &Workspace, command: &str, run: &Run, minimized: &Minimi
         "{minimized:?}"
     );
     ensure!(minimized.complete, "{minimized:?}");
+    let words = vec![command.into()];
     let job = Job {
-        command: vec![command.into()],
+        permit: permit(&workspace.path().join(command), &words, workspace.path()),
+        command: words,
         directory: workspace.path().to_owned(),
         stdin: None,
         output: Output::Kept,
         timeout: Duration::from_secs(60),
         limits: Limits::default(),
+        criteria: Criteria::default(),
         starter: Starter::default(),
     };
     let target = target::open(command.as_ref(), Path::new(&job.directory))?;

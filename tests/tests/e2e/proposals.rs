@@ -3,11 +3,11 @@
 use anyhow::{Context, Result, bail, ensure};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::AtomicBool,
     time::Duration,
 };
-use unsnarl_e2e::{Compiler, Program, Workspace, program::compile};
+use unsnarl_e2e::{Compiler, Program, Workspace, permit, program::compile};
 use unsnarl_recorder::{
     assemble,
     launch::{Output, Starter},
@@ -16,7 +16,7 @@ use unsnarl_recorder::{
     record::Job,
 };
 use unsnarl_trace::{
-    Event, EventId, EventKind, Outcome, Proposal, Run, RunFolder, model::flags, read_run,
+    Criteria, Event, EventId, EventKind, Outcome, Proposal, Run, RunFolder, model::flags, read_run,
 };
 
 /// An event on the line that holds `text`.
@@ -62,7 +62,7 @@ fn two_critical_sections_in_either_order() -> Result<()> {
         &[read.clone(), deposit.clone(), write.clone()],
     )?;
     workspace
-        .unsnarl(&["replay", "schedule.json", "-n", "10"])?
+        .unsnarl(&["replay", "--trust", "schedule.json", "-n", "10"])?
         .exits(0)?
         .says(&[
             "reached all 3 events 10 of 10 times",
@@ -79,7 +79,7 @@ fn two_critical_sections_in_either_order() -> Result<()> {
 
     schedule(&workspace, &command, &[read, write, deposit])?;
     workspace
-        .unsnarl(&["replay", "schedule.json", "-n", "10"])?
+        .unsnarl(&["replay", "--trust", "schedule.json", "-n", "10"])?
         .exits(0)?
         .says(&["reached all 3 events 10 of 10 times", "the run: passed"])?;
     ensure!(
@@ -101,7 +101,7 @@ fn an_order_that_cannot_be_says_who_holds_whom_back() -> Result<()> {
     );
     schedule(&workspace, &command, &[read, deposit, unlock])?;
     workspace
-        .unsnarl(&["replay", "schedule.json"])?
+        .unsnarl(&["replay", "--trust", "schedule.json"])?
         .exits(1)?
         .says(&[
             "diverged after 1 of 3 events",
@@ -125,14 +125,14 @@ fn what_a_thread_never_does() -> Result<()> {
         on(&bank, "main.1", "write", "account.balance += amount")?.replace("}", r#", "nth": 2}"#);
     schedule(&workspace, &command, &[twice])?;
     workspace
-        .unsnarl(&["replay", "schedule.json"])?
+        .unsnarl(&["replay", "--trust", "schedule.json"])?
         .exits(1)?
         .says(&["diverged after 0 of 1 events", "main.1 ended without it"])?;
 
     let nobody = on(&bank, "main.7", "write", "account.balance += amount")?;
     schedule(&workspace, &command, &[nobody])?;
     workspace
-        .unsnarl(&["replay", "schedule.json"])?
+        .unsnarl(&["replay", "--trust", "schedule.json"])?
         .exits(1)?
         .says(&["diverged after 0 of 1 events", "main.7 was never created"])?;
 
@@ -140,7 +140,7 @@ fn what_a_thread_never_does() -> Result<()> {
         .replace("}", r#", "location": "account.deposits"}"#);
     schedule(&workspace, &command, &[other])?;
     workspace
-        .unsnarl(&["replay", "schedule.json"])?
+        .unsnarl(&["replay", "--trust", "schedule.json"])?
         .exits(1)?
         .says(&["it was `account.balance`, not `account.deposits`"])?;
     Ok(())
@@ -152,7 +152,7 @@ fn what_is_no_schedule_of_the_program_is_refused() -> Result<()> {
     let refused = |events: &[String], says: &str| -> Result<()> {
         schedule(&workspace, &command, events)?;
         workspace
-            .unsnarl(&["replay", "schedule.json"])?
+            .unsnarl(&["replay", "--trust", "schedule.json"])?
             .exits(2)?
             .says(&[says])?;
         Ok(())
@@ -174,7 +174,7 @@ fn what_is_no_schedule_of_the_program_is_refused() -> Result<()> {
     )?;
     workspace.write("schedule.json", r#"{"unsnarl_schedule": 7, "events": []}"#)?;
     workspace
-        .unsnarl(&["replay", "schedule.json"])?
+        .unsnarl(&["replay", "--trust", "schedule.json"])?
         .exits(2)?
         .says(&["a schedule of version 7"])?;
     Ok(())
@@ -225,13 +225,17 @@ fn events(run: &Run, wanted: impl Fn(&Event) -> bool) -> Vec<EventId> {
 
 /// Runs a proposal for the program of a run.
 fn attempt(program: &assemble::Program, run: &Run, proposal: &Proposal) -> Result<Verdict> {
+    let words: Vec<_> = run.meta.command.iter().map(Into::into).collect();
+    let directory = PathBuf::from(&run.meta.directory);
     let job = Job {
-        command: run.meta.command.iter().map(Into::into).collect(),
-        directory: run.meta.directory.clone().into(),
+        permit: permit(program.path(), &words, &directory),
+        command: words,
+        directory,
         stdin: None,
         output: Output::Kept,
         timeout: Duration::from_secs(60),
         limits: Limits::default(),
+        criteria: Criteria::default(),
         starter: Starter::default(),
     };
     Ok(execute_proposal(

@@ -68,6 +68,7 @@ impl Shape {
                 key: id as u64,
                 thread: thread as u64,
                 location: (place / 2) as u64,
+                line: place as u64,
                 access: match place % 2 {
                     0 => AccessClass::Read,
                     _ => AccessClass::Write,

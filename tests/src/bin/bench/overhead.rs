@@ -14,7 +14,7 @@ use std::{
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
-use unsnarl_e2e::{Compiler, Finished, Workspace};
+use unsnarl_e2e::{Compiler, Finished, Workspace, permit};
 use unsnarl_recorder::{
     assemble::{Exit, RawLog},
     launch::{Output, Request, launch},
@@ -249,10 +249,13 @@ fn with(program: &Path, mode: RawMode, strategy: RawStrategy) -> Result<(Duratio
 }
 
 fn request(program: &Path) -> Request {
+    let (words, directory) = (vec![OsString::from(program)], std::env::temp_dir());
     Request {
+        permit: permit(program, &words, &directory),
         program: PathBuf::from(program),
-        command: vec![OsString::from(program)],
-        directory: std::env::temp_dir(),
+        command: words,
+        directory,
+        environment: unsnarl_recorder::launch::Given::new(),
         stdin: None,
         output: Output::Kept,
         timeout: Duration::from_secs(60),

@@ -12,7 +12,7 @@ use std::{
     sync::atomic::AtomicBool,
     time::Duration,
 };
-use unsnarl_e2e::{Workspace, project};
+use unsnarl_e2e::{Workspace, permit, project};
 use unsnarl_recorder::{
     assemble::{Exit, Launch, Program, RawLog, assemble},
     launch::{Output, Request, launch},
@@ -234,12 +234,15 @@ fn once(
     };
     let log = Log::create(&config)?;
     let file = workspace.path().join(built);
+    let words: Vec<_> = std::iter::once(file.clone().into_os_string())
+        .chain(program.arguments.iter().map(Into::into))
+        .collect();
     let request = Request {
-        program: file.clone(),
-        command: std::iter::once(file.into_os_string())
-            .chain(program.arguments.iter().map(Into::into))
-            .collect(),
+        permit: permit(&file, &words, workspace.path()),
+        program: file,
+        command: words,
         directory: PathBuf::from(workspace.path()),
+        environment: unsnarl_recorder::launch::Given::new(),
         stdin: None,
         output: Output::Kept,
         timeout: Duration::from_secs(120),

@@ -7,14 +7,14 @@
 use crate::table::Table;
 use anyhow::{Context, Result, ensure};
 use std::{fs, sync::atomic::AtomicBool, time::Duration};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{Compiler, Program, Workspace, permit};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
     record::{Goal, Job, Recording, record, strategy::Strategy},
     target,
 };
-use unsnarl_trace::Chances;
+use unsnarl_trace::{Chances, Criteria};
 
 /// Programs of about 100 lines under `tests/programs`, in C and in C++.
 const PROGRAMS: [&str; 4] = [
@@ -97,12 +97,18 @@ fn campaign(
     let target = target::open(command.as_ref(), workspace.path())?;
     let recording = Recording {
         job: Job {
+            permit: permit(
+                &workspace.path().join(command),
+                &[command.into()],
+                workspace.path(),
+            ),
             command: vec![command.into()],
             directory: workspace.path().to_owned(),
             stdin: None,
             output: Output::Kept,
             timeout: Duration::from_secs(60),
             limits: Limits::default(),
+            criteria: Criteria::default(),
             starter: starter.clone(),
         },
         strategy: Strategy::Random(1),
@@ -113,6 +119,7 @@ fn campaign(
         filter: true,
         minimize: false,
         out: workspace.path().join("runs"),
+        max_disk: u64::MAX,
     };
     spent.recorder -= processor_time(libc::RUSAGE_SELF);
     spent.program -= processor_time(libc::RUSAGE_CHILDREN);
