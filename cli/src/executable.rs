@@ -14,7 +14,7 @@ use unsnarl_recorder::{
     log::Limits,
     permit::{Deed, LedgerError, Permit, Trust},
     proposal::{ProposalError, Verdict, execute_proposal},
-    record::Job,
+    record::{Job, RecordError, Sampler},
     target::{self, Target},
 };
 use unsnarl_trace::{Event, EventId, EventKind, Mode, Proposal, Run, RunFolder, ThreadId};
@@ -34,6 +34,8 @@ pub struct Executable {
     target: Target,
     job: Job,
     trust: Trust,
+    /// Steps that a schedule may take in which only some order is kept: there are many of them.
+    drawn_steps: u64,
 }
 
 impl Executable {
@@ -125,7 +127,12 @@ impl Executable {
             criteria: run.meta.criteria.clone(),
             starter: Starter::default(),
         };
-        Executable { target, job, trust }
+        Executable {
+            target,
+            job,
+            trust,
+            drawn_steps: drawn_steps(run),
+        }
     }
 
     /// The word that its execution rests on.
@@ -148,9 +155,22 @@ impl Executable {
         Ok(self.target.program.keep_models(runs)?)
     }
 
+    /// Other ways in which a failing run of it could have gone on; none when it does not fail again.
+    pub fn sampler<'a>(
+        &'a self,
+        failing: &Run,
+        stop: &'a AtomicBool,
+    ) -> Result<Option<Sampler<'a>>, RecordError> {
+        Sampler::new(&self.job, &self.target.program, failing, stop)
+    }
+
     /// Runs it once by a schedule.
     pub fn run(&self, proposal: &Proposal, stop: &AtomicBool) -> Result<Verdict, ProposalError> {
-        execute_proposal(&self.target.program, &self.job, proposal, stop)
+        let mut job = self.job.clone();
+        if proposal.only_order {
+            job.limits.steps = job.limits.steps.min(self.drawn_steps);
+        }
+        execute_proposal(&self.target.program, &job, proposal, stop)
     }
 }
 
@@ -186,6 +206,12 @@ fn limits(run: &Run) -> Limits {
             .min(run.meta.steps.saturating_mul(TIMES).max(LEAST)),
         ..usual
     }
+}
+
+fn drawn_steps(run: &Run) -> u64 {
+    const TIMES: u64 = 20;
+    const LEAST: u64 = 2_000;
+    run.meta.steps.saturating_mul(TIMES).max(LEAST)
 }
 
 /// The events of an order that a schedule has to name: synchronization, those that are important, and where

@@ -1,6 +1,10 @@
 //! What a person reads about one failure, as data. `docs/explain-json.md` documents the JSON of it.
 
-use crate::{claims::Counted, fixes::Fix};
+use crate::{
+    claims::Counted,
+    diagnosis::{CurvePoint, DecisiveStep, Evidence, PassedOver},
+    fixes::Fix,
+};
 use serde::{Deserialize, Serialize};
 
 /// The class of a bug.
@@ -323,6 +327,20 @@ pub struct Explanation {
     /// What re-execution showed; none when nobody has tried.
     #[serde(default)]
     pub executed: Option<Execution>,
+    /// The steps of [`Explanation::run`] at which the share of failing continuations changes, in order; after the last one
+    /// all fail. Empty when nobody has tried, or nothing is decided on the way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisive: Vec<DecisiveStep>,
+    /// How often the program fails with what is blamed and without it, everything else drawn; none when nobody has tried,
+    /// or it cannot be tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// Other stories of the run that were tried in the same way and not told, in the order in which they were tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<PassedOver>,
+    /// The points of that share that were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<CurvePoint>,
     /// What the reader should know: inexact runs, few passing runs.
     pub caveats: Vec<String>,
     /// Changes of the program that are suggested, the best first.

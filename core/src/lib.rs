@@ -12,6 +12,7 @@ pub mod budget;
 pub mod callers;
 pub mod claims;
 pub mod corpus;
+pub mod diagnosis;
 pub mod dsp;
 pub mod explain;
 pub mod explanation;

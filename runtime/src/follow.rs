@@ -5,6 +5,9 @@
 //! held back right before it. While the thread of the current entry waits, the others run: the one that
 //! it waits for first. When it cannot go on before a thread that is held back, the schedule is given
 //! up, the standing of all threads is written down, and the run goes on by its strategy.
+//!
+//! Where only the order of the entries is wanted ([`Follow::only_order`]) threads are held back in the same way, and
+//! among the others the strategy chooses from the start.
 
 use crate::{
     frames,
@@ -25,6 +28,8 @@ struct State {
     part: Cell<*const Follow>,
     /// There are entries that have not happened, and it was not given up.
     active: Cell<bool>,
+    /// Who runs in between is left to the strategy.
+    only_order: Cell<bool>,
     /// The entry that is to happen next.
     at: Cell<u32>,
     /// The thread that last ran for want of the wanted one.
@@ -46,6 +51,7 @@ unsafe impl Sync for State {}
 static STATE: State = State {
     part: Cell::new(core::ptr::null()),
     active: Cell::new(false),
+    only_order: Cell::new(false),
     at: Cell::new(0),
     helper: Cell::new(0),
     module: LastModule {
@@ -82,6 +88,7 @@ pub fn set_up() {
     STATE.part.set(place as *const Follow);
     frames::reserve();
     STATE.active.set(part().entries > 0);
+    STATE.only_order.set(part().only_order != 0);
     if STATE.active.get() {
         SHARED.is_watched.set(true);
     }
@@ -287,6 +294,9 @@ fn stop() {
 /// The thread that has to run for the schedule's sake; `None` when it is not followed (any more), or
 /// when nobody can go on.
 pub fn choose(this: &Thread, yields: bool) -> Option<u16> {
+    if STATE.only_order.get() {
+        return None;
+    }
     while is_active() {
         match wanted(this, yields) {
             Choice::Run(number) => return Some(number),
@@ -299,6 +309,22 @@ pub fn choose(this: &Thread, yields: bool) -> Option<u16> {
         }
     }
     None
+}
+
+/// Whether the strategy must not choose this thread: what it does next comes after an entry that has not happened.
+pub fn withholds(other: &Thread) -> bool {
+    is_active() && STATE.only_order.get() && is_held(other)
+}
+
+/// Nobody else can go on: gives the order up if that lets somebody go on.
+pub fn release() -> bool {
+    let someone = live_threads()
+        .iter()
+        .find(|&&number| withholds(thread(number)));
+    if let Some(&number) = someone {
+        give_up(GaveUp::HeldBack, Some(number));
+    }
+    someone.is_some()
 }
 
 /// Nobody who is not held back can go on: a deadlock, unless somebody is held back.
@@ -413,7 +439,7 @@ fn anyone(this: &Thread, actor: &Thread, yields: bool) -> Choice {
 
 /// Among the candidates of a choice such as which waiter a signal wakes: the one whose entry comes first.
 pub fn prefer(count: usize, number_of: impl Fn(usize) -> u16) -> Option<usize> {
-    if !is_active() {
+    if !is_active() || STATE.only_order.get() {
         return None;
     }
     let entry_of = |i: &usize| thread(number_of(*i)).follow.entry.get();

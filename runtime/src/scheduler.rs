@@ -280,7 +280,7 @@ fn next_thread(this: &Thread, yields: Yields) -> Option<u16> {
         if SHARED.live_count.get() == 0 {
             return None;
         }
-        if !advance_clock() {
+        if !advance_clock() && !follow::release() {
             failure::deadlock();
         }
     }
@@ -346,7 +346,7 @@ fn enabled_threads() -> Candidates {
 /// Whether `other` could go on now.
 #[inline(always)]
 pub fn enabled(other: &Thread) -> bool {
-    if !other.live.get() {
+    if !other.live.get() || SHARED.is_watched.get() && follow::withholds(other) {
         return false;
     }
     match other.wait.get() {

@@ -5,7 +5,7 @@
 //! means the same in every run of the program; a [`Schedule`](crate::Schedule) is the choices of one run.
 
 use crate::{
-    Criteria, EventId, EventKind, Run, RunMeta, SiteId, SiteRow, ThreadId, input::RunInput,
+    Chances, Criteria, EventId, EventKind, Run, RunMeta, SiteId, SiteRow, ThreadId, input::RunInput,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{
@@ -44,9 +44,20 @@ pub struct Proposal {
     pub criteria: Criteria,
     /// What is to happen, in this order.
     pub events: Vec<Wanted>,
+    /// Choices that come first, as in a run's [`Schedule`](crate::Schedule); events are counted from the run's start all the
+    /// same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<u16>,
+    /// Only the order of the events is kept: which of the threads runs that need not wait for one of them, `then` says from
+    /// the start.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub only_order: bool,
     /// How the run goes on after the last of them.
     #[serde(default)]
     pub then: Policy,
+    /// What may go another way than usual, as in [`RunMeta::chances`].
+    #[serde(default, skip_serializing_if = "Chances::is_none")]
+    pub chances: Chances,
 }
 
 /// An event that is to happen.
@@ -146,6 +157,11 @@ fn is_one(n: &u32) -> bool {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_zero(n: &u32) -> bool {
     *n == 0
 }
@@ -205,7 +221,10 @@ impl Proposal {
             criteria: meta.criteria.clone(),
             input: input_of(meta),
             events: Vec::new(),
+            choices: Vec::new(),
+            only_order: false,
             then: Policy::Sequential,
+            chances: meta.chances,
         }
     }
 

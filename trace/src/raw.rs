@@ -34,7 +34,7 @@ pub const MAPPED: u32 = 1;
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Layout version; changes with every change of a struct or constant in this module.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Environment variable that holds the number of the file descriptor of the log.
 pub const FD_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD";
 /// Bytes reserved for the [`Header`].

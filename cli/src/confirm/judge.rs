@@ -3,6 +3,8 @@
 use super::{
     Confirming,
     attempt::{Attempt, Control, attempt, control, is_whole},
+    choose::choose,
+    decide::{Decision, decide},
     not_run,
     time::within,
 };
@@ -16,6 +18,7 @@ use unsnarl_core::{
     Budget, BugKind, Certainty, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark,
     Tally, Verdict,
     corpus::failure_place,
+    diagnosis::Share,
     dsp::Advice,
     explain::{Turn, Turned, bears_out, retold, retold_nearly, turned},
     facts::short,
@@ -25,6 +28,12 @@ use unsnarl_trace::{EventId, EventKind, LocationId, Mode, Outcome, Run, Value};
 
 /// Recorded runs that passed and are looked at for one without what is blamed.
 const PASSED: usize = 20;
+
+/// The part of an explanation's time in which its decisive steps are looked for.
+const DECIDING: u32 = 4;
+
+/// The share of what is left of it in which stories are tried, in hundredths.
+const CHOOSING: u32 = 50;
 
 /// Judges explanations of one corpus.
 pub struct Judge<'a> {
@@ -38,6 +47,7 @@ struct Case<'e, 'a> {
     explanation: &'e mut Explanation,
     executor: Executor<'a>,
     tally: Tally,
+    decision: Decision,
     says: Vec<String>,
 }
 
@@ -108,6 +118,7 @@ impl<'a> Judge<'a> {
             explanation,
             executor,
             tally,
+            decision: Decision::default(),
             says: Vec::new(),
         };
         if let Some(difference) = repeated.difference {
@@ -119,6 +130,7 @@ impl<'a> Judge<'a> {
         if repeated.stopped {
             return Ok(case.ends(Verdict::Unsettled, None, OVER));
         }
+        self.experiment(&mut case, halt, budget)?;
         let directed = self.directed(&mut case)?;
         if let Some(passed) = directed.passes {
             // Nothing says that what is blamed flowed into the failure: another story may be borne out better.
@@ -143,6 +155,35 @@ impl<'a> Judge<'a> {
             return Ok(case.ends(Verdict::Refuted, None, &reason));
         }
         self.by_other_means(case, directed.undecided, halt, budget)
+    }
+
+    /// Looks for where the run was decided, and for the story that experiments bear out.
+    fn experiment(
+        &self,
+        case: &mut Case<'_, 'a>,
+        halt: &AtomicBool,
+        budget: &Budget,
+    ) -> Result<()> {
+        let decision = within(self.time / DECIDING, halt, |halt, _| {
+            let sampler = case.executor.sampler(halt)?;
+            let decided = sampler.map(|sampler| decide(case.executor.run, &sampler));
+            decided.transpose()
+        })?;
+        let Some(decision) = decision else {
+            return Ok(());
+        };
+        case.decision = decision;
+        let Some(sampler) = case.executor.sampler(halt)? else {
+            return Ok(());
+        };
+        let executing = (&case.executor, &sampler);
+        choose(
+            self.corpus,
+            executing,
+            case.explanation,
+            &case.decision,
+            &budget.percent(CHOOSING),
+        )
     }
 
     fn recorded(&self, name: &str) -> Result<&'a Run> {
@@ -576,6 +617,9 @@ impl Case<'_, '_> {
     fn passes(mut self, other: Other, passes: u32, of: u32) -> Execution {
         self.tally.passes = passes;
         self.tally.of_passes = of;
+        if let Some(says) = contradicts(self.explanation) {
+            return self.ends(Verdict::Unsettled, Some(other), &says);
+        }
         match is_whole(self.tally) {
             true => self.ends(Verdict::Confirmed, Some(other), ""),
             false => self.ends(
@@ -588,6 +632,8 @@ impl Case<'_, '_> {
 
     fn ends(self, verdict: Verdict, other: Option<Other>, reason: &str) -> Execution {
         self.explanation.confirmed = Some(self.tally);
+        self.explanation.decisive = self.decision.steps;
+        self.explanation.curve = self.decision.curve;
         let (reason, next) = reason.split_once("\n  next: ").unwrap_or((reason, ""));
         Execution {
             verdict,
@@ -598,4 +644,15 @@ impl Case<'_, '_> {
             says: self.says,
         }
     }
+}
+
+/// Why an order that passes shows nothing: schedules drawn at random fail about as often without what is blamed.
+fn contradicts(explanation: &Explanation) -> Option<String> {
+    let evidence = explanation.evidence.filter(|evidence| !evidence.tells())?;
+    let share = |share: Share| format!("{} of {}", share.fails, share.of);
+    Some(format!(
+        "{} schedules with it fail, and {} without it",
+        share(evidence.with),
+        share(evidence.without)
+    ))
 }

@@ -2,6 +2,9 @@
 //! the other way round. What fails in that order as well is refuted.
 
 mod attempt;
+mod choose;
+mod decide;
+mod experiment;
 mod judge;
 mod time;
 
@@ -42,10 +45,28 @@ pub fn confirm(
     let (refuted, kept): (Vec<Explanation>, Vec<Explanation>) = all
         .into_iter()
         .partition(|one| verdict(one) == Some(Verdict::Refuted));
-    *explanations = kept;
+    *explanations = merged(kept);
     // What was executed with success comes first; the rest stays in its order.
     explanations.sort_by_key(|one| one.certainty);
     refuted
+}
+
+/// Experiments may tell the same story of runs that were told apart before: it is told once.
+fn merged(all: Vec<Explanation>) -> Vec<Explanation> {
+    let mut kept: Vec<Explanation> = Vec::new();
+    for one in all {
+        let Some(known) = kept.iter_mut().find(|known| known.id == one.id) else {
+            kept.push(one);
+            continue;
+        };
+        known.runs.extend(one.runs);
+        known.runs.sort();
+        known.runs.dedup();
+        if one.failure != known.failure && !known.also_fails.contains(&one.failure) {
+            known.also_fails.push(one.failure);
+        }
+    }
+    kept
 }
 
 fn verdict(explanation: &Explanation) -> Option<Verdict> {

@@ -10,6 +10,7 @@ use std::{
 use unsnarl_recorder::{
     launch::Output,
     proposal::{Ended, ProposalError, Verdict},
+    record::Sampler,
     replay::{Options, replay},
 };
 use unsnarl_trace::{EventId, Outcome, Policy, Proposal, Run};
@@ -76,6 +77,11 @@ impl<'a> Executor<'a> {
             stop,
             repeated: OnceCell::new(),
         })
+    }
+
+    /// Other ways in which its run could have gone on; none when it does not fail again.
+    pub fn sampler<'s>(&'s self, stop: &'s AtomicBool) -> Result<Option<Sampler<'s>>> {
+        Ok(self.program.sampler(self.run, stop)?)
     }
 
     /// How often an order is executed.

@@ -10,6 +10,7 @@ mod causes;
 mod deadlock;
 mod draft;
 mod found;
+mod intervention;
 mod locking;
 mod lost_wakeup;
 mod missing;
@@ -33,6 +34,7 @@ use crate::{
 };
 use candidates::{Candidate, Story, candidates, spurious_wakeup};
 use causes::Told;
+pub use intervention::{Intervention, intervention};
 use std::collections::{BTreeMap, BTreeSet};
 pub use turned::{Turn, Turned, bears_out, outermost, turned};
 use view::View;

@@ -93,13 +93,13 @@ fn not_woken(run: &Run, blamed: &[Blamed<'_>]) -> Option<Turned> {
 
 /// A blamed step.
 #[derive(Clone, Copy)]
-struct Blamed<'a> {
-    row: EventId,
-    step: &'a Step,
-    role: Role,
+pub(super) struct Blamed<'a> {
+    pub row: EventId,
+    pub step: &'a Step,
+    pub role: Role,
 }
 
-fn blamed(explanation: &Explanation) -> Vec<Blamed<'_>> {
+pub(super) fn blamed(explanation: &Explanation) -> Vec<Blamed<'_>> {
     let marks = explanation.sites.iter();
     let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
     let rows = blamed.filter_map(|mark| {
@@ -117,7 +117,7 @@ fn blamed(explanation: &Explanation) -> Vec<Blamed<'_>> {
 }
 
 /// The first and last of the accesses that belong together, and what came in between.
-fn region(
+pub(super) fn region(
     explanation: &Explanation,
     blamed: &[Blamed<'_>],
     run: &Run,
@@ -191,7 +191,7 @@ fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> 
 }
 
 /// Where the update begins that a write ends: `n += 2` has read before. The row itself when it is no such write.
-fn update_begins(run: &Run, row: EventId) -> Option<EventId> {
+pub(super) fn update_begins(run: &Run, row: EventId) -> Option<EventId> {
     const NEAR: usize = 8;
     let event = run.events.get(row)?;
     if event.kind != EventKind::Write {
@@ -278,7 +278,7 @@ pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
     Some(held.first().map_or(at, |(id, _)| *id))
 }
 
-fn thread(run: &Run, row: EventId) -> Option<ThreadId> {
+pub(super) fn thread(run: &Run, row: EventId) -> Option<ThreadId> {
     run.events.get(row).map(|event| event.thread)
 }
 

@@ -2,7 +2,7 @@
 
 mod board;
 
-use super::{certainty, elsewhere, failure, runs};
+use super::{certainty, decided, elsewhere, failure, runs};
 use crate::{
     beside::Passing,
     explanation::{BugKind, Explanation},
@@ -83,6 +83,7 @@ fn article(explanation: &Explanation, passing: Option<&Passing>, page: &mut Stri
 fn facts(explanation: &Explanation) -> Vec<String> {
     let mut lines = vec![explanation.remark.clone(), explanation.contrast.clone()];
     lines.extend(elsewhere(explanation));
+    lines.extend(decided(explanation));
     lines.extend(certainty(explanation));
     lines.push(runs(explanation));
     lines.extend(super::fix(explanation).map(|fix| format!("Fix: {fix}")));

@@ -1,6 +1,6 @@
 //! An explanation as Markdown, for a bug report.
 
-use super::{certainty, elsewhere, failure, runs};
+use super::{certainty, decided, elsewhere, failure, runs};
 use crate::{
     callers,
     explanation::{Explanation, Region, Step},
@@ -35,6 +35,7 @@ fn facts(explanation: &Explanation) -> Vec<String> {
         .collect();
     lines.extend(explanation.region.as_ref().map(region));
     lines.extend(elsewhere(explanation));
+    lines.extend(decided(explanation));
     lines.extend(certainty(explanation));
     lines.push(runs(explanation));
     lines.extend(super::fix(explanation).map(|fix| format!("Fix: {fix}")));

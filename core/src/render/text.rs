@@ -1,9 +1,10 @@
 //! Explanations as plain text for a terminal, at most 100 columns wide.
 
-use super::{MOST_COLUMN, certainty, elsewhere, next_step, runs};
+use super::{MOST_COLUMN, certainty, decided, elsewhere, next_step, runs};
 use crate::{
     callers,
     corpus::Corpus,
+    diagnosis::PassedOver,
     explanation::{Absent, BugKind, Contribution, Explanation, Step},
     facts::short,
 };
@@ -40,6 +41,9 @@ pub fn text(explanation: &Explanation) -> String {
     }
     if let Some(others) = elsewhere(explanation) {
         lines.extend(wrapped(&others, "  ", "  "));
+    }
+    if let Some(decided) = decided(explanation) {
+        lines.extend(wrapped(&decided, "  ", "  "));
     }
     if let Some(tail) = tail(explanation) {
         lines.extend(wrapped(&tail, "  ", "  "));
@@ -80,10 +84,19 @@ pub fn why(explanation: &Explanation) -> String {
         }
         _ => {}
     }
+    for other in &explanation.passed_over {
+        lines.extend(wrapped(&passed_over(other), "  - ", "    "));
+    }
     for why in super::not_fixed(explanation) {
         lines.extend(wrapped(&format!("No fix: {why}."), "  - ", "    "));
     }
     lines.join("\n") + "\n"
+}
+
+fn passed_over(other: &PassedOver) -> String {
+    let shares = other.evidence.map(super::shares);
+    let shares = shares.unwrap_or_else(|| "No schedule could be made to have it.".to_owned());
+    format!("Not told: {}. {shares}", other.headline)
 }
 
 /// How sure, and in which runs.

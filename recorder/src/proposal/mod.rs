@@ -194,6 +194,8 @@ fn run_once(
     let attempt = Attempt {
         follow: part::bytes(proposal, names, sites),
         input: (!proposal.input.is_empty()).then(|| proposal.input.clone()),
+        chances: proposal.chances,
+        prefix: proposal.choices.clone(),
         ..attempt(proposal.then)
     };
     let (executed, log) = execute_with_log(job, program, &attempt, stop)?;

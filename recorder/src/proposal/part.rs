@@ -29,7 +29,7 @@ pub(super) fn bytes(proposal: &Proposal, names: &Names, sites: &Sites) -> Vec<u8
     }
     let first = link(&mut entries, names.list.len());
     let mut part = Part::new(&entries, names, sites, wanted.len());
-    part.head();
+    part.head(proposal.only_order);
     part.entries(&entries);
     part.names(names, &first);
     part.code(&sites.code);
@@ -201,13 +201,20 @@ impl Part {
     }
 
     /// A [`Follow`].
-    fn head(&mut self) {
+    fn head(&mut self, only_order: bool) {
         self.counts
             .iter()
             .for_each(|count| self.bytes.extend(count.to_ne_bytes()));
-        [0, follow::GaveUp::No as u32, NONE]
-            .iter()
-            .for_each(|word| self.u32(*word));
+        let reserved = 0;
+        [
+            0,
+            follow::GaveUp::No as u32,
+            NONE,
+            u32::from(only_order),
+            reserved,
+        ]
+        .iter()
+        .for_each(|word| self.u32(*word));
         let gave_up_at = 0;
         let at = &self.layout;
         let longs = [

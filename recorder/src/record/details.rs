@@ -1,7 +1,10 @@
 //! What is known about the choices of one run, for strategies that plan the next run by them.
 
 use crate::assemble::RawLog;
-use unsnarl_trace::raw::{Detail, End, Record};
+use unsnarl_trace::{
+    EventId, Run,
+    raw::{Detail, End, Record, RecordKind},
+};
 
 /// The choices of one run and the records between them.
 #[derive(Clone, Debug)]
@@ -29,4 +32,36 @@ impl Details {
             unlogged: log.unlogged(),
         }
     }
+
+    /// How many choices come before the one that leads to a row of the run.
+    pub fn choices_before(&self, run: &Run, row: EventId) -> Option<usize> {
+        let seq = run.events.get(row)?.seq;
+        let mut seen = 0;
+        let record = self.records.iter().position(|record| {
+            seen += u64::from(is_event(record.kind));
+            seen > seq
+        })? as u64;
+        Some(
+            self.choices
+                .partition_point(|choice| choice.record < record),
+        )
+    }
+
+    /// The row of the run that `thread` goes on with after so many records were written.
+    pub fn step_after(&self, run: &Run, record: u64, thread: u16) -> Option<EventId> {
+        let before = self.records.get(..usize::try_from(record).ok()?)?;
+        let seq = before.iter().filter(|it| is_event(it.kind)).count() as u64;
+        let mut rows = run.events.sequence().iter().zip(run.events.threads());
+        let at = rows.position(|(&at, &by)| at >= seq && by == thread)?;
+        u32::try_from(at).ok().map(EventId)
+    }
+}
+
+/// Whether a record becomes an event with a number of its own.
+fn is_event(kind: u8) -> bool {
+    use RecordKind as K;
+    !matches!(
+        K::from_u8(kind),
+        Some(K::Enter | K::Leave | K::Extra | K::Detach)
+    )
 }

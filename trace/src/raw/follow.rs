@@ -38,6 +38,10 @@ pub struct Follow {
     pub gave_up: AtomicU32,
     /// Number of the thread that the reason is about; [`NONE`] when it is about none.
     pub gave_up_thread: AtomicU32,
+    /// Nonzero: the strategy chooses among the threads that do not have to wait for an entry before theirs.
+    pub only_order: u32,
+    /// Keeps the layout free of gaps.
+    pub reserved: u32,
     /// Records in the log when it was given up.
     pub gave_up_at: AtomicU64,
     /// Offset of the entries.

@@ -11,7 +11,7 @@ use self::{
 use super::{Details, Job, RecordError, order::order_hash};
 use crate::assemble::Program;
 use std::sync::atomic::AtomicBool;
-use unsnarl_trace::{EventId, Minimized, Preemption, Run, ThreadId, raw::RecordKind};
+use unsnarl_trace::{Minimized, Preemption, Run, ThreadId};
 
 pub(super) use way::Way;
 
@@ -82,30 +82,7 @@ fn preemptions(run: &Run, details: &Details, deviations: &[Deviation]) -> Vec<Pr
         .map(|one| Preemption {
             thread: ThreadId(one.directive.thread),
             to: ThreadId(one.directive.choice),
-            event: next_event(run, details, one),
+            event: details.step_after(run, one.record, one.directive.thread),
         })
         .collect()
-}
-
-/// What the thread that was left did when it went on.
-fn next_event(run: &Run, details: &Details, deviation: &Deviation) -> Option<EventId> {
-    let before = usize::try_from(deviation.record).ok()?;
-    let records = details.records.get(..before)?;
-    let seq = records
-        .iter()
-        .filter(|record| is_event(record.kind))
-        .count() as u64;
-    let mut rows = run.events.sequence().iter().zip(run.events.threads());
-    let thread = deviation.directive.thread;
-    let at = rows.position(|(&at, &by)| at >= seq && by == thread)?;
-    u32::try_from(at).ok().map(EventId)
-}
-
-/// Whether a record becomes an event with a number of its own.
-fn is_event(kind: u8) -> bool {
-    use RecordKind as K;
-    !matches!(
-        K::from_u8(kind),
-        Some(K::Enter | K::Leave | K::Extra | K::Detach)
-    )
 }

@@ -1,0 +1,135 @@
+//! Of the stories of one run the one that experiments bear out.
+
+use super::{
+    decide::Decision,
+    experiment::{Experiment, experiment},
+};
+use crate::dsp::Executor;
+use anyhow::Result;
+use unsnarl_core::{Budget, BugKind, Corpus, Explanation, diagnosis::PassedOver, explain::retold};
+use unsnarl_recorder::record::Sampler;
+use unsnarl_trace::{EventId, Run};
+
+/// Other stories that are tried.
+const OTHERS: usize = 8;
+
+/// How much more often the program has to fail with another story for it to be told instead.
+const BETTER: f64 = 0.2;
+
+/// Tries what the explanation blames, and other stories of its run where that does not settle it; the explanation becomes
+/// the one that is borne out best, with its evidence.
+pub fn choose(
+    corpus: &Corpus,
+    (executor, sampler): (&Executor<'_>, &Sampler<'_>),
+    explanation: &mut Explanation,
+    decision: &Decision,
+    budget: &Budget,
+) -> Result<()> {
+    let own = experiment(executor, sampler, explanation, budget)?;
+    explanation.evidence = own.as_ref().map(|own| own.evidence);
+    let mut best = own.map(|own| Tried::new(own, explanation, executor.run, decision));
+    if best.as_ref().is_some_and(Tried::is_settled) || !orders_accesses(explanation) {
+        return Ok(());
+    }
+    let mut passed_over = Vec::new();
+    for other in retold(corpus, explanation, budget).into_iter().take(OTHERS) {
+        if budget.stop().is_some() {
+            break;
+        }
+        let found = experiment(executor, sampler, &other, budget)?;
+        let evidence = found.as_ref().map(|found| found.evidence);
+        let found = found.map(|found| Tried::new(found, &other, executor.run, decision));
+        let other = Explanation { evidence, ..other };
+        if found
+            .as_ref()
+            .is_some_and(|it| it.is_better_than(best.as_ref()))
+        {
+            best = found;
+            passed_over.push(of(&std::mem::replace(explanation, other)));
+        } else {
+            passed_over.push(of(&other));
+        }
+    }
+    explanation.passed_over = passed_over;
+    Ok(())
+}
+
+fn of(explanation: &Explanation) -> PassedOver {
+    PassedOver {
+        headline: explanation.headline.clone(),
+        evidence: explanation.evidence,
+    }
+}
+
+/// Does it blame the order of accesses? Waits and what is missing are told by other means.
+fn orders_accesses(explanation: &Explanation) -> bool {
+    let waits = matches!(
+        explanation.kind,
+        BugKind::Deadlock | BugKind::LostWakeup | BugKind::Sequential
+    );
+    !waits && explanation.absent.is_empty()
+}
+
+/// A story that was tried.
+struct Tried {
+    experiment: Experiment,
+    /// It ends with what the failing check itself reads: perhaps a symptom.
+    is_at_failure: bool,
+    /// The steps that decide lie within it.
+    spans: bool,
+}
+
+impl Tried {
+    fn new(
+        experiment: Experiment,
+        explanation: &Explanation,
+        run: &Run,
+        decision: &Decision,
+    ) -> Tried {
+        let line = |row: EventId| {
+            let event = run.events.get(row)?;
+            let site = run.meta.site(event.site);
+            Some((site.file.as_str(), site.line))
+        };
+        let failure = explanation.failure.site.as_ref();
+        let failure = failure.map(|place| (place.file.as_str(), place.line));
+        let complete = experiment.orders.complete;
+        let within = |row: u32| (experiment.begins.0..=complete.0).contains(&row);
+        Tried {
+            is_at_failure: failure.is_some() && line(complete) == failure,
+            spans: decision.steps.iter().all(|step| within(step.event)),
+            experiment,
+        }
+    }
+
+    /// Nothing else has to be looked at.
+    fn is_settled(&self) -> bool {
+        const ENOUGH: f64 = 0.8;
+        let evidence = self.experiment.evidence;
+        let suffices = evidence.with.value() >= ENOUGH;
+        evidence.is_necessary() && suffices && self.spans && !self.is_at_failure
+    }
+
+    /// What is necessary comes before what is not, then what suffices more, then what was decided earlier, and about steps
+    /// that decide.
+    fn is_better_than(&self, other: Option<&Tried>) -> bool {
+        let Some(other) = other else {
+            return self.is_settled();
+        };
+        let (own, known) = (self.experiment.evidence, other.experiment.evidence);
+        if !own.tells() || !own.is_necessary() {
+            return false;
+        }
+        if !known.tells() || !known.is_necessary() {
+            return true;
+        }
+        let more = own.with.value() - known.with.value();
+        if more.abs() >= BETTER {
+            return more > 0.0;
+        }
+        if self.spans != other.spans {
+            return self.spans;
+        }
+        self.experiment.orders.complete < other.experiment.orders.complete
+    }
+}

@@ -1,0 +1,67 @@
+//! The decisive steps of an explanation's run, found by executing.
+
+use anyhow::Result;
+use unsnarl_core::{
+    diagnosis::{Continue, Continued, CurvePoint, DecisiveStep, Share, decisive},
+    facts,
+};
+use unsnarl_recorder::record::{RecordError, Sampler};
+use unsnarl_trace::{EventId, Outcome, Run};
+
+/// Continuations made by the recorder.
+struct Source<'a>(&'a Sampler<'a>);
+
+impl Continue for Source<'_> {
+    type Error = RecordError;
+
+    fn choices(&self) -> usize {
+        self.0.choices()
+    }
+
+    fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continued>, RecordError> {
+        let continued = self.0.after(kept, number)?;
+        Ok(continued.map(|one| Continued {
+            fails: one.fails,
+            order: one.order,
+        }))
+    }
+}
+
+/// What is known of where a run was decided.
+#[derive(Default)]
+pub struct Decision {
+    /// The steps at which the share of failing continuations changes.
+    pub steps: Vec<DecisiveStep>,
+    /// The share along the run.
+    pub curve: Vec<CurvePoint>,
+}
+
+/// Looks for where a run was decided, as far as the time of its sampler goes.
+pub fn decide(run: &Run, sampler: &Sampler<'_>) -> Result<Decision> {
+    // What does not end takes all steps that a run may have, each time.
+    if run.meta.outcome == Outcome::TimedOut {
+        return Ok(Decision::default());
+    }
+    let decided = decisive(&mut Source(sampler))?;
+    let steps = decided.jumps.iter().filter_map(|(choice, before, after)| {
+        let event = sampler.step_after(*choice)?;
+        step(run, event, *before, *after)
+    });
+    Ok(Decision {
+        steps: steps.collect(),
+        curve: decided.curve,
+    })
+}
+
+fn step(run: &Run, event: EventId, before: Share, after: Share) -> Option<DecisiveStep> {
+    let row = run.events.get(event)?;
+    Some(DecisiveStep {
+        event: event.0,
+        thread: run.meta.thread(row.thread).name.clone(),
+        place: facts::place(run, row.site),
+        access: row.kind.name().to_owned(),
+        location: run.location(row.location).to_owned(),
+        before,
+        after,
+    })
+}

@@ -1,0 +1,347 @@
+//! Decisive steps: where along a failing run the chance to fail changes.
+//!
+//! For a prefix of *k* choices of the run, p(k) is the share of continuations that fail in the same way. Every
+//! continuation of a longer prefix is one of each shorter prefix, so that p(k) = 1 holds for all k from some point on:
+//! that point is found by bisection, and the step there is the one after which nothing could save the run. An earlier
+//! jump is looked for where p has grown before. All tests are sequential: one continuation that passes settles that a
+//! prefix is not doomed.
+
+use crate::explanation::Place;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Continuations that a point gets while the jump is looked for: seven of eight failing ones are taken for a doomed
+/// prefix with a chance of 34 %, which the firm test then finds out.
+const QUICK: u32 = 8;
+
+/// Continuations that the answer rests on, at each side of a jump. A prefix of which one continuation in twelve passes
+/// is taken for doomed with a chance below 3 %.
+const FIRM: u32 = 40;
+
+/// Smallest difference of shares that is told as a jump: with [`FIRM`] samples on both sides chance gives one of this
+/// size in less than one of a hundred cases.
+const JUMP: f64 = 0.3;
+
+/// How many of several continuations fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Share {
+    /// Those that fail in the same way as the run.
+    pub fails: u32,
+    /// All that were executed.
+    pub of: u32,
+    /// Different orders of conflicting events among them.
+    pub orders: u32,
+}
+
+impl Share {
+    /// The share, from 0 to 1; 0 where nothing was executed.
+    pub fn value(self) -> f64 {
+        match self.of {
+            0 => 0.0,
+            of => f64::from(self.fails) / f64::from(of),
+        }
+    }
+
+    /// Whether all fail.
+    pub fn is_all(self) -> bool {
+        self.of > 0 && self.fails == self.of
+    }
+}
+
+/// A step of a run at which the share of failing continuations changes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DecisiveStep {
+    /// Row of the run: the first step after the choice.
+    pub event: u32,
+    /// Who: `main.2`.
+    pub thread: String,
+    /// Where.
+    pub place: Place,
+    /// `read`, `lock`, ...
+    pub access: String,
+    /// On what.
+    pub location: String,
+    /// Continuations of what comes before the step.
+    pub before: Share,
+    /// Continuations after it.
+    pub after: Share,
+}
+
+/// A point of p(k).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Choices of the run that are kept.
+    pub kept: u32,
+    /// Continuations of them.
+    pub share: Share,
+}
+
+/// What came of one continuation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Continued {
+    /// It fails as the run does.
+    pub fails: bool,
+    /// The order of its conflicting events, as a hash.
+    pub order: String,
+}
+
+/// Somebody who executes continuations of a run.
+pub trait Continue {
+    /// Why executing can fail.
+    type Error;
+
+    /// Number of choices of the run.
+    fn choices(&self) -> usize;
+
+    /// Executes a continuation of the first `kept` choices; other numbers are others. `None` when the time is over, or
+    /// nothing came of it.
+    fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continued>, Self::Error>;
+}
+
+/// Where a run was decided.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Decided {
+    /// Choices that decided, counted from 0, with the shares before and after, in order. The last is the one from which
+    /// on every continuation fails. Empty when already all continuations of nothing fail, or when it could not be told.
+    pub jumps: Vec<(usize, Share, Share)>,
+    /// All points that were looked at.
+    pub curve: Vec<CurvePoint>,
+    /// The time was over, or executing ended otherwise: what is there is right, but may lack.
+    pub is_cut: bool,
+}
+
+/// Finds the decisive choices of a run of n choices, with about `QUICK log n + 4 FIRM` executions.
+pub fn decisive<S: Continue>(source: &mut S) -> Result<Decided, S::Error> {
+    let mut curve = Curve::new(source);
+    let mut jumps = Vec::new();
+    let doom = curve.doom()?;
+    if let Some(doom) = doom.filter(|doom| *doom > 0 && !curve.is_cut) {
+        let last = curve.jump(doom)?;
+        let start = curve.share(0, FIRM)?;
+        if last.1.value() - start.value() >= JUMP
+            && let Some(rise) = curve.rise(doom - 1)?
+        {
+            let earlier = curve.jump(rise)?;
+            if earlier.2.value() - earlier.1.value() >= JUMP {
+                jumps.push(earlier);
+            }
+        }
+        if !curve.is_cut {
+            jumps.push(last);
+        }
+    }
+    Ok(Decided {
+        jumps,
+        is_cut: curve.is_cut,
+        curve: curve.points(),
+    })
+}
+
+/// What is known of p(k).
+struct Curve<'a, S> {
+    source: &'a mut S,
+    known: BTreeMap<usize, Point>,
+    is_cut: bool,
+}
+
+#[derive(Default)]
+struct Point {
+    fails: u32,
+    of: u32,
+    orders: BTreeSet<String>,
+}
+
+impl Point {
+    fn share(&self) -> Share {
+        Share {
+            fails: self.fails,
+            of: self.of,
+            orders: u32::try_from(self.orders.len()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl<'a, S: Continue> Curve<'a, S> {
+    fn new(source: &'a mut S) -> Curve<'a, S> {
+        Curve {
+            source,
+            known: BTreeMap::new(),
+            is_cut: false,
+        }
+    }
+
+    /// The least number of choices after which all of [`FIRM`] continuations fail; none when time was short.
+    fn doom(&mut self) -> Result<Option<usize>, S::Error> {
+        let (mut low, mut high) = (0, self.source.choices());
+        if self.is_doomed(0, FIRM)? {
+            return Ok((!self.is_cut).then_some(0));
+        }
+        while !self.is_cut {
+            while high - low > 1 && !self.is_cut {
+                let middle = low.midpoint(high);
+                match self.is_doomed(middle, QUICK)? {
+                    true => high = middle,
+                    false => low = middle,
+                }
+            }
+            if high == self.source.choices() || self.is_doomed(high, FIRM)? {
+                break;
+            }
+            (low, high) = (high, self.source.choices());
+        }
+        Ok((!self.is_cut && high > low).then_some(high))
+    }
+
+    /// Whether so many continuations fail; the first that passes settles that they do not.
+    fn is_doomed(&mut self, kept: usize, tries: u32) -> Result<bool, S::Error> {
+        loop {
+            let share = self.known.get(&kept).map(Point::share).unwrap_or_default();
+            if share.fails < share.of || share.of >= tries {
+                return Ok(share.is_all());
+            }
+            if !self.one_more(kept)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The shares on both sides of a choice, which is counted from 1.
+    fn jump(&mut self, choice: usize) -> Result<(usize, Share, Share), S::Error> {
+        let before = self.share(choice - 1, FIRM)?;
+        let after = self.share(choice, FIRM)?;
+        Ok((choice - 1, before, after))
+    }
+
+    /// The choice, counted from 1, at which p passes the middle between its value at the start and at `end`: a crossing
+    /// that bisection meets, since p need not be monotone.
+    fn rise(&mut self, end: usize) -> Result<Option<usize>, S::Error> {
+        let middle = f64::midpoint(self.share(0, FIRM)?.value(), self.share(end, FIRM)?.value());
+        let (mut low, mut high) = (0, end);
+        while high - low > 1 && !self.is_cut {
+            let at = low.midpoint(high);
+            match self.share(at, 2 * QUICK)?.value() >= middle {
+                true => high = at,
+                false => low = at,
+            }
+        }
+        Ok((high > low && !self.is_cut).then_some(high))
+    }
+
+    fn share(&mut self, kept: usize, tries: u32) -> Result<Share, S::Error> {
+        while self.known.get(&kept).map_or(0, |point| point.of) < tries && self.one_more(kept)? {}
+        Ok(self.known.get(&kept).map(Point::share).unwrap_or_default())
+    }
+
+    /// Whether there is one more.
+    fn one_more(&mut self, kept: usize) -> Result<bool, S::Error> {
+        if self.is_cut {
+            return Ok(false);
+        }
+        let number = self.known.get(&kept).map_or(0, |point| point.of);
+        let Some(continued) = self.source.after(kept, number)? else {
+            self.is_cut = true;
+            return Ok(false);
+        };
+        let point = self.known.entry(kept).or_default();
+        point.of += 1;
+        point.fails += u32::from(continued.fails);
+        point.orders.insert(continued.order);
+        Ok(true)
+    }
+
+    fn points(&self) -> Vec<CurvePoint> {
+        let points = self.known.iter().map(|(kept, point)| CurvePoint {
+            kept: u32::try_from(*kept).unwrap_or(u32::MAX),
+            share: point.share(),
+        });
+        points.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::convert::Infallible;
+
+    /// A run whose continuations fail with these chances, in hundredths; the numbers decide as if by lot.
+    struct Made {
+        chances: Vec<u32>,
+        left: u32,
+    }
+
+    impl Continue for Made {
+        type Error = Infallible;
+
+        fn choices(&self) -> usize {
+            self.chances.len() - 1
+        }
+
+        fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continued>, Infallible> {
+            if self.left == 0 {
+                return Ok(None);
+            }
+            self.left -= 1;
+            let seed = (kept as u32 * 1_000 + number).wrapping_mul(2_654_435_761);
+            let lot = (seed ^ seed >> 15).wrapping_mul(2_246_822_519) >> 16;
+            Ok(Some(Continued {
+                fails: lot % 100 < self.chances[kept],
+                order: number.to_string(),
+            }))
+        }
+    }
+
+    fn of(chances: &[u32]) -> Decided {
+        let mut made = Made {
+            chances: chances.to_vec(),
+            left: u32::MAX,
+        };
+        let Ok(decided) = decisive(&mut made);
+        decided
+    }
+
+    #[test]
+    fn the_step_after_which_all_fail_is_found() {
+        let decided = of(&[30, 30, 30, 40, 30, 100, 100, 100, 100]);
+        let [(at, before, after)] = decided.jumps[..] else {
+            panic!("{decided:?}");
+        };
+        assert_eq!(at, 4);
+        assert!(after.is_all() && after.of == FIRM && after.orders == FIRM);
+        assert!(before.fails > 0 && before.value() < 0.6, "{before:?}");
+    }
+
+    #[test]
+    fn an_earlier_jump_is_told_too() {
+        let decided = of(&[0, 0, 0, 50, 50, 50, 50, 50, 50, 50, 100, 100]);
+        let at: Vec<usize> = decided.jumps.iter().map(|jump| jump.0).collect();
+        assert_eq!(at, [2, 9]);
+    }
+
+    #[test]
+    fn what_fails_in_any_case_has_no_decisive_step() {
+        let decided = of(&[100, 100, 100]);
+        assert!(decided.jumps.is_empty() && !decided.is_cut);
+        assert!(decided.curve[0].share.is_all());
+    }
+
+    #[test]
+    fn time_that_is_over_claims_nothing() {
+        let mut made = Made {
+            chances: vec![0, 0, 0, 0, 100, 100],
+            left: 30,
+        };
+        let Ok(decided) = decisive(&mut made);
+        assert!(decided.is_cut && decided.jumps.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn steep_steps_are_where_they_are(doom in 1usize..200, rest in 0usize..100, chance in 0u32..60) {
+            let mut chances = vec![chance; doom];
+            chances.extend(vec![100; rest + 1]);
+            let decided = of(&chances);
+            prop_assert_eq!(decided.jumps.last().map(|jump| jump.0), Some(doom - 1));
+        }
+    }
+}

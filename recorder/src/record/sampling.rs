@@ -1,0 +1,168 @@
+//! Other ways in which a run could have gone on: its choices up to a point, then chance.
+
+use super::{
+    Attempt, Details, Executed, Job, RecordError,
+    execute::{execute, execute_with_log},
+    minimize::Way,
+    order::order_hash,
+};
+use crate::{
+    assemble::{Program, RawLog},
+    log::Limits,
+};
+use std::sync::atomic::{AtomicBool, Ordering};
+use unsnarl_trace::{
+    EventId, Outcome, Run,
+    raw::{ChoiceKind, RawStrategy},
+};
+
+/// How a continuation ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Continuation {
+    /// As the run itself fails: in the same way and at the same place.
+    pub fails: bool,
+    /// Another outcome than that and than a pass.
+    pub is_other: bool,
+    /// Hash of the order of its conflicting events: equal ones are the same execution for the program.
+    pub order: String,
+}
+
+/// Makes continuations of one failing run.
+pub struct Sampler<'a> {
+    job: Job,
+    program: &'a Program,
+    base: Attempt,
+    way: Way,
+    details: Details,
+    run: Run,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Sampler<'a> {
+    /// Repeats `failing` to learn where its choices lie. `None` when it does not fail again in the same way, or when the
+    /// user stops it.
+    pub fn new(
+        job: &Job,
+        program: &'a Program,
+        failing: &Run,
+        stop: &'a AtomicBool,
+    ) -> Result<Option<Sampler<'a>>, RecordError> {
+        let meta = &failing.meta;
+        let base = Attempt {
+            name: "continued",
+            seed: meta.seed,
+            chances: meta.chances,
+            prefix: meta.schedule.choices.clone(),
+            ..Attempt::default()
+        }
+        .with_input_of(meta);
+        let job = Job {
+            limits: limits(job, failing),
+            ..job.clone()
+        };
+        let asking = Attempt {
+            details: true,
+            ..base.clone()
+        };
+        let Executed {
+            run,
+            finished,
+            details,
+        } = execute(&job, program, &asking, stop)?;
+        let way = Way::of(failing);
+        let is_over = finished.stopped || stop.load(Ordering::Relaxed);
+        let repeats = !is_over && Way::of(&run) == way;
+        Ok(details.filter(|_| repeats).map(|details| Sampler {
+            job,
+            program,
+            base,
+            way,
+            details,
+            run,
+            stop,
+        }))
+    }
+
+    /// Number of choices of the run.
+    pub fn choices(&self) -> usize {
+        self.base.prefix.len().min(self.details.choices.len())
+    }
+
+    /// The row of the run that the thread of a choice goes on with: its first step after it.
+    pub fn step_after(&self, choice: usize) -> Option<EventId> {
+        let detail = self.details.choices.get(choice)?;
+        let thread = match ChoiceKind::from_u8(detail.kind) {
+            Some(ChoiceKind::Thread) => detail.chosen,
+            _ => detail.running,
+        };
+        self.details.step_after(&self.run, detail.record, thread)
+    }
+
+    /// The choices of the run that come before the one that leads to this row.
+    pub fn choices_before(&self, row: EventId) -> Option<&[u16]> {
+        let count = self.details.choices_before(&self.run, row)?;
+        self.base.prefix.get(..count)
+    }
+
+    /// Runs the program with the first `kept` choices of the run; `number` says by which strategy and seed it goes on.
+    /// `None` when the program did not take these choices, when nothing can be said of how it ended, or when the user
+    /// stops it.
+    pub fn after(&self, kept: usize, number: u32) -> Result<Option<Continuation>, RecordError> {
+        let mut attempt = Attempt {
+            seed: self.base.seed.wrapping_add(number.into()),
+            ..self.base.clone()
+        };
+        attempt.prefix.truncate(kept);
+        self.go_on(&mut attempt, number);
+        let (executed, log) = match execute_with_log(&self.job, self.program, &attempt, self.stop) {
+            // A stray write of this schedule says nothing about the next one.
+            Err(RecordError::Spoiled(_)) => return Ok(None),
+            other => other?,
+        };
+        let is_over = executed.finished.stopped || self.stop.load(Ordering::Relaxed);
+        let outcome = executed.run.meta.outcome;
+        let left = RawLog::new(log.bytes())?.first_divergence();
+        if is_over || left > 0 || outcome == Outcome::CutShort {
+            return Ok(None);
+        }
+        let fails = Way::of(&executed.run) == self.way;
+        Ok(Some(Continuation {
+            fails,
+            is_other: !fails && outcome != Outcome::Passed,
+            order: order_hash(&executed.run),
+        }))
+    }
+
+    /// The strategies in turn: each thread until it waits, random walks that switch often and seldom, and PCT.
+    fn go_on(&self, attempt: &mut Attempt, number: u32) {
+        const SELDOM: u32 = 8;
+        const DEPTH: u32 = 3;
+        match number % 4 {
+            _ if number == 0 => {}
+            0 | 1 => attempt.strategy = RawStrategy::Random,
+            2 => {
+                attempt.strategy = RawStrategy::Pct;
+                attempt.depth = DEPTH;
+                attempt.expected_steps = self.run.meta.steps.max(1);
+            }
+            _ => {
+                attempt.strategy = RawStrategy::Random;
+                attempt.switch_one_in = SELDOM;
+            }
+        }
+    }
+}
+
+/// A continuation that has become endless is not waited for.
+fn limits(job: &Job, failing: &Run) -> Limits {
+    const TIMES: u64 = 20;
+    const LEAST: u64 = 30_000;
+    let steps = failing.meta.steps.saturating_mul(TIMES).max(LEAST);
+    match failing.meta.outcome {
+        Outcome::TimedOut => job.limits,
+        _ => Limits {
+            steps: job.limits.steps.min(steps),
+            ..job.limits
+        },
+    }
+}
