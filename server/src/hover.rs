@@ -5,6 +5,7 @@ use crate::{
     marks::{Located, Spot},
 };
 use std::path::Path;
+use unsnarl_core::render;
 
 /// Markdown about a line (from 0) of a current file, and the code that it is about.
 pub fn hover(state: &State, path: &Path, line: usize) -> Option<(String, Spot)> {
@@ -13,7 +14,9 @@ pub fn hover(state: &State, path: &Path, line: usize) -> Option<(String, Spot)> 
         let (file, recorded) = located.recorded(path, line)?;
         let (run, orders) = explained.orders()?;
         let told = unsnarl_core::hover(run, orders, file, recorded, None)?;
-        Some((markdown(&told.sentences), located.whole_line(path, line)?))
+        let decided = render::decided_at(&explained.explanation, file, recorded);
+        let sentences: Vec<String> = decided.into_iter().chain(told.sentences).collect();
+        Some((markdown(&sentences), located.whole_line(path, line)?))
     })
 }
 

@@ -13,7 +13,7 @@ use unsnarl_trace::{EventId, Run};
 /// Other stories that are tried.
 const OTHERS: usize = 8;
 
-/// How much more often the program has to fail with another story for it to be told instead.
+/// How much more of a difference another story has to make to be told instead.
 const BETTER: f64 = 0.2;
 
 /// Tries what the explanation blames, and other stories of its run where that does not settle it; the explanation becomes
@@ -75,7 +75,7 @@ struct Tried {
     experiment: Experiment,
     /// It ends with what the failing check itself reads: perhaps a symptom.
     is_at_failure: bool,
-    /// The steps that decide lie within it.
+    /// A step that decides lies within it, as far as any is known.
     spans: bool,
 }
 
@@ -95,41 +95,32 @@ impl Tried {
         let failure = failure.map(|place| (place.file.as_str(), place.line));
         let complete = experiment.orders.complete;
         let within = |row: u32| (experiment.begins.0..=complete.0).contains(&row);
+        let steps = &decision.steps;
         Tried {
             is_at_failure: failure.is_some() && line(complete) == failure,
-            spans: decision.steps.iter().all(|step| within(step.event)),
+            spans: steps.is_empty() || steps.iter().any(|step| within(step.event)),
             experiment,
         }
     }
 
     /// Nothing else has to be looked at.
     fn is_settled(&self) -> bool {
-        const ENOUGH: f64 = 0.8;
+        const ENOUGH: f64 = 0.7;
         let evidence = self.experiment.evidence;
-        let suffices = evidence.with.value() >= ENOUGH;
-        evidence.is_necessary() && suffices && self.spans && !self.is_at_failure
+        evidence.tells() && evidence.effect() >= ENOUGH && self.spans && !self.is_at_failure
     }
 
-    /// What is necessary comes before what is not, then what suffices more, then what was decided earlier, and about steps
-    /// that decide.
+    /// What makes much more of a difference comes before what makes less. Among stories that are about as good, one that
+    /// ends with what the check reads gives way to one that was complete before.
     fn is_better_than(&self, other: Option<&Tried>) -> bool {
         let Some(other) = other else {
             return self.is_settled();
         };
         let (own, known) = (self.experiment.evidence, other.experiment.evidence);
-        if !own.tells() || !own.is_necessary() {
-            return false;
-        }
-        if !known.tells() || !known.is_necessary() {
-            return true;
-        }
-        let more = own.with.value() - known.with.value();
-        if more.abs() >= BETTER {
-            return more > 0.0;
-        }
-        if self.spans != other.spans {
-            return self.spans;
-        }
-        self.experiment.orders.complete < other.experiment.orders.complete
+        let more = own.effect() - known.effect();
+        let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
+        let replaces_symptom = other.is_at_failure && !self.is_at_failure && is_earlier;
+        let is_better = more >= BETTER || replaces_symptom && self.spans && more > -BETTER / 2.0;
+        own.tells() && is_better
     }
 }

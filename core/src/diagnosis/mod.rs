@@ -29,9 +29,9 @@ pub struct PassedOver {
 }
 
 impl Evidence {
-    /// No schedule without it fails, and some with it do.
-    pub fn is_necessary(self) -> bool {
-        self.with.fails > 0 && self.without.of > 0 && self.without.fails == 0
+    /// How much of a difference it makes: the share that fails with it, less the share that fails without it.
+    pub fn effect(self) -> f64 {
+        self.with.value() - self.without.value()
     }
 
     /// The program fails much more often with it than without it: by more than chance gives with samples of this size
@@ -42,5 +42,57 @@ impl Evidence {
         let spread = |share: f64, of: u32| share * (1.0 - share) / f64::from(of.max(1));
         let deviation = (spread(with, self.with.of) + spread(without, self.without.of)).sqrt();
         with - without > 3.0 * deviation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(fails: u32, of: u32) -> Share {
+        Share {
+            fails,
+            of,
+            orders: of,
+        }
+    }
+
+    fn tells(with: u32, without: u32) -> bool {
+        let evidence = Evidence {
+            with: share(with, 30),
+            without: share(without, 30),
+        };
+        evidence.tells()
+    }
+
+    #[test]
+    fn a_difference_that_chance_makes_tells_nothing() {
+        assert!(tells(30, 0) && tells(30, 15) && tells(12, 0));
+        assert!(!tells(0, 0) && !tells(30, 30) && !tells(15, 12) && !tells(0, 30));
+        // Few samples show little.
+        let evidence = Evidence {
+            with: share(1, 1),
+            without: share(0, 1),
+        };
+        assert!(!evidence.tells());
+    }
+
+    /// Both shares drawn from the same chance differ by that much in less than one of two hundred cases.
+    #[test]
+    fn equal_chances_seldom_tell() {
+        let binomial: Vec<f64> = (0..=30u32).map(|k| chance_of(k, 30, 0.5)).collect();
+        let wrong: f64 = (0..=30u32)
+            .flat_map(|with| (0..=30u32).map(move |without| (with, without)))
+            .filter(|(with, without)| tells(*with, *without))
+            .map(|(with, without)| binomial[with as usize] * binomial[without as usize])
+            .sum();
+        assert!(wrong < 0.005, "{wrong}");
+    }
+
+    fn chance_of(k: u32, n: u32, p: f64) -> f64 {
+        let choose: f64 = (0..k)
+            .map(|i| f64::from(n - i) / f64::from(i + 1))
+            .product();
+        choose * p.powi(k as i32) * (1.0 - p).powi((n - k) as i32)
     }
 }

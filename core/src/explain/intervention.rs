@@ -65,3 +65,51 @@ fn held_after(run: &Run, other: EventId, row: EventId) -> Option<EventId> {
     let from = outermost(run, row)?;
     Some(if from > other { from } else { row })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Budget, explain,
+        fixture::{corpus, run},
+    };
+
+    const LOST: &str = "main fork main.1 @1\nmain fork main.2 @2\n\
+        main.1 lock m @9 withdraw\nmain.1 R b =300 @10\nmain.1 unlock m @11\n\
+        main.2 lock m @29 deposit\nmain.2 W b =500 @30\nmain.2 unlock m @31\n\
+        main.1 lock m @19\nmain.1 W b =250 @20\nmain.1 unlock m @21\n\
+        main join main.1 @40\nmain join main.2 @41\nmain R b =250 @42\nmain fails @42";
+    const FINE: &str = "main fork main.1 @1\nmain fork main.2 @2\n\
+        main.1 lock m @9 withdraw\nmain.1 R b =300 @10\nmain.1 unlock m @11\n\
+        main.1 lock m @19\nmain.1 W b =250 @20\nmain.1 unlock m @21\n\
+        main.2 lock m @29 deposit\nmain.2 W b =450 @30\nmain.2 unlock m @31\n\
+        main join main.1 @40\nmain join main.2 @41\nmain R b =450 @42";
+
+    /// The lines of the orders: with what is blamed, then without it.
+    fn lines(passing: &[&str], failing: &str) -> (Vec<u32>, Vec<Vec<u32>>) {
+        let found = explain(&corpus(passing, &[failing]), &Budget::unlimited());
+        let failing = run(failing);
+        let orders = intervention(found.findings.first().unwrap(), &failing).unwrap();
+        let line = |row: &EventId| {
+            let event = failing.events.get(*row).unwrap();
+            failing.meta.site(event.site).line
+        };
+        let of = |order: &Vec<EventId>| order.iter().map(line).collect::<Vec<u32>>();
+        (of(&orders.with), orders.without.iter().map(of).collect())
+    }
+
+    #[test]
+    fn threads_are_held_where_they_take_the_lock() {
+        let (with, without) = lines(&[FINE; 6], LOST);
+        assert_eq!(with, [10, 29, 30, 19]);
+        assert_eq!(without, [[20, 29], [30, 9]]);
+    }
+
+    #[test]
+    fn the_later_of_two_accesses_comes_first() {
+        let early = "main fork main.1 @1\nmain W p =0 @7\nmain.1 R p =0 @20 use\nmain.1 fails @20";
+        let fine = "main fork main.1 @1\nmain.1 R p =5 @20 use\nmain W p =0 @7";
+        let (with, without) = lines(&[fine; 6], early);
+        assert_eq!((with, without), (vec![7, 20], vec![vec![20, 7]]));
+    }
+}

@@ -1,6 +1,7 @@
 //! Explanations as one page that opens anywhere: no network, no script, light and dark.
 
 mod board;
+mod curve;
 
 use super::{certainty, decided, elsewhere, failure, runs};
 use crate::{
@@ -73,6 +74,7 @@ fn article(explanation: &Explanation, passing: Option<&Passing>, page: &mut Stri
     ));
     if !explanation.steps.is_empty() {
         page.push_str(&board::boards(explanation, passing));
+        page.push_str(&curve::curve(explanation));
     }
     for line in facts(explanation) {
         page.push_str(&format!("<p>{}</p>\n", prose(&line)));
@@ -170,6 +172,7 @@ figcaption { font-weight: 600; color: var(--good); }
 .step .note { color: var(--bad); font-weight: 600; }
 .intrudes { background: var(--mark); border-color: var(--bad); border-width: 2px; }
 .last { border-color: var(--bad); border-width: 2px; }
+.curve svg { max-width: 100%; }
 .rail { stroke: var(--line); stroke-dasharray: 2 4; }
 .region { fill: var(--region); }
 .arrow { fill: none; stroke: var(--mild); stroke-width: 1.5; }

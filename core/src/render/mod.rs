@@ -60,27 +60,50 @@ fn share_in_words(share: Share) -> String {
 fn decisive_in_words(explanation: &Explanation) -> Option<String> {
     let (last, earlier) = explanation.decisive.split_last()?;
     let line = |step: &DecisiveStep| format!("{} of {}", short(&step.place), step.thread);
-    let share = |share: Share| format!("{} of {}", share_in_words(share), share.of);
-    let orders = match last.after.orders {
-        1 => "all in one order".to_owned(),
-        orders => format!("{orders} different orders"),
-    };
-    let after = format!(
-        "After {} all {} continuations fail ({orders}); before it {} do.",
-        line(last),
-        last.after.of,
-        share(last.before)
-    );
     let rises = earlier.iter().map(|step| {
         format!(
             "{} raises the share from {} to {}.",
             line(step),
-            share(step.before),
-            share(step.after)
+            of(step.before),
+            of(step.after)
         )
     });
-    let sentences: Vec<String> = [after].into_iter().chain(rises).collect();
+    let sentences: Vec<String> = [doom(last, &line(last))].into_iter().chain(rises).collect();
     Some(sentences.join(" "))
+}
+
+/// What experiments say of a line: whether the run was decided there; none where it was not.
+pub fn decided_at(explanation: &Explanation, file: &str, line: u32) -> Option<String> {
+    let steps = explanation.decisive.iter();
+    let mut here = steps.filter(|step| step.place.line == line && step.place.file == file);
+    let step = here.next_back()?;
+    let of_thread = format!("this line of {}", step.thread);
+    Some(match step.after.is_all() {
+        true => doom(step, &of_thread),
+        false => format!(
+            "After {of_thread} {} continuations of the failing run fail, before it {}.",
+            of(step.after),
+            of(step.before)
+        ),
+    })
+}
+
+/// `12 of 40`.
+fn of(share: Share) -> String {
+    format!("{} of {}", share_in_words(share), share.of)
+}
+
+/// The step after which all continuations fail, where it is called so.
+fn doom(step: &DecisiveStep, called: &str) -> String {
+    let orders = match step.after.orders {
+        1 => "all in one order".to_owned(),
+        orders => format!("{orders} different orders"),
+    };
+    format!(
+        "After {called} all {} continuations fail ({orders}); before it {} do.",
+        step.after.of,
+        of(step.before)
+    )
 }
 
 /// How sure an explanation is and how it was found out, in a sentence or two; none where the question does not arise.

@@ -57,6 +57,30 @@ fn both_orders_are_executed() -> Result<()> {
 }
 
 #[test]
+fn experiments_find_where_it_was_decided() -> Result<()> {
+    let workspace = recorded("bank_account", Compiler::Gcc)?;
+    let told = first(&workspace, &[])?;
+    let last = told.decisive.last().context("nothing is decisive")?;
+    ensure!(last.after.is_all() && last.after.of == 40, "{last:?}");
+    ensure!(last.before.fails < last.before.of, "{last:?}");
+    let of_deposit = ["main.1", "main.2"].contains(&last.thread.as_str());
+    ensure!(
+        of_deposit && last.place.file.ends_with("bank_account.c"),
+        "{last:?}"
+    );
+    let evidence = told.evidence.context("no experiment was made")?;
+    ensure!(
+        evidence.with.is_all() && evidence.without.fails == 0,
+        "{evidence:?}"
+    );
+    ensure!(evidence.with.orders > 1, "{evidence:?}");
+    ensure!(told.curve.len() > 3, "{:?}", told.curve);
+    let page = workspace.unsnarl(&["explain", "--format", "html"])?;
+    page.exits(1)?.says(&["<polyline", "Decided at"])?;
+    Ok(())
+}
+
+#[test]
 fn nothing_is_executed_when_the_user_says_so() -> Result<()> {
     let workspace = recorded("lost_counter", Compiler::Gcc)?;
     let told = first(&workspace, &["--no-run"])?;

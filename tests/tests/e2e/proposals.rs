@@ -89,6 +89,35 @@ fn two_critical_sections_in_either_order() -> Result<()> {
     Ok(())
 }
 
+/// Only the order of the events is kept: who runs in between the seed says.
+#[test]
+fn the_rest_of_a_schedule_can_be_drawn() -> Result<()> {
+    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let read = on(&bank, "main.2", "read", "long available = account.balance")?;
+    let deposit = on(&bank, "main.1", "write", "account.balance += amount")?;
+    let write = on(&bank, "main.2", "write", "account.balance = available")?;
+    let lost = [read.clone(), deposit.clone(), write.clone()];
+    for (order, outcome) in [(lost, "failed"), ([read, write, deposit], "passed")] {
+        let mut ways = BTreeSet::new();
+        for seed in 0..6 {
+            schedule(&workspace, &command, &order)?;
+            let text = std::fs::read_to_string(workspace.path().join("schedule.json"))?;
+            let drawn = format!(
+                "{{ \"only_order\": true, \"then\": {{\"policy\": \"random\", \"seed\": {seed}}},"
+            );
+            workspace.write("schedule.json", &text.replacen('{', &drawn, 1))?;
+            let words = ["replay", "--trust", "schedule.json", "--keep"];
+            workspace
+                .unsnarl(&words)?
+                .exits(0)?
+                .says(&["reached all 3 events", &format!("the run: {outcome}")])?;
+            ways.extend(workspace.runs()?);
+        }
+        ensure!(ways.len() > 2, "all went the same way: {ways:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn an_order_that_cannot_be_says_who_holds_whom_back() -> Result<()> {
     let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
