@@ -39,7 +39,8 @@ static OWN: Own = Own {
     next: Cell::new(0),
 };
 
-fn status(fd: c_int) -> Option<libc::stat> {
+/// What the kernel knows of it.
+pub fn status(fd: c_int) -> Option<libc::stat> {
     // SAFETY: a valid place; an invalid descriptor is an error.
     unsafe {
         let mut status: libc::stat = core::mem::zeroed();

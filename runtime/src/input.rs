@@ -225,9 +225,14 @@ pub fn give_back(
     parts: Parts,
     pc: u64,
 ) -> Answer {
-    if !differs(this, entry, answer, parts, pc) {
-        return answer;
+    if differs(this, entry, answer, parts, pc) {
+        return restore(entry, parts);
     }
+    answer
+}
+
+/// The recorded answer: fills the parts with its bytes.
+fn restore(entry: &'static Input, parts: Parts) -> Answer {
     let recorded = bytes_of(entry);
     let mut left = recorded;
     for (to, count) in parts.up_to(recorded.len()) {
@@ -252,12 +257,16 @@ pub fn differs(
     parts: Parts,
     pc: u64,
 ) -> bool {
-    SHARED.clock.set(SHARED.clock.get().max(entry.clock));
+    go_on_to_time_of(entry);
     if answer.result == entry.result && is_same(parts, answer.bytes, bytes_of(entry)) {
         return false;
     }
     note_difference(this, Some(entry), answer, parts, pc);
     true
+}
+
+fn go_on_to_time_of(entry: &'static Input) {
+    SHARED.clock.set(SHARED.clock.get().max(entry.clock));
 }
 
 fn is_same(parts: Parts, bytes: usize, recorded: &[u8]) -> bool {
@@ -322,6 +331,32 @@ pub fn exchange(
         Some(entry) => answer = give_back(this, entry, answer, parts, pc),
         None if !foreign() => return answer.with_errno(),
         None => {}
+    }
+    note(this, call, answer, parts);
+    answer.with_errno()
+}
+
+/// A call whose answer is another one each time, or after the world has changed: always written down, and always
+/// given back. Only what is not `alike`, of the recorded answer and the one of now, is told.
+pub fn exchange_alike(
+    this: &Thread,
+    call: Call,
+    parts: Parts,
+    pc: u64,
+    alike: impl FnOnce(&'static Input, Answer) -> bool,
+    make: impl FnOnce() -> Answer,
+) -> Answer {
+    if !controlled() {
+        return make();
+    }
+    let given = next(this);
+    let mut answer = make();
+    if let Some(entry) = given {
+        go_on_to_time_of(entry);
+        if !alike(entry, answer) {
+            note_difference(this, Some(entry), answer, parts, pc);
+        }
+        answer = restore(entry, parts);
     }
     note(this, call, answer, parts);
     answer.with_errno()

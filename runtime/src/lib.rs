@@ -161,6 +161,8 @@ mod start;
 #[cfg(feature = "interpose")]
 mod state;
 #[cfg(feature = "interpose")]
+mod status;
+#[cfg(feature = "interpose")]
 mod streams;
 #[cfg(feature = "interpose")]
 mod stretch;

@@ -1,8 +1,8 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    branches, children, choices, failure, log, lookup, memory, modules, objects, path, process,
-    quiet,
+    branches, children, choices, descriptors, failure, log, lookup, memory, modules, objects, path,
+    process, quiet,
     real::real,
     scheduler,
     state::{Mode, SHARED, Thread, recording, set_this_thread, thread},
@@ -79,13 +79,10 @@ fn map_log(is_served: fn(&raw::Header) -> bool) -> Option<*mut raw::Header> {
     let descriptor = log_descriptor()?;
     // SAFETY: maps a file that the recorder made for this; checked before anything is written.
     unsafe {
-        let mut status: libc::stat = core::mem::zeroed();
-        if libc::fstat(descriptor, &mut status) != 0
-            || (status.st_size as usize) < raw::HEADER_BYTES
-        {
+        let bytes = descriptors::status(descriptor)?.st_size as usize;
+        if bytes < raw::HEADER_BYTES {
             return None;
         }
-        let bytes = status.st_size as usize;
         let Some(map) = sys::shared(descriptor, bytes) else {
             return without_memory(descriptor);
         };

@@ -367,13 +367,15 @@ pub enum Call {
     Environment = 9,
     /// Any other; the bytes are what it filled in.
     Other = 10,
+    /// `stat` and its relatives; the bytes are the kernel's structure.
+    Status = 11,
 }
 
 impl Call {
     /// The variant with this number.
     pub fn from_u16(n: u16) -> Option<Call> {
         use Call::*;
-        const ALL: [Call; 10] = [
+        const ALL: [Call; 11] = [
             Read,
             Write,
             Accept,
@@ -384,6 +386,7 @@ impl Call {
             Wait,
             Environment,
             Other,
+            Status,
         ];
         ALL.into_iter().find(|call| *call as u16 == n)
     }

@@ -107,14 +107,13 @@ fn difference(log: &RawLog<'_>, program: &Program) -> String {
         .as_ref()
         .map_or("output", |(input, _)| word(input.call));
     let before = match &recorded {
-        Some((input, bytes)) => answer(input.result, input.error, bytes, bytes.len()),
+        Some((input, bytes)) => answer(input.call, input.result, input.error, bytes, bytes.len()),
         None => "all of it".to_owned(),
     };
-    let now = found
-        .bytes
-        .get(..SHOWN.min(found.length as usize))
-        .unwrap_or(&[]);
-    let now = answer(found.result, found.error, now, found.length as usize);
+    let length = found.length as usize;
+    let now = found.bytes.get(..length).unwrap_or(&found.bytes);
+    let number = recorded.as_ref().map_or(0, |(input, _)| input.call);
+    let now = answer(number, found.result, found.error, now, length);
     format!(
         "other input than recorded{count}{place} in {thread} ({call}): recorded {before}, now {now}; the program was given the recorded one"
     )
@@ -131,14 +130,18 @@ fn word(call: u16) -> &'static str {
         Some(Call::Process) => "process number",
         Some(Call::Wait) => "wait for a child",
         Some(Call::Environment) => "environment",
+        Some(Call::Status) => "status of a file",
         Some(Call::Other) | None => "call",
     }
 }
 
 /// What a call answered, as a person reads it.
-fn answer(result: i64, error: u32, bytes: &[u8], length: usize) -> String {
+fn answer(call: u16, result: i64, error: u32, bytes: &[u8], length: usize) -> String {
     if result == -1 && error != 0 {
         return std::io::Error::from_raw_os_error(error.cast_signed()).to_string();
+    }
+    if Call::from_u16(call) == Some(Call::Status) {
+        return status(bytes, length);
     }
     if length == 0 {
         return match result {
@@ -149,6 +152,27 @@ fn answer(result: i64, error: u32, bytes: &[u8], length: usize) -> String {
     let shown = bytes.get(..SHOWN).unwrap_or(bytes);
     let more = if length > shown.len() { "..." } else { "" };
     format!("{length} bytes \"{}{more}\"", shown.escape_ascii())
+}
+
+/// What is compared of a file's status.
+fn status(bytes: &[u8], length: usize) -> String {
+    let bytes = RawInput(bytes);
+    let (mode, owner, size) = match length == size_of::<libc::statx>() {
+        true => (
+            bytes.u32(offset_of!(libc::statx, stx_mode)) & 0xffff,
+            bytes.u32(offset_of!(libc::statx, stx_uid)),
+            bytes.u64(offset_of!(libc::statx, stx_size)),
+        ),
+        false => (
+            bytes.u32(offset_of!(libc::stat, st_mode)),
+            bytes.u32(offset_of!(libc::stat, st_uid)),
+            bytes.u64(offset_of!(libc::stat, st_size)),
+        ),
+    };
+    match length {
+        0 => "a file".to_owned(),
+        _ => format!("{size} bytes, mode {mode:o}, owner {owner}"),
+    }
 }
 
 impl<'a> RawLog<'a> {
