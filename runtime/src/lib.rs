@@ -183,6 +183,8 @@ mod tree;
 #[cfg(feature = "interpose")]
 mod undefined;
 #[cfg(feature = "interpose")]
+mod usage;
+#[cfg(feature = "interpose")]
 mod watch;
 #[cfg(feature = "interpose")]
 mod wide;

@@ -171,7 +171,7 @@ unsafe extern "C-unwind" fn on_clock_nanosleep(
 }
 
 /// Looks at the virtual clock; a thread that does only that is spinning.
-fn look(this: &Thread) -> u64 {
+pub fn look(this: &Thread) -> u64 {
     scheduler::count_idle(this, Next::NOTHING);
     scheduler::note_unlogged(unlogged::TIME);
     timers::go_on_to(SHARED.clock.get() + LOOK);
