@@ -147,6 +147,8 @@ mod scan;
 #[cfg(feature = "interpose")]
 mod scheduler;
 #[cfg(feature = "interpose")]
+mod seeking;
+#[cfg(feature = "interpose")]
 mod semaphore;
 #[cfg(feature = "interpose")]
 mod server;

@@ -5,13 +5,14 @@
 use crate::{
     access,
     blocking::until_ready,
+    descriptors::{self, Source},
     entry::entry,
     files, heap,
     input::{self, Answer, Parts, exchange, part},
     memory, modules,
     mutex::{self, ready},
     next::Next,
-    objects, outside,
+    objects, outside, random,
     real::real,
     scheduler,
     state::{Thread, Wait, controlled, unrecorded},
@@ -51,9 +52,55 @@ impl Stream {
         // SAFETY: what is between the two pointers is buffered.
         (self.buffered() > 0).then(|| unsafe { *self.read_at })
     }
+
+    /// How far from the beginning of what was read it stands, where that is, and how many bytes it has.
+    pub fn place(&self) -> (usize, *mut u8, usize) {
+        let base = self.read_base as usize;
+        let at = (self.read_at as usize).saturating_sub(base);
+        let filled = (self.read_end as usize).saturating_sub(base);
+        (at, self.read_base, filled)
+    }
+
+    /// Puts the recorded bytes in the place of those that came, and stands so far behind the first.
+    ///
+    /// # Safety
+    /// The program's own stream: its buffer is as large as it says.
+    pub unsafe fn replace(&mut self, recorded: &[u8], at: i64) {
+        let room = (self.buffer_end as usize).saturating_sub(self.buffer as usize);
+        let bytes = recorded.len().min(room);
+        // SAFETY: the caller's.
+        unsafe {
+            memory::copy_up(self.buffer, recorded.as_ptr(), bytes);
+            self.read_base = self.buffer;
+            self.read_at = self.buffer.add(bytes.min(at as usize));
+            self.read_end = self.buffer.add(bytes);
+        }
+        match bytes {
+            0 => self.flags |= END_SEEN,
+            _ => self.flags &= !END_SEEN,
+        }
+    }
+
+    /// Goes so far behind the first byte that was read; false where that lies outside of the buffer, or something is
+    /// to be written first.
+    ///
+    /// # Safety
+    /// As [`Stream::replace`].
+    pub unsafe fn go_within_buffer(&mut self, at: i64) -> bool {
+        let (_, base, filled) = self.place();
+        let can =
+            self.write_at == self.write_base && usize::try_from(at).is_ok_and(|at| at <= filled);
+        if can {
+            // SAFETY: within the buffer.
+            self.read_at = unsafe { base.add(at as usize) };
+            self.flags &= !END_SEEN;
+        }
+        can
+    }
 }
 
-fn descriptor(stream: *mut Stream) -> c_int {
+/// The stream's descriptor; -1 where it has none.
+pub fn descriptor(stream: *mut Stream) -> c_int {
     // SAFETY: the program's own stream; sets `errno` for those without a descriptor.
     let error = input::errno();
     let fd = unsafe { libc::fileno(stream.cast()) };
@@ -133,7 +180,10 @@ fn fill(this: &Thread, stream: *mut Stream, pc: u64) -> bool {
     let make = || {
         call();
         // SAFETY: the program's own stream.
-        let bytes = unsafe { &*stream }.buffered();
+        let (at, bytes) = unsafe { ((*stream).read_at, (*stream).buffered()) };
+        if descriptors::source(fd) == Source::Random {
+            random::fill(at, bytes);
+        }
         Answer {
             bytes,
             ..input::whole(bytes as i64)
@@ -145,7 +195,8 @@ fn fill(this: &Thread, stream: *mut Stream, pc: u64) -> bool {
     let parts = Parts::new(&room, 1);
     match given {
         Some(entry) if input::differs(this, entry, answer, parts, pc) => {
-            replace(stream, input::bytes_of(entry));
+            // SAFETY: as above.
+            unsafe { (*stream).replace(input::bytes_of(entry), 0) };
         }
         None if !outside::is_foreign(fd) => return answer.bytes > 0,
         _ => {}
@@ -159,24 +210,6 @@ fn fill(this: &Thread, stream: *mut Stream, pc: u64) -> bool {
     };
     input::note(this, Call::Read, now, Parts::new(&room, 1));
     bytes > 0
-}
-
-/// Puts the recorded bytes in the place of those that came.
-fn replace(stream: *mut Stream, recorded: &[u8]) {
-    // SAFETY: the program's own stream; its buffer is as large as it says.
-    unsafe {
-        let stream = &mut *stream;
-        let room = (stream.buffer_end as usize).saturating_sub(stream.buffer as usize);
-        let bytes = recorded.len().min(room);
-        memory::copy_up(stream.buffer, recorded.as_ptr(), bytes);
-        stream.read_base = stream.buffer;
-        stream.read_at = stream.buffer;
-        stream.read_end = stream.buffer.add(bytes);
-        match bytes {
-            0 => stream.flags |= END_SEEN,
-            _ => stream.flags &= !END_SEEN,
-        }
-    }
 }
 
 /// The next byte, or [`END`]. The stream's lock is held.
