@@ -121,6 +121,8 @@ mod plan;
 #[cfg(feature = "interpose")]
 mod polling;
 #[cfg(feature = "interpose")]
+mod ports;
+#[cfg(feature = "interpose")]
 mod print;
 #[cfg(feature = "interpose")]
 mod process;

@@ -10,6 +10,7 @@ use crate::{
     mutex::ready,
     next::Next,
     outside,
+    ports::{Place, Real},
     real::real,
     scheduler,
     state::{Thread, Wait, controlled, unrecorded},
@@ -94,9 +95,13 @@ unsafe fn receive_from(
     let waits_for_all = flags & MSG_WAITALL != 0 && descriptors::is_stream(fd);
     if !waits_for_all || !controlled() {
         let room = part(to, bytes);
-        return one_message(fd, Parts::new(&room, 1), flags, pc, || {
+        // SAFETY: the program's own arguments.
+        let place = unsafe { Place::new(from, length) };
+        let read = one_message(fd, Parts::new(&room, 1), flags, pc, || {
             call(to, bytes, flags)
         });
+        name_sender(read, place, pc);
+        return read;
     }
     let mut done = 0;
     while done < bytes {
@@ -141,6 +146,13 @@ fn one_message(
     read
 }
 
+/// Gives back whose message it was, where there was one.
+fn name_sender(read: isize, place: Place, pc: u64) {
+    if let Some(this) = ready(pc).filter(|_| read >= 0) {
+        place.give_back(this, pc);
+    }
+}
+
 /// The parts of a message.
 ///
 /// # Safety
@@ -149,6 +161,18 @@ unsafe fn parts_of(message: *const msghdr) -> Parts {
     // SAFETY: the caller's.
     let message = unsafe { &*message };
     Parts::new(message.msg_iov, message.msg_iovlen)
+}
+
+/// A copy of the message, and whom it is for.
+///
+/// # Safety
+/// `message` is valid.
+unsafe fn named(message: *const msghdr) -> (msghdr, Real) {
+    // SAFETY: the caller's.
+    unsafe {
+        let copy = message.read();
+        (copy, Real::of(copy.msg_name.cast(), copy.msg_namelen))
+    }
 }
 
 unsafe extern "C-unwind" fn on_recvmsg(
@@ -160,9 +184,12 @@ unsafe extern "C-unwind" fn on_recvmsg(
     let library = real!("recvmsg", fn(c_int, *mut msghdr, c_int) -> isize);
     // SAFETY: the program's own call.
     unsafe {
-        one_message(fd, parts_of(message), flags, pc, || {
+        let place = Place::new((*message).msg_name.cast(), &raw mut (*message).msg_namelen);
+        let read = one_message(fd, parts_of(message), flags, pc, || {
             library(fd, message, flags)
-        })
+        });
+        name_sender(read, place, pc);
+        read
     }
 }
 
@@ -230,6 +257,9 @@ unsafe fn send_to(
         "sendto",
         fn(c_int, *const u8, usize, c_int, *const sockaddr, u32) -> isize
     );
+    // SAFETY: the program's own argument.
+    let real = unsafe { Real::of(to, length) };
+    let to = real.name();
     // SAFETY: the program's own call, or a piece of it.
     let call = |from: *mut u8, bytes| unsafe { library(fd, from, bytes, quiet(flags), to, length) };
     let room = part(from, bytes);
@@ -270,8 +300,11 @@ unsafe extern "C-unwind" fn on_sendmsg(
         .up_to(isize::MAX as usize)
         .map(|(_, bytes)| bytes)
         .sum();
+    // SAFETY: the program's own message.
+    let (mut copy, real) = unsafe { named(message) };
+    copy.msg_name = real.name().cast_mut().cast();
     // SAFETY: the program's own call.
-    let call = || unsafe { library(fd, message, quiet(flags)) };
+    let call = || unsafe { library(fd, &copy, quiet(flags)) };
     if flags & MSG_DONTWAIT != 0 {
         return send_now(fd, parts, bytes, pc, call);
     }
@@ -318,6 +351,8 @@ unsafe fn accept_one(
         "accept4",
         fn(c_int, *mut sockaddr, *mut u32, c_int) -> c_int
     );
+    // SAFETY: the program's own arguments.
+    let place = unsafe { Place::new(address, length) };
     // SAFETY: the program's own call.
     let call = || unsafe { library(fd, address, length, flags) };
     let Some(this) = ready(pc).filter(|_| controlled()) else {
@@ -338,6 +373,9 @@ unsafe fn accept_one(
         })
     };
     let result = exchange(this, Call::Accept, Parts::NONE, pc, foreign, make).result as c_int;
+    if result >= 0 {
+        place.give_back(this, pc);
+    }
     stand_in(result, accepted.get(), flags)
 }
 
@@ -382,6 +420,9 @@ unsafe extern "C-unwind" fn on_connect(
     pc: u64,
 ) -> c_int {
     let library = real!("connect", fn(c_int, *const sockaddr, u32) -> c_int);
+    // SAFETY: the program's own argument.
+    let real = unsafe { Real::of(address, length) };
+    let address = real.name();
     // SAFETY: the program's own call.
     let call = || unsafe { library(fd, address, length) };
     let Some(this) = ready(pc).filter(|_| controlled()) else {
