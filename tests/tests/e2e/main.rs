@@ -27,6 +27,7 @@ mod fixes;
 mod formats;
 mod free_mode;
 mod heap;
+mod hermetic;
 mod hostile;
 mod invariants;
 mod kernels;
