@@ -291,7 +291,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         }
         Ended::Stopped => message::note("stopped; the runs so far are kept"),
         Ended::CutShort => message::note(
-            "ended after the first run: what cut it short would cut every other one short, too",
+            "ended early: what cut the first runs short would cut every other one short, too",
         ),
         Ended::Cap => message::note(&format!(
             "ended after {} runs with fewer failing ones than wanted (-n sets how many are tried)",

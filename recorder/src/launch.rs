@@ -69,6 +69,8 @@ pub struct Finished {
     pub timed_out: bool,
     /// System calls that its threads were in when its time was over.
     pub calls: Vec<InCall>,
+    /// All of them waited then, and only somebody outside of the process could end one of the waits.
+    pub waits_outside: bool,
     /// It was ended because the user wanted to stop.
     pub stopped: bool,
     /// Its standard output.
@@ -169,6 +171,7 @@ impl Starter {
         let watched = watch(process, request.timeout, stop);
         let is_late = matches!(&watched, Ok(watched) if watched.ending == Ending::Timeout);
         let calls = if is_late { calls::of(pid) } else { Vec::new() };
+        let waits_outside = is_late && waits_outside(log);
         // The group is ended before its leader is waited for: until then its number cannot be reused.
         // Nobody may be left in it, which is as good.
         let _ = kill_process_group(pid, Signal::KILL);
@@ -182,11 +185,26 @@ impl Starter {
             exit: exit(status),
             timed_out: is_late,
             calls,
+            waits_outside,
             stopped: watched.ending == Ending::Stopped,
             stdout: watched.stdout.excerpt,
             stderr: watched.stderr.excerpt,
         })
     }
+}
+
+/// Whether the program waits for the outside, or goes on to do so at once: one whose timers run out does something in
+/// between.
+fn waits_outside(log: &Log) -> bool {
+    const LOOKS: u32 = 50;
+    const BETWEEN: Duration = Duration::from_millis(1);
+    (0..LOOKS).any(|_| {
+        let waits = log.waits_outside();
+        if !waits {
+            std::thread::sleep(BETWEEN);
+        }
+        waits
+    })
 }
 
 /// A child of this process, the leader of a process group.

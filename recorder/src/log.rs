@@ -461,6 +461,12 @@ impl Log {
         (header.pid.load(Acquire), header.records.load(Acquire))
     }
 
+    /// Whether every thread waits, and only somebody outside of the process could end one of the waits. May be asked
+    /// while the program runs.
+    pub(crate) fn waits_outside(&self) -> bool {
+        self.memory.header().waits_outside.load(Acquire) != 0
+    }
+
     /// Says that the processes that were known to have the log have ended. Those that the program has
     /// made are not.
     pub(crate) fn has_ended(&self) {

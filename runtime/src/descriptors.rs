@@ -264,6 +264,11 @@ pub fn is_stream(fd: c_int) -> bool {
     option::<c_int>(fd, libc::SO_TYPE) == Some(libc::SOCK_STREAM)
 }
 
+/// A socket that others connect to.
+pub fn listens(fd: c_int) -> bool {
+    option::<c_int>(fd, libc::SO_ACCEPTCONN) == Some(1)
+}
+
 /// A pipe or FIFO.
 pub fn is_pipe(fd: c_int) -> bool {
     status(fd).is_some_and(|status| status.st_mode & libc::S_IFMT == libc::S_IFIFO)

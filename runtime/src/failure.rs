@@ -14,7 +14,7 @@ use core::{
     ptr::null_mut,
     sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
-use unsnarl_trace::raw::{End, RecordKind};
+use unsnarl_trace::raw::{End, RecordKind, WaitsFor};
 
 /// Exit status of a process that the runtime itself ends.
 const ENDED_BY_RUNTIME: c_int = 86;
@@ -74,11 +74,17 @@ fn note_blocked(blocked: &Thread) {
         object as u64,
         0,
     );
+    note_wait(blocked, waits_for);
+}
+
+/// Notes in a thread's row what it waits for.
+pub fn note_wait(waiting: &Thread, waits_for: WaitsFor) {
+    let (_, object) = waiting.wait.get().raw();
     // SAFETY: every thread has a row in the log.
-    let row = unsafe { &*blocked.row.get() };
+    let row = unsafe { &*waiting.row.get() };
     row.waits_for.store(waits_for as u32, Relaxed);
     row.wait_object.store(object as u64, Relaxed);
-    row.wait_pc.store(pc, Release);
+    row.wait_pc.store(waiting.wait_pc.get(), Release);
 }
 
 /// Writes the parts, separated by NUL, into the header's message; what does not fit is cut.

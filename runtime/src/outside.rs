@@ -3,11 +3,12 @@
 
 use crate::{
     blocking::{Pollfds, is_ready},
+    choices,
     descriptors::{self, Source},
-    input, log,
+    failure, input, log,
     next::Next,
     polling, scheduler,
-    state::{SHARED, Thread, Wait, live_threads, thread, unrecorded},
+    state::{SHARED, Thread, Wait, header, live_threads, thread, unrecorded},
     sys, timers,
 };
 use core::{
@@ -15,6 +16,7 @@ use core::{
     sync::atomic::Ordering::{Acquire, Release},
 };
 use libc::{POLLIN, POLLOUT};
+use unsnarl_trace::raw::WaitsFor;
 
 const MILLISECOND: u64 = 1_000_000;
 /// Longest real wait before virtual time goes on, in milliseconds.
@@ -77,6 +79,18 @@ impl Waits {
         !self.unseen && self.descriptors.is_empty()
     }
 
+    /// As [`Waits::wait`], and says so in the log: when the time of the run is over, the recorder sees why.
+    fn wait_openly(&mut self, patience: Option<u64>) -> bool {
+        let says_so = self.outside && self.given.is_none();
+        if says_so {
+            waiting().for_each(|thread| failure::note_wait(thread, waits_for(thread)));
+        }
+        header().waits_outside.store(u32::from(says_so), Release);
+        let came = self.wait(patience);
+        header().waits_outside.store(0, Release);
+        came
+    }
+
     /// Waits for real, at most so long; whether something came.
     fn wait(&mut self, patience: Option<u64>) -> bool {
         let anybody = || {
@@ -117,13 +131,56 @@ pub fn wait_for_outside(until: u64) -> bool {
         (_, true, None) => Some(left.min(PATIENCE)),
         (_, false, None) => Some(1),
     };
-    if waits.wait(patience) {
+    if waits.wait_openly(patience) {
         return true;
     }
     if let Some(thread) = waits.given {
         thread.forced.set(true);
     }
     waits.given.is_some()
+}
+
+/// A thread sleeps. While all others wait, and somebody outside could end one of their waits, that takes real time:
+/// who comes from outside does not find that years have passed.
+pub fn sleep(this: &Thread, until: u64) {
+    let is_other = |number: &u16| *number != this.number.get();
+    let others = || live_threads().iter().copied().filter(is_other).map(thread);
+    if choices::follows() || input::replays() || others().next().is_none() {
+        return;
+    }
+    let mut waits = Waits::of(others());
+    if !waits.outside || others().any(scheduler::enabled) {
+        return;
+    }
+    // Nobody who looks takes this thread for one that can go on.
+    this.done.store(0, Release);
+    this.deadline.set(until);
+    this.wait.set(Wait::Outside);
+    let left = until.saturating_sub(SHARED.clock.get()) / MILLISECOND;
+    waits.wait_openly(Some(left.min(PATIENCE)));
+    this.wait.set(Wait::Nothing);
+    this.deadline.set(0);
+}
+
+/// What a thread waits for, in more detail than its wait says.
+fn waits_for(thread: &Thread) -> WaitsFor {
+    let wait = thread.wait.get();
+    if thread.deadline.get() != 0 {
+        return WaitsFor::Time;
+    }
+    let is_connection = match wait {
+        Wait::Input(fd) => descriptors::listens(fd),
+        Wait::Poll { descriptors, count } => {
+            // SAFETY: the array of a thread that is inside `poll`.
+            let all = unsafe { polling::array(descriptors, count) };
+            all.iter().any(|one| descriptors::listens(one.fd))
+        }
+        _ => false,
+    };
+    match is_connection {
+        true => WaitsFor::Connection,
+        false => wait.raw().0,
+    }
 }
 
 /// A replayed choice names a thread that still waits: does what made it go on when it was recorded.

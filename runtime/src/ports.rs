@@ -20,6 +20,9 @@ const LENGTH: usize = size_of::<u32>();
 /// Where the port stands in the name of an internet socket.
 const PORT: usize = 2;
 const PAIRS: usize = 256;
+/// Bytes that hold the name of any internet socket. Few enough to be moved without a call of `memcpy`, which would be
+/// recorded.
+const NAME: usize = 32;
 
 /// A port as the program knows it, and as the kernel does; in the byte order of the network.
 struct Pair {
@@ -74,7 +77,7 @@ fn port_of(name: &[u8]) -> Option<[u8; 2]> {
 
 /// A name as the kernel knows the socket.
 pub struct Real {
-    copy: [u8; 128],
+    copy: [u8; NAME],
     given: *const sockaddr,
     is_other: bool,
 }
@@ -85,7 +88,7 @@ impl Real {
     /// # Safety
     /// Null, or `length` bytes are readable.
     pub unsafe fn of(given: *const sockaddr, length: u32) -> Real {
-        let mut copy = [0; 128];
+        let mut copy = [0; NAME];
         let same = Real {
             copy,
             given,

@@ -358,7 +358,7 @@ unsafe fn accept_one(
     let Some(this) = ready(pc).filter(|_| controlled()) else {
         return call();
     };
-    let before = until_ready(this, fd, POLLIN, Next::NOTHING);
+    let before = until_ready(this, fd, POLLIN, Next::of(RecordKind::Yield, pc, 0));
     let accepted = core::cell::Cell::new(-1);
     let make = || {
         let answer = before.then(|| Answer::of(i64::from(unrecorded(this, call))));

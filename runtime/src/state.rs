@@ -79,7 +79,8 @@ impl Wait {
             Wait::Barrier(object) => (raw::WaitsFor::Barrier, object),
             Wait::Once(object) => (raw::WaitsFor::Once, object),
             Wait::Input(_) | Wait::Output(_) | Wait::Poll { .. } => (raw::WaitsFor::Io, 0),
-            Wait::Outside | Wait::FileLock(_) | Wait::Signal => (raw::WaitsFor::Io, 0),
+            Wait::Outside | Wait::FileLock(_) => (raw::WaitsFor::Io, 0),
+            Wait::Signal => (raw::WaitsFor::Signal, 0),
             Wait::Child { .. } => (raw::WaitsFor::Process, 0),
             Wait::Futex(word) => (raw::WaitsFor::Futex, word),
         }

@@ -300,6 +300,9 @@ pub struct Header {
     pub unlogged: AtomicU32,
     /// Number of the thread that has the turn, in controlled mode.
     pub current: AtomicU32,
+    /// Nonzero while every thread waits, and somebody outside of the process could end one of the waits. What each waits
+    /// for stands in its row.
+    pub waits_outside: AtomicU32,
 }
 
 /// Where input was another than the recorded one, and what it was.
@@ -512,7 +515,7 @@ pub struct Module {
     pub path: [u8; 232],
 }
 
-/// What a thread waits for when the run ends.
+/// What a thread waits for when the run ends, or its time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum WaitsFor {
@@ -542,15 +545,17 @@ pub enum WaitsFor {
     Signal = 11,
     /// A wake-up of `futex`, called by the program itself.
     Futex = 12,
+    /// A connection to a socket that listens.
+    Connection = 13,
 }
 
 impl WaitsFor {
     /// The variant with this number.
     pub fn from_u32(n: u32) -> Option<WaitsFor> {
         use WaitsFor::*;
-        const ALL: [WaitsFor; 13] = [
+        const ALL: [WaitsFor; 14] = [
             Nothing, Lock, SharedLock, Condition, Join, Semaphore, Barrier, Once, Time, Io,
-            Process, Signal, Futex,
+            Process, Signal, Futex, Connection,
         ];
         ALL.get(n as usize).copied()
     }

@@ -1,6 +1,8 @@
 //! How a run ended, in the words of a run file.
 
-use super::{Exit, Launch, names, origins::Step, program::Program, raw_log::RawLog, walk::Walk};
+use super::{
+    Exit, Launch, names, origins::Step, program::Program, raw_log::RawLog, waiting, walk::Walk,
+};
 use std::collections::BTreeMap;
 use unsnarl_trace::{
     Event, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId, ThreadRow,
@@ -103,7 +105,7 @@ pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
             Ending::failed(Outcome::TimedOut, K::Timeout, message)
         }
         End::Exited => exited(Exit::Code(log.exit_code().cast_signed()), launch),
-        End::Running => still_running(launch),
+        End::Running => still_running(log, launch),
         other => Ending::cut_short(why_cut_short(other, part, log)),
     }
 }
@@ -181,8 +183,15 @@ fn exited(logged: Exit, launch: &Launch) -> Ending {
 }
 
 /// The log does not know of any end.
-fn still_running(launch: &Launch) -> Ending {
+fn still_running(log: &RawLog<'_>, launch: &Launch) -> Ending {
     const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
+    if launch.timed_out && waiting::is_expected(log, launch) {
+        return Ending {
+            outcome: Outcome::CutShort,
+            failure: None,
+            problem: None,
+        };
+    }
     if launch.timed_out {
         let message = "did not end within the time allowed";
         return Ending::failed(Outcome::TimedOut, FailureKind::Timeout, message);

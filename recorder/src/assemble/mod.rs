@@ -50,12 +50,14 @@ mod stuck;
 mod threads;
 mod types;
 mod unseen;
+mod waiting;
 mod walk;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::program::{MOST, hash_of};
+pub(crate) use self::waiting::is_for_good;
 pub use self::{
     image::Instrumented,
     program::{Program, ProgramError},
@@ -115,6 +117,10 @@ pub struct Launch {
     pub timed_out: bool,
     /// System calls that its threads were in then.
     pub calls: Vec<InCall>,
+    /// All of them waited then, and only somebody outside of the process could end one of the waits.
+    pub waits_outside: bool,
+    /// Other runs with the same input have ended.
+    pub others_end: bool,
     /// The launcher ended the program for another reason.
     pub killed: bool,
     /// How the process ended.
@@ -148,6 +154,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
         failure.message += &failure::circles(&rows, &walk.sites.rows, &thread_rows);
     }
     let mut problems: Vec<String> = ending.problem.into_iter().collect();
+    problems.extend(waiting::problem(log, program, launch, &names));
     problems.extend(stuck::problem(log, program, launch, &names));
     problems.extend(lost(log, program, &walk));
     problems.extend(input::problems(log, program));

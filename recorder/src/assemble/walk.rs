@@ -528,9 +528,14 @@ impl<'a> Walk<'a> {
                     ..draft
                 });
             }
-            Some(WaitsFor::Nothing | WaitsFor::Time | WaitsFor::Io) | None => {
-                self.drafts.push(draft)
-            }
+            Some(
+                WaitsFor::Nothing
+                | WaitsFor::Time
+                | WaitsFor::Io
+                | WaitsFor::Signal
+                | WaitsFor::Connection,
+            )
+            | None => self.drafts.push(draft),
             Some(_) => self.object(record, RecordKind::Blocked, draft, by),
         }
     }

@@ -247,6 +247,7 @@ impl Told<'_> {
             Some(WaitsFor::Process) => "the end of a child process".to_owned(),
             Some(WaitsFor::Signal) => "a signal of the system".to_owned(),
             Some(WaitsFor::Futex) => "a wake-up".to_owned(),
+            Some(WaitsFor::Connection) => "a connection".to_owned(),
             Some(WaitsFor::Nothing) | None => "something".to_owned(),
         }
     }

@@ -1,7 +1,7 @@
 //! What one run tries.
 
 use unsnarl_trace::{
-    Chances, Mode, RunMeta,
+    Chances, Mode, Outcome, RunMeta,
     input::RunInput,
     raw::{Directive, RawMode, RawStrategy},
 };
@@ -39,6 +39,8 @@ pub struct Attempt {
     pub branches: bool,
     /// Input of a recorded run, to give back; `None` to take it as it comes.
     pub input: Option<RunInput>,
+    /// Other runs with the same input have ended: one that waits for the outside for ever hangs.
+    pub others_end: bool,
 }
 
 /// Each thread runs until it waits.
@@ -60,6 +62,7 @@ impl Default for Attempt {
             follow: Vec::new(),
             branches: false,
             input: None,
+            others_end: false,
         }
     }
 }
@@ -71,6 +74,7 @@ impl Attempt {
         input.seed = input.seed.or(Some(recorded.seed));
         Attempt {
             input: Some(input),
+            others_end: recorded.outcome == Outcome::TimedOut,
             ..self
         }
     }

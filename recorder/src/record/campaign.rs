@@ -13,7 +13,7 @@ use super::{
     planner::Planner,
 };
 use crate::{
-    assemble::{Exit, Program, RawLog},
+    assemble::{Exit, Program, RawLog, is_for_good},
     launch::Finished,
 };
 use rustc_hash::FxHashMap;
@@ -129,9 +129,11 @@ impl<'a> Campaign<'a> {
             if self.summary.tally.runs == 0 {
                 refuse_empty(&executed.run, &executed.finished)?;
             }
-            if cuts_every_run_short(log.end()) {
+            let waits =
+                executed.run.meta.outcome == Outcome::CutShort && executed.finished.waits_outside;
+            if waits || cuts_every_run_short(log.end()) {
                 self.discard(&executed.run);
-                if self.summary.tally.runs == 1 {
+                if self.is_hopeless(waits && !is_for_good(&log)) {
                     return Ok(Ended::CutShort);
                 }
                 planner.lost();
@@ -175,6 +177,14 @@ impl<'a> Campaign<'a> {
         attempt.map(|attempt| self.filtered(attempt))
     }
 
+    /// Whether no other run will come further than the first ones, of which there have to be some where another order
+    /// might let them.
+    fn is_hopeless(&self, may_differ: bool) -> bool {
+        const SOME: u64 = 3;
+        let tally = &self.summary.tally;
+        tally.cut_short == tally.runs && tally.runs >= if may_differ { SOME } else { 1 }
+    }
+
     /// Counts a run that was cut short, and of which nothing is worth keeping.
     fn discard(&mut self, run: &Run) {
         self.summary.tally.count(run.meta.outcome);
@@ -207,6 +217,7 @@ impl<'a> Campaign<'a> {
         Attempt {
             expected_steps: steps.unwrap_or(attempt.expected_steps),
             quiet,
+            others_end: self.summary.tally.ended() > 0,
             ..attempt
         }
     }

@@ -150,6 +150,8 @@ pub(crate) fn seen(
         environment: kept(attempt),
         timed_out: finished.timed_out,
         calls: finished.calls.clone(),
+        waits_outside: finished.waits_outside,
+        others_end: attempt.others_end,
         killed: finished.stopped,
         exit: finished.exit,
     })

@@ -43,6 +43,11 @@ impl Tally {
         self.failed + self.deadlocked + self.timed_out
     }
 
+    /// Runs that came to an end by themselves.
+    pub(super) fn ended(&self) -> u64 {
+        self.passed + self.failed + self.deadlocked
+    }
+
     pub(super) fn count(&mut self, outcome: Outcome) {
         self.runs += 1;
         let counter = match outcome {

@@ -141,6 +141,7 @@ fn unseen() -> Finished {
         timed_out: false,
         calls: Vec::new(),
         stopped: false,
+        waits_outside: false,
         stdout: Excerpt::default(),
         stderr: Excerpt::default(),
     }

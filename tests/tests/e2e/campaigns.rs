@@ -56,7 +56,7 @@ fn a_full_log_ends_the_campaign_and_leaves_nothing() -> Result<()> {
         "--max-events",
         "--strategy path",
         "memory accesses",
-        "ended after the first run",
+        "ended early",
         "nothing of it is kept",
     ])?;
     ensure!(workspace.runs()?.is_empty());

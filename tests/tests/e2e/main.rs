@@ -54,6 +54,7 @@ mod regression_tests;
 mod replays;
 mod saved_sources;
 mod schedules;
+mod servers;
 mod spurious;
 mod suppression;
 mod surroundings;
