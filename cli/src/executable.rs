@@ -17,7 +17,7 @@ use unsnarl_recorder::{
     record::{Job, RecordError, Sampler},
     target::{self, Target},
 };
-use unsnarl_trace::{Event, EventId, EventKind, Mode, Proposal, Run, RunFolder, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, Mode, Proposal, Run, RunFolder, ThreadId, shell};
 
 /// What a run does not know of how it was made.
 pub struct Given {
@@ -49,7 +49,7 @@ impl Executable {
             bail!(
                 "{} is another build than the one that was recorded\n  next: record the new build: unsnarl record -- {}",
                 meta.program,
-                meta.command.join(" ")
+                shell::command(&meta.command)
             );
         }
         Executable::recorded(run, target, directory, given)

@@ -34,7 +34,7 @@ use unsnarl_core::{
     unexplained,
 };
 use unsnarl_trace::files::{MOST_TEXT, read_regular};
-use unsnarl_trace::{Mode, program};
+use unsnarl_trace::{Mode, program, shell};
 
 /// Broken files that are named one by one.
 const NAMED_BROKEN: usize = 10;
@@ -369,7 +369,7 @@ pub fn name_corpus(corpus: &Corpus) {
 fn title(corpus: &Corpus) -> String {
     let key = corpus.key();
     let build = key.build_id.get(..8).unwrap_or(&key.build_id);
-    let command = key.command.join(" ");
+    let command = shell::command(&key.command);
     format!("{command} (build {build}, {} runs)", corpus.len())
 }
 

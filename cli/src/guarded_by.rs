@@ -13,6 +13,7 @@ use unsnarl_core::{
     guarded::{Guarded, Guards},
     render::MOST_COLUMN,
 };
+use unsnarl_trace::shell;
 
 /// Version of the JSON.
 const JSON_VERSION: u32 = 1;
@@ -64,7 +65,7 @@ pub fn run(arguments: &Explain, loaded: &Loaded) -> Result<ExitCode> {
 
 fn print(table: &Table<'_>) {
     let runs = if table.runs == 1 { "run" } else { "runs" };
-    outln!("{} ({} {runs})", table.command.join(" "), table.runs);
+    outln!("{} ({} {runs})", shell::command(table.command), table.runs);
     if table.guarded.is_empty() {
         outln!("  No lock is held at most of the accesses of anything that threads share.");
     }

@@ -10,6 +10,7 @@ use std::{
     path::PathBuf,
 };
 use unsnarl_recorder::permit::{Deed, Permit, Trust};
+use unsnarl_trace::shell;
 
 /// What `--trust` without a value stands for.
 const EVERYTHING: &str = "all";
@@ -52,16 +53,11 @@ pub fn permit(deed: Deed, trust: &Trust) -> Result<(Permit, Trust)> {
 
 /// Asks the user; everything but a yes is a no.
 fn ask(deed: &Deed) -> io::Result<bool> {
-    let command: Vec<_> = deed
-        .command
-        .iter()
-        .map(|word| word.to_string_lossy())
-        .collect();
     let program: PathBuf = deed.program.components().collect();
     let question = format!(
         "You have not recorded {} on this machine.\nExecute it as `{}` in {}? [y/N] ",
         program.display(),
-        command.join(" "),
+        shell::command(&deed.command),
         deed.directory.display()
     );
     let mut errors = anstream::stderr();

@@ -27,7 +27,7 @@ use unsnarl_recorder::{
 };
 use unsnarl_trace::{
     Chances, Criteria, Event, EventId, Preemption, Run, RunFolder, ThreadId, own_folder::Purpose,
-    read_run,
+    read_run, shell,
 };
 
 /// Records runs of a program.
@@ -511,32 +511,25 @@ fn next(recording: &Recording, summary: &Summary) -> String {
     if whole_status(summary) == 1 {
         return match recording.out.as_os_str() == crate::load::RUNS {
             true => "unsnarl explain".to_owned(),
-            false => format!("unsnarl explain {}", recording.out.display()),
+            false => format!("unsnarl explain {}", shell::word(&recording.out)),
         };
     }
-    let words: Vec<_> = recording
-        .job
-        .command
-        .iter()
-        .map(|word| word.to_string_lossy())
-        .collect();
+    let command = given(&recording.job);
     let unfinished = summary.ended != Ended::Exhausted;
     let strategy = match recording.strategy {
         Strategy::Portfolio => String::new(),
         Strategy::Exhaustive(bound) if unfinished => {
             return format!(
-                "the same command again goes on; or unsnarl record --strategy exhaustive:{} -- {}",
-                bound.saturating_sub(1),
-                words.join(" ")
+                "the same command again goes on; or unsnarl record --strategy exhaustive:{} {command}",
+                bound.saturating_sub(1)
             );
         }
         Strategy::Exhaustive(bound)
             if summary.search.as_ref().is_some_and(|it| !it.is_complete) =>
         {
             return format!(
-                "unsnarl record --strategy exhaustive:{} -- {}",
-                bound.saturating_add(1),
-                words.join(" ")
+                "unsnarl record --strategy exhaustive:{} {command}",
+                bound.saturating_add(1)
             );
         }
         // The program is built for no other.
@@ -548,10 +541,18 @@ fn next(recording: &Recording, summary: &Summary) -> String {
         runs => runs.saturating_mul(10),
     };
     format!(
-        "unsnarl record {strategy}{}--until-failing 1 -n {more} -- {}",
-        criteria(&recording.job.criteria),
-        words.join(" ")
+        "unsnarl record {strategy}{}--until-failing 1 -n {more} {command}",
+        criteria(&recording.job.criteria)
     )
+}
+
+/// What the program is given: `--stdin FILE -- PROG ARGUMENTS`.
+fn given(job: &Job) -> String {
+    let command = shell::command(&job.command);
+    match &job.stdin {
+        Some(file) => format!("--stdin {} -- {command}", shell::word(file)),
+        None => format!("-- {command}"),
+    }
 }
 
 /// The options that say what counts as a failure.

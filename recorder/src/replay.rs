@@ -18,7 +18,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
-use unsnarl_trace::{Mode, Outcome, Run, RunMeta};
+use unsnarl_trace::{Mode, Outcome, Run, RunMeta, shell};
 
 pub use compare::{Comparison, Difference, Values, compare};
 
@@ -192,7 +192,7 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
     }
     let target = target::open_recorded(meta, &directory)?;
     if target.program.build_id() != meta.build_id {
-        let (program, command) = (meta.program.clone(), meta.command.join(" "));
+        let (program, command) = (meta.program.clone(), shell::command(&meta.command));
         return Err(ReplayError::OtherBuild { program, command });
     }
     let deed = Deed::of(meta, target.program.path(), target.program.build_id());

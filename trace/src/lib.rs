@@ -10,7 +10,7 @@
 //! * [`rapid`] are traces of other tools as text.
 //! * [`folder`] is where run files are kept; [`files`] reads what others may have put there.
 //! * [`own_folder`] are the folders that belong to the user alone.
-//! * [`script`] is a run as text, for tests.
+//! * [`script`] is a run as text, for tests; [`shell`] is a command line as text.
 //!
 //! This crate opens no process, reads no debug info and analyses nothing.
 #![cfg_attr(not(feature = "file"), no_std)]
@@ -47,6 +47,8 @@ pub mod schedule;
 mod schema;
 #[cfg(feature = "file")]
 pub mod script;
+#[cfg(feature = "file")]
+pub mod shell;
 #[cfg(feature = "file")]
 pub mod write;
 

@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Result, bail};
 use std::path::Path;
 use unsnarl_core::BugKind;
-use unsnarl_trace::Run;
+use unsnarl_trace::{Run, shell};
 
 /// The script, with the schedule in it.
 pub fn script(path: &Path, run: &Run, arguments: &Export) -> Result<String> {
@@ -44,7 +44,7 @@ pub fn script(path: &Path, run: &Run, arguments: &Export) -> Result<String> {
     let cause = explanation.map_or(String::new(), |explanation| explanation.headline);
     let stdin = arguments.stdin.as_ref();
     let stdin = stdin.map_or(String::new(), |file| {
-        format!(" --stdin {}", quoted(&file.to_string_lossy()))
+        format!(" --stdin {}", shell::word(file))
     });
     let timeout = arguments.timeout.as_secs_f64();
     let failure = comment(&pinned.pinned.failure);
@@ -83,9 +83,4 @@ END OF THE SCHEDULE
 /// One line.
 fn comment(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A word of the shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

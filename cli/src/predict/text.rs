@@ -12,7 +12,7 @@ use unsnarl_core::{
     facts::{place, short, thread_in_words, variable, verb},
     predict::Class,
 };
-use unsnarl_trace::{Event, Run};
+use unsnarl_trace::{Event, Run, shell};
 
 /// Notes, hints and anomalies of one failure that are shown without --all.
 const SHOWN: usize = 5;
@@ -35,7 +35,7 @@ pub fn print(reports: &[Report], headlines: &BTreeMap<String, String>, all: bool
             limits(report);
             continue;
         }
-        let command = run.meta.command.join(" ");
+        let command = shell::command(&run.meta.command);
         outln!("{command}: predicted from {}\n", report.subject.name);
         let printer = Printer {
             run,

@@ -9,7 +9,7 @@ use super::{LinkKind, deed, links, place_of};
 use crate::{facts, render::lanes::path};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{Event, EventId, EventKind, Run, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, Run, ThreadId, shell};
 
 /// The whole file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -131,7 +131,7 @@ pub fn timeline(run: &Run) -> Timeline {
 fn program(run: &Run) -> String {
     match run.meta.command.is_empty() {
         true => run.meta.program.clone(),
-        false => run.meta.command.join(" "),
+        false => shell::command(&run.meta.command),
     }
 }
 

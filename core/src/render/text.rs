@@ -8,6 +8,7 @@ use crate::{
     explanation::{Absent, BugKind, Contribution, Explanation, Step},
     facts::short,
 };
+use unsnarl_trace::shell;
 
 /// Widest line.
 const WIDTH: usize = 100;
@@ -279,7 +280,7 @@ pub fn nothing_failed(corpus: &Corpus) -> String {
         0 => "There are no complete runs yet. Record some: unsnarl record --until-failing 3 -- PROGRAM\n".to_owned(),
         _ => format!(
             "Nothing failed: {passed} {runs} passed. To look for failures: unsnarl record --until-failing 1 -- {}\n",
-            corpus.key().command.join(" ")
+            shell::command(&corpus.key().command)
         ),
     };
     if other > 0 {

@@ -19,13 +19,14 @@ use std::{
     ffi::{OsStr, OsString},
     fs, io,
     mem::offset_of,
-    os::{fd::AsRawFd, unix::ffi::OsStrExt},
+    os::fd::AsRawFd,
     path::Path,
     process::{Command, ExitStatus},
 };
 use unsnarl_trace::{
     EventKind, Outcome, Run,
     raw::{End, Header, MAX_THREADS, Record, RecordKind, Thread, flag},
+    shell,
 };
 
 const COMMANDS: &str = include_str!("commands.py");
@@ -140,8 +141,8 @@ fn unseen() -> Finished {
         exit: Exit::Unknown,
         timed_out: false,
         calls: Vec::new(),
-        stopped: false,
         waits_outside: false,
+        stopped: false,
         stdout: Excerpt::default(),
         stderr: Excerpt::default(),
     }
@@ -294,13 +295,12 @@ fn kinds() -> BTreeMap<u8, &'static str> {
 /// Commands that make gdb start the program as it was recorded, by the name that was recorded: everything lies where
 /// it does without gdb.
 fn settings(job: &Job, mut given: Given, log: &Log) -> Vec<String> {
-    let words: Vec<String> = job.command.iter().map(|word| quoted(word)).collect();
     let input = match &job.stdin {
-        Some(path) => quoted(path.as_os_str()),
+        Some(path) => shell::word(path),
         None => "/dev/null".to_owned(),
     };
     // The wrapper gets the program's path and calls it by the name that was recorded.
-    let call = format!("exec {} <{input}", words.join(" "));
+    let call = format!("exec {} <{input}", shell::command(&job.command));
     // The shell corrects it.
     given.insert("PWD".into(), Some(job.directory.clone().into()));
     let name = job.command.first().cloned().unwrap_or_default();
@@ -318,15 +318,8 @@ fn settings(job: &Job, mut given: Given, log: &Log) -> Vec<String> {
         "set startup-with-shell on".to_owned(),
         "set disable-randomization on".to_owned(),
         "set schedule-multiple off".to_owned(),
-        format!("set exec-wrapper /bin/sh -c {}", quoted(OsStr::new(&call))),
+        format!("set exec-wrapper /bin/sh -c {}", shell::word(&call)),
         "unset environment".to_owned(),
     ];
     fixed.into_iter().chain(set).collect()
-}
-
-/// A word for the shell. Bytes that are no text are written as the shell's own escapes cannot, so they
-/// are replaced; such a program is debugged with its words changed.
-fn quoted(word: &OsStr) -> String {
-    let text = String::from_utf8_lossy(word.as_bytes());
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
