@@ -324,6 +324,18 @@ fn blocked(rows: &[Event]) -> Option<usize> {
     find(&|row| !joins(row)).or_else(|| find(&|_| true))
 }
 
+/// A file's name as the code at `pc` says it, with the folder that it was compiled in.
+fn from_its_folder(written: &str, pc: u64, walk: &mut Walk<'_>) -> String {
+    if written.is_empty() || written.starts_with('/') {
+        return written.to_owned();
+    }
+    let at = walk.memory.modules.locate(pc.wrapping_sub(1));
+    match at.and_then(|at| at.image.compiled_in(at.address)) {
+        Some(folder) => format!("{folder}/{written}"),
+        None => written.to_owned(),
+    }
+}
+
 /// Where an assertion stands, or what a sanitizer reports: its own file and line count, whatever the debug info says.
 fn reported_site(
     log: &RawLog<'_>,
@@ -332,7 +344,8 @@ fn reported_site(
     origin: SiteId,
 ) -> SiteId {
     let parts = log.message_parts();
-    let given = names::path(parts.get(1).map_or("", String::as_str));
+    let written = parts.get(1).map_or("", String::as_str);
+    let given = names::path(&from_its_folder(written, log.fail_pc(), walk));
     let is_same = |row: &SiteRow| row.file == given || row.file.ends_with(&format!("/{given}"));
     let seen = walk
         .sites

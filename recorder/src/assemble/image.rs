@@ -278,6 +278,14 @@ impl Image {
         known.collect()
     }
 
+    /// The folder that the code at an address was compiled in: names in the program's own text are relative to it.
+    pub fn compiled_in(&self, address: u64) -> Option<String> {
+        let lines = self.lines.as_ref()?.lock().ok()?;
+        let unit = lines.find_dwarf_and_unit(address).skip_all_loads()?;
+        let folder = unit.comp_dir.as_ref()?;
+        Some(gimli::Reader::to_string_lossy(folder).ok()?.into_owned())
+    }
+
     /// The source positions of an address, innermost first.
     pub fn source_frames(&self, address: u64) -> Vec<SourceFrame> {
         // No file has code up there, and the reader of line tables adds to the address.
