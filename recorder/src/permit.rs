@@ -4,7 +4,6 @@
 //! them. A [`Permit`] is what launching demands, and only this module makes one: because the user has named the program,
 //! trusts it, or has recorded the same thing before on this machine, as the [`Ledger`] of the user's own files says.
 
-mod hmac;
 mod ledger;
 
 pub use ledger::{Ledger, LedgerError};

@@ -2,11 +2,10 @@
 //!
 //! Run files say nothing of it, so the same seed gives the same bytes whoever records.
 
-use super::{
-    Deed,
-    hmac::{KEY, hmac},
-};
+use super::Deed;
+use hmac::{Hmac, Mac};
 use rustix::process::geteuid;
+use sha2::Sha256;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Write},
@@ -19,6 +18,11 @@ use unsnarl_trace::{files::read_regular, own_folder};
 const MOST: u64 = 8 << 20;
 /// Bytes of a line: a signature in hexadecimal digits and the end of the line.
 const LINE: usize = 65;
+
+/// Bytes of the key.
+const KEY: usize = 32;
+/// Bytes of a block of SHA-256.
+const BLOCK: usize = 64;
 
 /// The user's signatures.
 #[derive(Debug)]
@@ -119,13 +123,25 @@ impl Ledger {
     }
 
     fn line(&self, deed: &Deed) -> Vec<u8> {
-        let mut line: String = hmac(&self.key, &deed.encoded())
+        let mut line: String = signature(&self.key, &deed.encoded())
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
         line.push('\n');
         line.into_bytes()
     }
+}
+
+/// HMAC-SHA256 of a message.
+fn signature(key: &[u8; KEY], message: &[u8]) -> [u8; 32] {
+    // A key that is filled up to a block with zeros is the same key, and one of a block's length cannot be refused.
+    let mut block = [0; BLOCK];
+    for (place, byte) in block.iter_mut().zip(key) {
+        *place = *byte;
+    }
+    let mut code = <Hmac<Sha256> as Mac>::new(&block.into());
+    code.update(message);
+    code.finalize().into_bytes().into()
 }
 
 /// The key in this file; a new one where there is none yet.
@@ -230,5 +246,20 @@ mod tests {
         ledger.add(&deed("/w/prog")).unwrap();
         assert!(fs::metadata(ledger.file()).unwrap().len() < MOST);
         assert!(ledger.has(&deed("/w/prog")));
+    }
+
+    /// Test case 1 of RFC 4231, its key of 20 bytes filled up with zeros, which changes nothing.
+    #[test]
+    fn the_standards_own_example() {
+        let mut key = [0; KEY];
+        key.iter_mut().take(20).for_each(|byte| *byte = 0x0b);
+        let code: String = signature(&key, b"Hi There")
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(
+            code,
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+        );
     }
 }
