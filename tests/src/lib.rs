@@ -12,6 +12,7 @@ pub mod page;
 pub mod program;
 pub mod shows;
 pub mod workspace;
+pub mod wrapped;
 
 pub use expect::Expectation;
 pub use page::Page;

@@ -41,6 +41,8 @@ pub enum Section {
     Explain,
     /// Suggested fixes of all programs: offered, refused, and whether they hold; into docs/fixes.md
     Fixes,
+    /// Fixes of programs whose locks stand behind functions, macros and classes, each one built; into docs/fixes.md
+    Wrapped,
     /// The language server: landing runs, hovers, a workspace with 1,000 runs, memory; into docs/editor-speed.md
     Editor,
     /// From a run file landing to the diagnostic in the editor
@@ -97,6 +99,7 @@ fn measure(section: Section, names: &[String]) -> Result<()> {
         Section::Invariants => end_to_end("invariants"),
         Section::Explain => end_to_end("explain"),
         Section::Fixes => end_to_end("fixes"),
+        Section::Wrapped => end_to_end("wrapped"),
         Section::Editor => end_to_end("editor"),
         Section::Latency => end_to_end("latency"),
     };

@@ -18,6 +18,7 @@
 //! bench invariants [WHAT]     error invariants: the kernels of their paper, growth, into the docs
 //! bench explain [NAME...]    what `unsnarl explain` says of each program, and what running it shows, into the docs
 //! bench fixes [NAME...]      suggested fixes: offered, refused, and whether they hold, into the docs
+//! bench wrapped [NAME...]    fixes of programs whose locks stand behind functions and classes, into the docs
 //! bench editor [NAME...]     the language server: landing runs, hovers, 1,000 runs, memory, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
@@ -54,6 +55,7 @@ mod programs;
 mod rates;
 mod synthetic;
 mod table;
+mod wrapped;
 
 use anyhow::{Result, bail};
 
@@ -79,11 +81,12 @@ fn main() -> Result<()> {
         Some((what, words)) if what == "dsp" => dsp::run(words),
         Some((what, words)) if what == "invariants" => invariants::run(words),
         Some((what, names)) if what == "fixes" => fixes::run(names),
+        Some((what, names)) if what == "wrapped" => wrapped::run(names),
         Some((what, names)) if what == "explain" => explain::run(names),
         Some((what, names)) if what == "editor" => editor::run(names),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `editor` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `editor` or `latency`, not `{}`",
             words.join(" ")
         ),
     }
