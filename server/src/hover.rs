@@ -5,7 +5,10 @@ use crate::{
     marks::{Located, Spot},
 };
 use std::path::Path;
-use unsnarl_core::render;
+use unsnarl_core::render::{
+    self,
+    spans::{self, Span},
+};
 
 /// Markdown about a line (from 0) of a current file, and the code that it is about.
 pub fn hover(state: &State, path: &Path, line: usize) -> Option<(String, Spot)> {
@@ -31,15 +34,22 @@ fn markdown(sentences: &[String]) -> String {
 
 /// Text that shows as it is: what Markdown would take for markup is escaped, and no more, because editors
 /// show the backslash. Emphasis needs a pair, underscores inside names are none, a link or an image needs what stands
-/// between its brackets and its address, and code between backticks is left alone.
+/// between its brackets and its address. Code stays code.
 fn plain(text: &str) -> String {
-    let (mut shown, mut in_code) = (String::new(), false);
-    let pair = |c: char| text.chars().filter(|other| *other == c).count() > 1;
-    for (at, c) in text.char_indices() {
-        let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
-        // One that nobody closes begins no code.
-        in_code ^= c == '`' && (in_code || rest.contains('`'));
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
+    let shown = |span: Span<'_>| match span {
+        Span::Code(inner) => spans::code(inner),
+        Span::Plain(part) => outside_code(part, text),
+    };
+    spans::spans(text).into_iter().map(shown).collect()
+}
+
+fn outside_code(part: &str, whole: &str) -> String {
+    let part = spans::on_one_line(part);
+    let mut shown = String::new();
+    let pair = |c: char| whole.chars().filter(|other| *other == c).count() > 1;
+    for (at, c) in part.char_indices() {
+        let rest = part.get(at + c.len_utf8()..).unwrap_or_default();
+        let before = part.get(..at).and_then(|before| before.chars().next_back());
         let after = rest.chars().next();
         let inside_name = [before, after]
             .iter()
@@ -53,7 +63,7 @@ fn plain(text: &str) -> String {
             ':' => rest.starts_with("//"),
             _ => false,
         };
-        if markup && !in_code {
+        if markup {
             shown.push('\\');
         }
         shown.push(c);
@@ -86,5 +96,7 @@ mod tests {
         );
         assert_eq!(plain("a` [x](y)"), "a` [x\\](y)");
         assert_eq!(plain("`a` [x](y)"), "`a` [x\\](y)");
+        assert_eq!(plain("`a`` [x](y)"), "`a`` [x\\](y)");
+        assert_eq!(plain("`a\n\n[x](y)`"), "`a  [x](y)`");
     }
 }

@@ -1,6 +1,9 @@
 //! An explanation as Markdown, for a bug report.
 
-use super::{certainty, decided, elsewhere, failure, runs};
+use super::{
+    certainty, decided, elsewhere, failure, runs,
+    spans::{Span, code, on_one_line, spans},
+};
 use crate::{
     callers,
     explanation::{Explanation, Region, Step},
@@ -81,39 +84,30 @@ fn row(number: usize, step: &Step) -> String {
         "| {number} | {} | {} | {} | {} |\n",
         escaped(&step.thread),
         escaped(&short(&step.place)),
-        code(&step.place.text),
+        code(&step.place.text).replace('|', "\\|"),
         what.trim()
     )
 }
 
-/// Source text inside a table: in as many backticks as it takes, and without the character that ends a cell.
-fn code(text: &str) -> String {
-    if text.is_empty() {
-        return String::new();
-    }
-    let mut longest = 0;
-    let mut row = 0;
-    for character in text.chars() {
-        row = if character == '`' { row + 1 } else { 0 };
-        longest = longest.max(row);
-    }
-    let fence = "`".repeat(longest + 1);
-    let pad = if longest > 0 { " " } else { "" };
-    format!("{fence}{pad}{}{pad}{fence}", text.replace('|', "\\|"))
+/// Text in which nothing is taken for markup but code, as names in sentences are. In tables, and therefore everywhere, a
+/// bar ends a cell, also within code.
+fn escaped(text: &str) -> String {
+    let shown = |span: Span<'_>| match span {
+        Span::Code(text) => code(text),
+        Span::Plain(text) => plain(text),
+    };
+    let shown: String = spans(text).into_iter().map(shown).collect();
+    shown.replace('|', "\\|")
 }
 
-/// Text in which nothing is taken for markup. What stands in backticks already, as names in sentences do, stays.
-fn escaped(text: &str) -> String {
+fn plain(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
-    let mut in_code = false;
-    for character in text.chars() {
+    for character in on_one_line(text).chars() {
         // An underscore behind a letter begins nothing, so none ends there either.
         let in_word = result.ends_with(|c: char| c.is_alphanumeric() || c == '_');
         match character {
-            '`' => in_code = !in_code,
-            '|' => result.push('\\'),
             '_' if in_word => {}
-            '*' | '_' | '<' | '[' | ']' | '#' | '\\' if !in_code => result.push('\\'),
+            '*' | '_' | '<' | '[' | ']' | '#' | '\\' | '`' => result.push('\\'),
             _ => {}
         }
         result.push(character);

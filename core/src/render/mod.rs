@@ -6,6 +6,7 @@ mod fix;
 mod html;
 pub(crate) mod lanes;
 mod markdown;
+pub mod spans;
 #[cfg(test)]
 mod tests;
 mod text;
