@@ -125,6 +125,8 @@ pub enum DiskEvent {
     Source(PathBuf),
     /// The file that says what is harmless changed, in some workspace folder.
     Suppressions,
+    /// What failed in watching works again.
+    Found,
     /// Watching failed, or events were lost: look at everything again.
     Lost(Option<String>),
 }

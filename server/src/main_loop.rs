@@ -318,6 +318,14 @@ impl MainLoop {
                 self.publish();
             }
             DiskEvent::Suppressions => self.look_at_suppressions(),
+            DiskEvent::Found => {
+                let problem = self.watcher.problem().map(str::to_owned);
+                self.host.apply(Change::Watching(problem));
+                self.tell(Outgoing::StatusChanged);
+                self.folders()
+                    .into_iter()
+                    .for_each(|folder| self.queue.request(folder));
+            }
             DiskEvent::Lost(problem) => {
                 if let Some(problem) = &problem {
                     self.tell(Outgoing::Warn(problem.clone()));
@@ -377,6 +385,7 @@ impl MainLoop {
                     .into_iter()
                     .filter(|folder| known.contains(folder));
                 self.queue.ended(still.collect(), Instant::now());
+                self.watcher.retry();
                 self.complain(defect.into_iter().collect());
                 if std::mem::take(&mut self.working) {
                     self.tell(Outgoing::Working(Work::End));

@@ -21,6 +21,8 @@ struct Targets {
     /// Run folder of each workspace folder.
     runs: BTreeMap<PathBuf, PathBuf>,
     sources: BTreeSet<PathBuf>,
+    /// The last that was heard of the system was a failure.
+    is_failing: bool,
 }
 
 /// Watches; stops when dropped.
@@ -29,6 +31,8 @@ pub struct Watcher {
     inner: Option<RecommendedWatcher>,
     targets: Arc<Mutex<Targets>>,
     watched: BTreeSet<PathBuf>,
+    /// Folders that cannot be watched, each with the reason.
+    failed: BTreeMap<PathBuf, String>,
     events: Sender<Event>,
 }
 
@@ -51,6 +55,7 @@ impl Watcher {
             inner,
             targets,
             watched: BTreeSet::new(),
+            failed: BTreeMap::new(),
             events,
         }
     }
@@ -105,6 +110,9 @@ impl Watcher {
         });
         let unneeded: Vec<PathBuf> = self.watched.difference(&folders).cloned().collect();
         unneeded.iter().for_each(|folder| self.unwatch(folder));
+        let unneeded: Vec<PathBuf> = self.failed.keys().cloned().collect();
+        let unneeded = unneeded.iter().filter(|folder| !folders.contains(*folder));
+        unneeded.for_each(|folder| self.forgive(folder));
         folders.iter().for_each(|folder| self.watch(folder));
     }
 
@@ -119,18 +127,41 @@ impl Watcher {
         match inner.watch(folder, RecursiveMode::NonRecursive) {
             Ok(()) => {
                 self.watched.insert(folder.to_owned());
+                self.forgive(folder);
             }
             // A folder that is not there is noticed by the watch on the folder above it.
-            Err(error) if is_missing(&error) => {}
-            Err(error) => lost(
-                &self.events,
-                &format!(
+            Err(error) if is_missing(&error) => self.forgive(folder),
+            Err(error) => {
+                let why = format!(
                     "cannot watch {}: {error}; {}",
                     folder.display(),
                     advice(&error)
-                ),
-            ),
+                );
+                if self.failed.get(folder) != Some(&why) {
+                    lost(&self.events, &why);
+                }
+                self.failed.insert(folder.to_owned(), why);
+            }
         }
+    }
+
+    /// Nothing stands against watching this folder any more.
+    fn forgive(&mut self, folder: &Path) {
+        if self.failed.remove(folder).is_some() {
+            // Nobody listens any more while the server ends.
+            let _ = self.events.send(Event::Disk(DiskEvent::Found));
+        }
+    }
+
+    /// Tries folders again that could not be watched.
+    pub fn retry(&mut self) {
+        let failed: Vec<PathBuf> = self.failed.keys().cloned().collect();
+        failed.iter().for_each(|folder| self.watch(folder));
+    }
+
+    /// What is wrong with watching now.
+    pub fn problem(&self) -> Option<&str> {
+        self.failed.values().next().map(String::as_str)
     }
 
     fn unwatch(&mut self, folder: &Path) {
@@ -181,7 +212,8 @@ fn lost(events: &Sender<Event>, why: &str) {
 }
 
 fn report(targets: &Mutex<Targets>, events: &Sender<Event>, event: notify::Result<notify::Event>) {
-    let found = match event {
+    let mut is_failing = false;
+    let mut found = match event {
         Ok(event) if event.need_rescan() => vec![DiskEvent::Lost(None)],
         Ok(event) if is_change(&event) => {
             let targets = targets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -192,8 +224,16 @@ fn report(targets: &Mutex<Targets>, events: &Sender<Event>, event: notify::Resul
                 .collect()
         }
         Ok(_) => Vec::new(),
-        Err(error) => vec![DiskEvent::Lost(Some(format!("watching failed: {error}")))],
+        Err(error) => {
+            is_failing = true;
+            vec![DiskEvent::Lost(Some(format!("watching failed: {error}")))]
+        }
     };
+    let mut known = targets.lock().unwrap_or_else(PoisonError::into_inner);
+    if std::mem::replace(&mut known.is_failing, is_failing) && !is_failing {
+        found.push(DiskEvent::Found);
+    }
+    drop(known);
     for event in found {
         // Nobody listens any more while the server ends.
         let _ = events.send(Event::Disk(event));
@@ -233,5 +273,48 @@ impl Targets {
             touched.push(DiskEvent::Source(path.to_owned()));
         }
         touched
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+
+    fn told(inbox: &Receiver<Event>) -> Vec<bool> {
+        let events = inbox.try_iter();
+        let is_problem = |event| match event {
+            Event::Disk(DiskEvent::Lost(Some(_))) => Some(true),
+            Event::Disk(DiskEvent::Found) => Some(false),
+            _ => None,
+        };
+        events.filter_map(is_problem).collect()
+    }
+
+    #[test]
+    fn a_failure_is_taken_back_by_the_next_event() {
+        let (events, inbox) = channel();
+        let targets = Mutex::new(Targets::default());
+        report(&targets, &events, Err(notify::Error::generic("no more")));
+        assert_eq!(told(&inbox), [true]);
+        let event = notify::Event::new(EventKind::Any);
+        report(&targets, &events, Ok(event.clone()));
+        report(&targets, &events, Ok(event));
+        assert_eq!(told(&inbox), [false]);
+    }
+
+    #[test]
+    fn a_folder_that_can_be_watched_again_is_no_problem_any_more() {
+        let (events, inbox) = channel();
+        let folder = tempfile::tempdir().unwrap();
+        let mut watcher = Watcher::new(events);
+        watcher
+            .failed
+            .insert(folder.path().to_owned(), "why".to_owned());
+        assert_eq!(watcher.problem(), Some("why"));
+        watcher.retry();
+        assert_eq!((watcher.problem(), told(&inbox)), (None, vec![false]));
+        watcher.retry();
+        assert_eq!(told(&inbox), [] as [bool; 0]);
     }
 }
