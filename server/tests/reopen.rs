@@ -22,22 +22,20 @@ use support::{
 
 const HEADLINE: &str = "another thread's update of `balance` was lost";
 
-/// A session from beginning to end; the messages at the failure as they were shown.
-async fn session(workspace: &Workspace) -> Vec<String> {
+/// A session from beginning to end; the messages at the failure as they were shown, `last` at last. The answer that
+/// everything is looked at may come before what was shown then: the protocol orders only answers among themselves.
+async fn session(workspace: &Workspace, last: &str) -> Vec<String> {
     let mut client = Client::start(&workspace.path()).await;
-    let mut shown = Vec::new();
-    let mut look = async |client: &mut Client| {
-        for diagnostics in client.all_diagnostics(&workspace.source()) {
-            let line = |one: &&Value| one["range"]["start"]["line"] == ASSERTION - 1;
-            let message = diagnostics
-                .iter()
-                .find(line)
-                .map(|one| one["message"].clone());
-            shown.extend(message.iter().filter_map(Value::as_str).map(str::to_owned));
-        }
-    };
+    let (mut shown, source) = (Vec::new(), workspace.source());
     client.status(|status| status["quiescent"] == true).await;
-    look(&mut client).await;
+    while shown.last().is_none_or(|message| message != last) {
+        let diagnostics = client.diagnostics(&source).await;
+        let mut at_failure = diagnostics
+            .iter()
+            .filter(|one| one["range"]["start"]["line"] == ASSERTION - 1);
+        let message = at_failure.next().and_then(|one| one["message"].as_str());
+        shown.extend(message.map(str::to_owned));
+    }
     client.shutdown().await;
     shown
 }
@@ -65,7 +63,7 @@ async fn what_was_found_is_shown_again_before_runs_are_read() {
     workspace.land_passing("passed-random-2");
     let found = format!("assertion `balance == 450` failed: {HEADLINE}");
     assert_eq!(
-        session(&workspace).await.as_slice(),
+        session(&workspace, &found).await.as_slice(),
         std::slice::from_ref(&found)
     );
     let kept = fs::read_to_string(cache(&workspace)).unwrap();
@@ -73,7 +71,7 @@ async fn what_was_found_is_shown_again_before_runs_are_read() {
     fs::write(cache(&workspace), forged(&kept)).unwrap();
     let first = found.replace(HEADLINE, "as it was kept");
     assert_eq!(
-        session(&workspace).await,
+        session(&workspace, &found).await,
         [first, found.clone()],
         "shown, then put right"
     );
@@ -88,7 +86,7 @@ async fn what_was_found_is_shown_again_before_runs_are_read() {
     ] {
         fs::write(cache(&workspace), &bad).unwrap();
         assert_eq!(
-            session(&workspace).await.as_slice(),
+            session(&workspace, &found).await.as_slice(),
             std::slice::from_ref(&found)
         );
         let now = fs::read_to_string(cache(&workspace)).unwrap();

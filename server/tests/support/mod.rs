@@ -140,21 +140,16 @@ impl Client {
         message["params"]["diagnostics"].as_array().unwrap().clone()
     }
 
-    /// All diagnostics of a file that have come and that nobody looked at.
-    pub fn all_diagnostics(&mut self, file: &Path) -> Vec<Vec<Value>> {
+    /// The last diagnostics of a file that have come and that nobody looked at; those before are passed over.
+    pub fn last_diagnostics(&mut self, file: &Path) -> Option<Vec<Value>> {
         let (method, uri) = ("textDocument/publishDiagnostics", uri(file));
         let of_file =
             |message: &Value| message["method"] == method && message["params"]["uri"] == uri;
-        let all = self.unread.iter().filter(|message| of_file(message));
+        let last = self.unread.iter().rfind(|message| of_file(message));
         let of = |message: &Value| message["params"]["diagnostics"].as_array().unwrap().clone();
-        let all = all.map(of).collect();
+        let last = last.map(of);
         self.unread.retain(|message| !of_file(message));
-        all
-    }
-
-    /// The last diagnostics of a file that have come and that nobody looked at; those before are passed over.
-    pub fn last_diagnostics(&mut self, file: &Path) -> Option<Vec<Value>> {
-        self.all_diagnostics(file).pop()
+        last
     }
 
     /// From now on nobody needs to look at messages of this kind.
