@@ -3,7 +3,9 @@
 use anyhow::{Context, Result};
 use std::{io, process::ExitCode};
 use unsnarl_recorder::permit::is_own_run;
-use unsnarl_server::OwnRuns;
+use unsnarl_server::{Compiling, OwnRuns};
+
+use crate::verify::compiles::Compiles;
 
 /// Serves one editor over standard input and output.
 pub fn run() -> Result<ExitCode> {
@@ -16,6 +18,11 @@ pub fn run() -> Result<ExitCode> {
         .with_ansi(false)
         .init();
     let unsnarl = std::env::current_exe().context("this program's own file cannot be found")?;
-    let setup = unsnarl_server::Setup::of(unsnarl, OwnRuns::new(is_own_run));
+    let compiling =
+        Compiling::new(|fixes, sources, directory| Compiles::new(sources, directory).sifted(fixes));
+    let setup = unsnarl_server::Setup {
+        compiling,
+        ..unsnarl_server::Setup::of(unsnarl, OwnRuns::new(is_own_run))
+    };
     unsnarl_server::serve_stdio(setup).context("the language server had to give up")
 }

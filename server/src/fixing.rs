@@ -2,6 +2,7 @@
 
 use crate::{
     cache::FixesRestOn,
+    compiling::Compiling,
     facts::Explained,
     follow::sha256,
     paths::{Root, candidates},
@@ -22,6 +23,7 @@ use unsnarl_trace::files::read_text;
 #[derive(Debug, Default)]
 pub struct Fixing {
     known: BTreeMap<String, Known>,
+    compiling: Compiling,
 }
 
 #[derive(Debug)]
@@ -46,6 +48,14 @@ impl Known {
 }
 
 impl Fixing {
+    /// One that offers what compiles.
+    pub fn new(compiling: Compiling) -> Fixing {
+        Fixing {
+            compiling,
+            ..Fixing::default()
+        }
+    }
+
     /// Forgets all but these explanations.
     pub fn keep_only(&mut self, ids: &BTreeSet<String>) {
         self.known.retain(|id, _| ids.contains(id));
@@ -99,7 +109,9 @@ impl Fixing {
         if budget.stop().is_some() {
             return None;
         }
-        let Offered { fixes, refused } = offered;
+        let Offered { fixes, mut refused } = offered;
+        let (fixes, wrong) = self.compiling.sift(fixes, &texts, &run.meta.directory);
+        refused.extend(wrong);
         let known = Known {
             run: Arc::downgrade(&run),
             rests_on: FixesRestOn {

@@ -14,6 +14,7 @@ mod beside;
 mod between;
 mod builds;
 mod cache;
+mod compiling;
 pub mod config;
 mod confirmer;
 mod confirming;
@@ -62,6 +63,7 @@ mod words;
 mod worker;
 
 use crate::{backend::Backend, event::Event};
+pub use compiling::Compiling;
 use confirmer::Confirmer;
 use guard::Guarded;
 use permission::Permissions;
@@ -77,6 +79,7 @@ use std::{
 };
 use tower_lsp::{LspService, Server};
 pub use trust::OwnRuns;
+use worker::Tools;
 
 /// What a server has at hand besides its client.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +91,8 @@ pub struct Setup {
     pub permissions: Option<PathBuf>,
     /// Which runs the user has recorded; the programs of others are executed only when the user has been asked.
     pub own: OwnRuns,
+    /// Tells which edits compile.
+    pub compiling: Compiling,
 }
 
 impl Setup {
@@ -97,6 +102,7 @@ impl Setup {
             own,
             unsnarl: Some(unsnarl),
             permissions: permission::file(),
+            compiling: Compiling::default(),
         }
     }
 }
@@ -126,9 +132,12 @@ where
     let main = {
         let events = events.clone();
         let thread = std::thread::Builder::new().name("unsnarl-main".to_owned());
-        let confirmer = setup.unsnarl.map(Confirmer::new);
+        let tools = Tools {
+            confirmer: setup.unsnarl.map(Confirmer::new),
+            compiling: setup.compiling,
+        };
         let user = (Permissions::kept_in(setup.permissions), setup.own);
-        thread.spawn(move || main_loop::run(&events, &inbox, outgoing, confirmer, user))?
+        thread.spawn(move || main_loop::run(&events, &inbox, outgoing, tools, user))?
     };
     let shut_down = Arc::new(AtomicBool::new(false));
     let (orphaned, is_orphaned) = tokio::sync::oneshot::channel();

@@ -1,7 +1,6 @@
 //! The loop that owns the state: one event at a time, nothing waits in it.
 
 use crate::{
-    confirmer::Confirmer,
     consent::Consent,
     event::{DiskEvent, Event, JobEvent, Session},
     extensions::count,
@@ -15,7 +14,7 @@ use crate::{
     suppressed,
     trust::OwnRuns,
     watch::Watcher,
-    worker::{Folder, Job, Worker},
+    worker::{Folder, Job, Tools, Worker},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,16 +29,16 @@ use std::{
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Handles events until [`Event::Stop`]; then everything that was started is ended.
-/// `confirmer` runs programs again where `permissions` has that the user allowed it.
+/// The confirmer of `tools` runs programs again where `permissions` has that the user allowed it.
 pub fn run(
     events: &Sender<Event>,
     inbox: &Receiver<Event>,
     outgoing: UnboundedSender<Outgoing>,
-    confirmer: Option<Confirmer>,
+    tools: Tools,
     (permissions, own): (Permissions, OwnRuns),
 ) {
-    let can_confirm = confirmer.is_some();
-    let worker = match Worker::start(events.clone(), confirmer) {
+    let can_confirm = tools.confirmer.is_some();
+    let worker = match Worker::start(events.clone(), tools) {
         Ok(worker) => worker,
         Err(error) => {
             let text = format!(

@@ -2,6 +2,7 @@
 
 use crate::{
     builds,
+    compiling::Compiling,
     confirming::Confirming,
     deeper::Deeper,
     facts::{Explained, FolderFacts},
@@ -56,6 +57,14 @@ const MOST_EVENTS: usize = 1_000_000;
 type Runs = Arc<[(String, Arc<Run>)]>;
 
 impl RunStore {
+    /// One that offers what compiles.
+    pub fn new(compiling: Compiling) -> RunStore {
+        RunStore {
+            fixing: Fixing::new(compiling),
+            ..RunStore::default()
+        }
+    }
+
     /// Brings the store up to date with the run folder, then explains what fails. What was read stays read
     /// when the budget ends the work. `room` is how much memory the runs may take, in bytes. `progress` hears how many
     /// of the new files are done.

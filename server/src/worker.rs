@@ -2,6 +2,7 @@
 //! running programs again, when nothing else is left to do.
 
 use crate::{
+    compiling::Compiling,
     confirmer::{Answer, Confirmer, NoAnswer},
     event::{Event, JobEvent},
     facts::FolderFacts,
@@ -24,6 +25,15 @@ use unsnarl_core::Budget;
 
 /// Nothing has to have happened for this long before programs are run again.
 const QUIET: Duration = Duration::from_millis(500);
+
+/// What the thread is given once.
+#[derive(Clone, Debug, Default)]
+pub struct Tools {
+    /// Runs programs again.
+    pub confirmer: Option<Confirmer>,
+    /// Tells which edits compile.
+    pub compiling: Compiling,
+}
 
 /// Work to do.
 #[derive(Debug)]
@@ -69,11 +79,10 @@ pub struct Worker {
 
 impl Worker {
     /// Starts the thread. It reports to `events`.
-    /// `confirmer` runs programs again.
-    pub fn start(events: Sender<Event>, confirmer: Option<Confirmer>) -> std::io::Result<Worker> {
+    pub fn start(events: Sender<Event>, tools: Tools) -> std::io::Result<Worker> {
         let (jobs, inbox) = channel();
         let thread = std::thread::Builder::new().name("unsnarl-analysis".to_owned());
-        let thread = thread.spawn(move || work(&inbox, &events, confirmer.as_ref()))?;
+        let thread = thread.spawn(move || work(&inbox, &events, &tools))?;
         Ok(Worker {
             jobs: Some(jobs),
             thread: Some(thread),
@@ -160,7 +169,7 @@ fn rest(budget: &Budget) -> Result<(), Superseded> {
 /// The thread's own.
 struct Work<'a> {
     stores: BTreeMap<PathBuf, RunStore>,
-    confirmer: Option<&'a Confirmer>,
+    tools: &'a Tools,
     events: &'a Sender<Event>,
 }
 
@@ -185,7 +194,7 @@ impl Work<'_> {
             seen.extend(facts.map(|facts| (folder, facts)));
         }
         for (folder, facts) in seen {
-            if folder.may_run && self.confirmer.is_some() {
+            if folder.may_run && self.tools.confirmer.is_some() {
                 self.tend(folder, job, &mut outcome, Some(facts));
             }
         }
@@ -201,14 +210,16 @@ impl Work<'_> {
         outcome: &mut Outcome,
         found: Option<FolderFacts>,
     ) -> Option<FolderFacts> {
-        let mut store = self.stores.remove(&folder.root).unwrap_or_default();
+        let store = self.stores.remove(&folder.root);
+        let new = || RunStore::new(self.tools.compiling.clone());
+        let mut store = store.unwrap_or_else(new);
         let at = Place {
             root: Root::new(folder.root.clone()),
             runs: &folder.runs,
             room: job.room,
         };
         let told = |facts| self.report(JobEvent::Folder(folder.root.clone(), Arc::new(facts)));
-        let result = catch_unwind(AssertUnwindSafe(|| match (found, self.confirmer) {
+        let result = catch_unwind(AssertUnwindSafe(|| match (found, &self.tools.confirmer) {
             (Some(facts), Some(confirmer)) => {
                 let begins = || self.report(JobEvent::Confirming);
                 confirm(
@@ -246,10 +257,10 @@ impl Work<'_> {
     }
 }
 
-fn work(jobs: &Receiver<Job>, events: &Sender<Event>, confirmer: Option<&Confirmer>) {
+fn work(jobs: &Receiver<Job>, events: &Sender<Event>, tools: &Tools) {
     let mut work = Work {
         stores: BTreeMap::new(),
-        confirmer,
+        tools,
         events,
     };
     for job in jobs {
@@ -306,7 +317,7 @@ mod tests {
         // Each in a new worker, at a moment of its own: while runs are read, compared, looked into further.
         let stop_after = |moment: usize| {
             let (events, inbox) = channel();
-            let worker = Worker::start(events, None).unwrap();
+            let worker = Worker::start(events, Tools::default()).unwrap();
             let budget = Budget::unlimited();
             worker.run(Job {
                 folders: vec![Folder {

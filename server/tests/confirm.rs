@@ -18,7 +18,7 @@ use support::{
     bank::{READ, Workspace},
     capabilities, uri,
 };
-use unsnarl_server::{OwnRuns, Setup};
+use unsnarl_server::Setup;
 
 /// A workspace with one failing run, and what the server has at hand.
 struct Place {
@@ -58,7 +58,7 @@ impl Place {
         Setup {
             unsnarl: Some(self.tool()),
             permissions: Some(self.tools.path().join("state/may-run.json")),
-            own: OwnRuns::default(),
+            ..Setup::default()
         }
     }
 

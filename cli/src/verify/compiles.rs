@@ -11,13 +11,14 @@ use std::{
     process::{Command, Stdio},
 };
 use unsnarl_core::fixes::Fix;
+use unsnarl_recorder::wrapper::noted;
 
 /// Bytes of a compile database that are read.
 const MOST: u64 = 16 << 20;
 /// Seconds that one compilation may take.
 const LONGEST: &str = "20";
 /// Flags of a compile database that tell what a source means, and run nothing.
-const TELLING: [&str; 6] = ["-I", "-D", "-U", "-std=", "-isystem", "-iquote"];
+const TELLING: [&str; 7] = ["-include", "-isystem", "-iquote", "-std=", "-I", "-D", "-U"];
 
 /// Compiles sources without making anything, each as it is once.
 pub struct Compiles<'a> {
@@ -36,8 +37,25 @@ impl<'a> Compiles<'a> {
         }
     }
 
+    /// The fixes whose edits compile, and why the others do not.
+    pub fn sifted(&mut self, fixes: Vec<Fix>) -> (Vec<Fix>, Vec<String>) {
+        let (mut right, mut wrong) = (Vec::new(), Vec::new());
+        for fix in fixes {
+            match self.complaint(&fix) {
+                None => right.push(fix),
+                Some(why) => {
+                    let title = &fix.title;
+                    wrong.push(format!(
+                        "{title}: the edited source would not compile: {why}"
+                    ));
+                }
+            }
+        }
+        (right, wrong)
+    }
+
     /// The compiler's first complaint about the sources that the fix edits, if it had none before.
-    pub fn complaint(&mut self, fix: &Fix) -> Option<String> {
+    fn complaint(&mut self, fix: &Fix) -> Option<String> {
         for (file, text) in diff::edited(fix, self.sources).ok()? {
             let Some(complaint) = self.compile(&file, &text) else {
                 continue;
@@ -87,8 +105,12 @@ impl<'a> Compiles<'a> {
         errors.next().map(|(_, error)| error.to_owned())
     }
 
-    /// The flags of a source in the compile database of the folder or of one around it.
+    /// The flags of a source: those that our own compiler was given last, or those in the compile database of the folder
+    /// or of one around it.
     fn flags(&self, path: &Path) -> Vec<String> {
+        if let Some(noted) = noted::of(path) {
+            return telling(&noted.arguments, &noted.directory);
+        }
         let folders = self.directory.ancestors().take(4);
         let mut all = folders.flat_map(|folder| [folder.to_owned(), folder.join("build")]);
         let found = all.find_map(|folder| of_database(&folder.join("compile_commands.json"), path));
@@ -144,7 +166,7 @@ fn telling(words: &[String], directory: &Path) -> Vec<String> {
             },
         };
         match *flag {
-            "-I" | "-isystem" | "-iquote" => {
+            "-I" | "-isystem" | "-iquote" | "-include" => {
                 flags.push((*flag).to_owned());
                 flags.push(directory.join(value).to_string_lossy().into_owned());
             }

@@ -5,7 +5,7 @@
 
 mod build;
 mod choose;
-mod compiles;
+pub mod compiles;
 mod diff;
 pub mod offer;
 mod tell;

@@ -38,16 +38,8 @@ pub fn offer(
     let offered = fixes::offer(explanation, runs, sources, budget);
     let directory = runs.first().map_or("", |(_, run)| &run.meta.directory);
     let mut compiles = Compiles::new(sources, directory);
+    let (right, wrong) = compiles.sifted(offered.fixes);
     explanation.not_fixed = offered.refused;
-    explanation.fixes.clear();
-    for fix in offered.fixes {
-        match compiles.complaint(&fix) {
-            Some(why) => {
-                let title = &fix.title;
-                let why = format!("{title}: the edited source would not compile: {why}");
-                explanation.not_fixed.push(why);
-            }
-            None => explanation.fixes.push(fix),
-        }
-    }
+    explanation.not_fixed.extend(wrong);
+    explanation.fixes = right;
 }

@@ -1,7 +1,7 @@
 //! `unsnarl cc` and `unsnarl c++`: drop-in compilers whose programs can be recorded.
 //!
 //! [`arguments`] understands a compiler's command line, [`flags`] says how it is changed and why,
-//! [`compiler`] finds the real compiler, [`run`] starts it in this process's place, or [`model`] by steps.
+//! [`compiler`] finds the real compiler, [`run`] starts it in this process's place, or [`model`] by steps; [`noted`] keeps how sources were compiled.
 
 pub mod arguments;
 pub mod assembler;
@@ -11,6 +11,7 @@ pub mod compiler;
 pub mod flags;
 mod linker;
 pub mod model;
+pub mod noted;
 pub mod response;
 pub mod run;
 

@@ -6,7 +6,7 @@ use super::{
     compiler::{self, Compiler, CompilerError, Family, Language},
     flags::{self, Refusal},
     model::{self, ModelError},
-    response,
+    noted, response,
 };
 use crate::runtime_library::{self, CacheError};
 use std::{
@@ -56,6 +56,8 @@ pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<ExitCode,
         None => (compiler::find(language)?, arguments),
     };
     let expanded = response::expand(arguments.iter().cloned());
+    let name = compiler.command.iter().map(|word| word.to_string_lossy());
+    noted::note(&name.collect::<Vec<_>>().join(" "), &expanded);
     let left_out = flags::left_out(&expanded);
     if !left_out.is_empty() {
         eprintln!("note: left out for recording: {}", left_out.join(" "));

@@ -1,0 +1,123 @@
+//! How sources were compiled, among the user's own files: debug info does not say which folders and macros a compiler was
+//! given. What is kept stands for the last time that a source was compiled.
+
+use super::arguments::{self, Word};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{
+    ffi::OsString,
+    fs, io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+use unsnarl_trace::{files::read_text, own_folder::Purpose};
+
+/// The folder of the notes, in the user's cache.
+const FOLDER: &str = "compiled";
+/// Endings of files that are compiled by themselves.
+const SOURCES: [&str; 6] = ["c", "cc", "cpp", "cxx", "c++", "C"];
+
+/// How a source was compiled: an entry of a compile database.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Noted {
+    /// Where the compiler was started.
+    pub directory: PathBuf,
+    /// The source.
+    pub file: PathBuf,
+    /// The command line, with the compiler's name first.
+    pub arguments: Vec<String>,
+}
+
+/// Notes how these arguments compile their sources. Nothing is noted where the user has no folder for it: that only costs
+/// what is told later.
+pub fn note(compiler: &str, words: &[OsString]) {
+    let command = arguments::read(words);
+    let (Ok(directory), Ok(cache)) = (std::env::current_dir(), Purpose::Cache.folder()) else {
+        return;
+    };
+    let folder = cache.join(FOLDER);
+    let mut all = vec![compiler.to_owned()];
+    all.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));
+    for source in sources(&command.words) {
+        // What is left out is not known later, which is no harm.
+        let _ = write(&folder, &directory, &source, &all);
+    }
+}
+
+/// How a source was compiled, if it was by this user's compiler wrapper.
+pub fn of(source: &Path) -> Option<Noted> {
+    let cache = Purpose::Cache.folder().ok()?;
+    within(&cache.join(FOLDER), source)
+}
+
+fn within(folder: &Path, source: &Path) -> Option<Noted> {
+    let source = source.canonicalize().ok()?;
+    let text = read_text(&folder.join(name(&source))).ok()?;
+    let noted: Noted = serde_json::from_str(&text).ok()?;
+    (noted.file == source).then_some(noted)
+}
+
+fn sources(words: &[Word]) -> impl Iterator<Item = PathBuf> {
+    let inputs = words.iter().filter(|word| word.argument.is_none());
+    let paths = inputs.map(|word| PathBuf::from(&word.text));
+    paths.filter(|path| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        ending.is_some_and(|ending| SOURCES.contains(&ending))
+    })
+}
+
+fn write(folder: &Path, directory: &Path, source: &Path, words: &[String]) -> io::Result<()> {
+    let file = directory.join(source).canonicalize()?;
+    let place = folder.join(name(&file));
+    let noted = Noted {
+        directory: directory.to_owned(),
+        file,
+        arguments: words.to_vec(),
+    };
+    let text = serde_json::to_string(&noted)?;
+    if read_text(&place).is_ok_and(|known| known == text) {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    let new = tempfile::NamedTempFile::new_in(folder)?;
+    fs::write(new.path(), text)?;
+    new.persist(place)?;
+    Ok(())
+}
+
+/// A note's name: the hash of the source's path.
+fn name(source: &Path) -> String {
+    let digest = Sha256::digest(source.as_os_str().as_bytes());
+    let hash: String = digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("{hash}.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_known_as_it_was_compiled_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::write(root.join("a.c"), "").unwrap();
+        let notes = root.join("notes");
+        for level in ["-DN=1", "-DN=2"] {
+            let words = ["cc", level, "-o", "b.c", "a.c"].map(OsString::from);
+            let all = words.clone().map(|word| word.into_string().unwrap());
+            let sources: Vec<PathBuf> = sources(&arguments::read(&words[1..]).words).collect();
+            assert_eq!(sources, [PathBuf::from("a.c")]);
+            write(&notes, &root, Path::new("a.c"), &all).unwrap();
+        }
+        let noted = within(&notes, &root.join("a.c")).unwrap();
+        assert_eq!(
+            (noted.directory, noted.arguments[1].as_str()),
+            (root.clone(), "-DN=2")
+        );
+        assert_eq!(within(&notes, &root.join("b.c")), None);
+    }
+}
