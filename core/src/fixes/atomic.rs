@@ -26,12 +26,16 @@ pub(super) fn atomic(
     wanted: &Wanted,
     seen: &Seen,
     files: &Files<'_>,
+    in_the_way: &dyn Fn(&Fix) -> Option<Refusal>,
     refused: &mut Vec<Refusal>,
 ) -> Vec<Fix> {
     let known = wanted.lock.clone().or_else(|| mutexes::usual(seen));
     if let Some(lock) = &known {
         match with_lock(wanted, seen, files, lock) {
-            Ok(fix) => return vec![fix],
+            Ok(fix) => match in_the_way(&fix) {
+                None => return vec![fix],
+                Some(why) => refused.push(format!("{}: {why}", fix.title)),
+            },
             Err(why) => refused.push(format!("keeping `{}`: {why}", shown(lock))),
         }
     }

@@ -1,7 +1,7 @@
 //! Is a recorded run one that a fix allows? So a fix is tried on the program as it is, before anything is edited.
 
 use super::{
-    Fix, FixKind, Ordered, Share,
+    Fix, Ordered, Share, nested_locks,
     sections::{Span, recorded, sections},
     seen::{At, frames},
 };
@@ -56,11 +56,7 @@ pub fn verdict(fix: &Fix, run: &Run) -> Verdict {
     if overlap(&spans) {
         return Verdict::Excluded;
     }
-    // A lock that is waited for with another one held is what an order of locks is about.
-    match fix.kind {
-        FixKind::LockOrder => Verdict::Allowed,
-        _ => waits(run, &spans).map_or(Verdict::Allowed, Verdict::Waits),
-    }
+    waits(run, &spans).map_or(Verdict::Allowed, Verdict::Waits)
 }
 
 /// Do sections of one lock overlap, of which one at least is not only for reading?
@@ -90,8 +86,9 @@ pub fn reaches(fix: &Fix, run: &Run) -> bool {
     let mut known: BTreeSet<(u32, u32)> = BTreeSet::new();
     let is_there = |at: &At| {
         fix.ordered.iter().any(|order| {
-            let (Ordered::EndsBefore { file, line, .. } | Ordered::BeginsAfter { file, line, .. }) =
-                order;
+            let (Ordered::EndsBefore { file, line, .. }
+            | Ordered::BeginsAfter { file, line, .. }
+            | Ordered::TakesFirst { file, line, .. }) = order;
             (&at.file, at.line) == (file, *line)
         })
     };
@@ -105,7 +102,10 @@ pub fn reaches(fix: &Fix, run: &Run) -> bool {
 
 fn in_order(run: &Run, order: &Ordered) -> bool {
     let (Ordered::EndsBefore { thread, file, line } | Ordered::BeginsAfter { thread, file, line }) =
-        order;
+        order
+    else {
+        return !overlap(&nested_locks::sections(run, order));
+    };
     let mut threads = run.meta.threads.iter();
     let Some((own, row)) = (0..)
         .map(ThreadId)
@@ -145,8 +145,8 @@ fn in_order(run: &Run, order: &Ordered) -> bool {
     // line has to follow, or the run may have ended in the middle.
     let set = set.and_then(|(at, is_done)| is_done.then_some(at));
     match order {
-        Ordered::EndsBefore { .. } => comes_first(ended, reached),
         Ordered::BeginsAfter { .. } => comes_first(set, begun),
+        _ => comes_first(ended, reached),
     }
 }
 

@@ -3,10 +3,14 @@
 use super::{
     Case,
     atomic::Changes,
-    model::{Fix, FixKind, Guarded},
-    text::{Refusal, lock_order},
+    model::{Fix, FixKind, Ordered},
+    text::{Refusal, change::Change, lock_order},
 };
-use crate::explanation::{Role, SiteMark};
+use crate::{
+    callers::parting,
+    explanation::{Role, SiteMark},
+};
+use unsnarl_trace::EventId;
 
 /// Takes the two locks of a deadlock in one order.
 pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
@@ -21,95 +25,127 @@ pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
     if !waits.iter().all(|mark| mark.access.contains("lock")) {
         return Err("not only locks are waited for".to_owned());
     }
-    let ([one, other], [_, _]) = (waits.as_slice(), holds.as_slice()) else {
-        return ring(case, &waits, &holds);
-    };
-    let held = |by: &SiteMark| {
-        holds
-            .iter()
-            .find(|mark| mark.thread == by.thread && mark.place.file == by.place.file)
-    };
-    let (Some(first), Some(second)) = (held(one), held(other)) else {
-        return Err("where the held lock was taken is not known".to_owned());
-    };
-    let by_address = (first.place.line, one.place.line) == (second.place.line, other.place.line);
-    let mut why = String::new();
-    for (held, wanted) in [(first, one), (second, other)] {
-        let source = case.files.get(&wanted.place.file)?;
-        let changes = match by_address {
-            true => lock_order::by_address(source, held.place.line, wanted.place.line),
-            false => lock_order::earlier(source, held.place.line, wanted.place.line),
-        };
-        match changes {
-            Ok(changes) => {
-                let title = match by_address {
-                    true => format!(
-                        "take the locks of lines {} and {} in the order of their addresses",
-                        held.place.line, wanted.place.line
-                    ),
-                    false => format!(
-                        "take `{}` (line {}) before `{}` (line {})",
-                        wanted.location, wanted.place.line, held.location, held.place.line
-                    ),
-                };
-                let cost = match by_address {
-                    true => "a comparison of addresses".to_owned(),
-                    false => format!("`{}` is held for a few lines longer", wanted.location),
-                };
-                let edits = Changes::from([(wanted.place.file.clone(), changes)]);
-                let edits = case.files.edits(&edits)?;
-                return Ok(Fix {
-                    assumes: vec!["no third lock closes the ring".to_owned()],
-                    exclusive: between([(first, one), (second, other)]),
-                    ..Fix::edit(FixKind::LockOrder, title, edits, cost)
-                });
-            }
-            Err(new) => why = new,
-        }
+    let mut all = Vec::new();
+    for wait in waits {
+        all.push(nested(case, wait, &holds)?);
     }
-    Err(why)
+    match all.as_slice() {
+        [one, other] => two(case, one, other),
+        _ => ring(case, &all),
+    }
 }
 
-/// More than two threads that take two locks on the same lines: by their addresses, the locks have one order.
-fn ring(case: &Case<'_>, waits: &[&SiteMark], holds: &[&SiteMark]) -> Result<Fix, Refusal> {
-    let line = |mark: &&SiteMark| (mark.place.file.clone(), mark.place.line);
-    let one_line = |marks: &[&SiteMark]| {
-        let mut all: Vec<(String, u32)> = marks.iter().map(line).collect();
-        all.dedup();
-        <[(String, u32); 1]>::try_from(all).ok()
+/// Two locks that a thread takes, as the function has them that takes both: by itself or by what it calls.
+struct Nested<'a> {
+    file: String,
+    held: u32,
+    wanted: u32,
+    held_lock: &'a str,
+    wanted_lock: &'a str,
+}
+
+fn nested<'a>(
+    case: &Case<'_>,
+    wanted: &'a SiteMark,
+    holds: &[&'a SiteMark],
+) -> Result<Nested<'a>, Refusal> {
+    let unknown = || "where the held lock was taken is not known".to_owned();
+    let mut own = holds.iter().filter(|mark| mark.thread == wanted.thread);
+    let held = own.next().ok_or_else(unknown)?;
+    let row = |mark: &SiteMark| {
+        let at = mark.step?.checked_sub(1)?;
+        let step = case.explanation.steps.get(at as usize)?;
+        Some(EventId(step.event))
     };
-    let (Some([(file, wanted)]), Some([(of_held, held)])) = (one_line(waits), one_line(holds))
-    else {
-        return Err("more than two threads wait for each other, on different lines".to_owned());
+    let rows = row(held).zip(row(wanted));
+    let parted = rows.and_then(|(first, second)| parting(case.run, first, second));
+    let place = |site| {
+        let site = case.run.meta.site(site);
+        (&site.file, &site.function, site.line)
     };
-    if file != of_held {
-        return Err("the two locks are taken in different files".to_owned());
+    let told = |mark: &'a SiteMark| (&mark.place.file, &mark.place.function, mark.place.line);
+    let (a, b) = match parted {
+        Some((a, b)) => (place(a), place(b)),
+        None => (told(held), told(wanted)),
+    };
+    if (a.0, a.1) != (b.0, b.1) {
+        return Err(format!(
+            "the locks of lines {} and {} are not taken in one function",
+            held.place.line, wanted.place.line
+        ));
     }
-    let changes = lock_order::by_address(case.files.get(&file)?, held, wanted)?;
-    let edits = case.files.edits(&Changes::from([(file, changes)]))?;
-    Ok(Fix {
-        assumes: vec!["no other lock closes the ring".to_owned()],
-        ..Fix::edit(
-            FixKind::LockOrder,
-            format!("take the locks of lines {held} and {wanted} in the order of their addresses"),
-            edits,
-            "a comparison of addresses".to_owned(),
-        )
+    Ok(Nested {
+        file: a.0.clone(),
+        held: a.2,
+        wanted: b.2,
+        held_lock: &held.location,
+        wanted_lock: &wanted.location,
     })
 }
 
-/// From where a thread holds one of the locks to where it asks for the other: with one order two threads cannot both
-/// be there.
-fn between(pairs: [(&SiteMark, &SiteMark); 2]) -> Vec<Guarded> {
-    let mut all: Vec<Guarded> = pairs
-        .into_iter()
-        .map(|(held, wanted)| Guarded {
-            file: wanted.place.file.clone(),
-            first: held.place.line.min(wanted.place.line),
-            last: held.place.line.max(wanted.place.line),
-            function: wanted.place.function.clone(),
-        })
-        .collect();
-    all.dedup();
-    all
+fn two(case: &Case<'_>, one: &Nested<'_>, other: &Nested<'_>) -> Result<Fix, Refusal> {
+    if (&one.file, one.held, one.wanted) == (&other.file, other.held, other.wanted) {
+        return by_address(case, one);
+    }
+    earlier(case, one).or_else(|_| earlier(case, other))
+}
+
+/// One of the threads takes the lock that it wants before the one that it has.
+fn earlier(case: &Case<'_>, own: &Nested<'_>) -> Result<Fix, Refusal> {
+    let changes = lock_order::earlier(case.files.get(&own.file)?, own.held, own.wanted)?;
+    let title = format!(
+        "take `{}` (line {}) before `{}` (line {})",
+        own.wanted_lock, own.wanted, own.held_lock, own.held
+    );
+    let cost = format!("`{}` is held for a few lines longer", own.wanted_lock);
+    fix(case, own, changes, Told { title, cost }, false)
+}
+
+fn by_address(case: &Case<'_>, own: &Nested<'_>) -> Result<Fix, Refusal> {
+    let changes = lock_order::by_address(case.files.get(&own.file)?, own.held, own.wanted)?;
+    let title = format!(
+        "take the locks of lines {} and {} in the order of their addresses",
+        own.held, own.wanted
+    );
+    let cost = "a comparison of addresses".to_owned();
+    fix(case, own, changes, Told { title, cost }, true)
+}
+
+/// More than two threads that take two locks on the same lines: by their addresses, the locks have one order.
+fn ring(case: &Case<'_>, all: &[Nested<'_>]) -> Result<Fix, Refusal> {
+    let first = all.first().ok_or("nobody waits")?;
+    let same = |one: &Nested<'_>| {
+        (&one.file, one.held, one.wanted) == (&first.file, first.held, first.wanted)
+    };
+    match all.iter().all(same) {
+        true => by_address(case, first),
+        false => Err("more than two threads wait for each other, on different lines".to_owned()),
+    }
+}
+
+/// What a person reads of a fix.
+struct Told {
+    title: String,
+    cost: String,
+}
+
+fn fix(
+    case: &Case<'_>,
+    own: &Nested<'_>,
+    changes: Vec<Change>,
+    told: Told,
+    by_address: bool,
+) -> Result<Fix, Refusal> {
+    let edits = Changes::from([(own.file.clone(), changes)]);
+    let edits = case.files.edits(&edits)?;
+    Ok(Fix {
+        assumes: vec!["no third lock closes the ring".to_owned()],
+        ordered: vec![Ordered::TakesFirst {
+            file: own.file.clone(),
+            line: own.wanted,
+            before: own.held,
+            by_address,
+        }],
+        ..Fix::edit(FixKind::LockOrder, told.title, edits, told.cost)
+    })
 }

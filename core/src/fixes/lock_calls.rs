@@ -2,8 +2,9 @@
 //! without a lock and left with it takes that lock, whatever it is called and in whichever file it is written.
 
 use super::text::{
-    locks::{self, LockCalls, callee, calls, last_name_of_type},
-    source::{Source, descendants, lines},
+    every,
+    locks::{self, LockCalls, LockPair, callee, calls, last_name_of_type},
+    source::{Source, children, descendants, lines},
 };
 use crate::{callers::call_sites, orders::Locks};
 use std::{
@@ -11,7 +12,7 @@ use std::{
     sync::Arc,
 };
 use tree_sitter::Node;
-use unsnarl_trace::{EventId, Run, SiteId};
+use unsnarl_trace::{EventId, EventKind, Run, SiteId};
 
 /// A call that locks or unlocks, in the function that it matters to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -44,10 +45,14 @@ impl Seen {
             let event = run.events.get(row)?;
             Some((event.site.0, event.stack.0))
         };
+        let waits = of_waits(run);
         for section in Locks::new(run, &mut Vec::new()).sections() {
             let Some(released) = section.released else {
                 continue;
             };
+            if waits.contains(&section.acquired) || waits.contains(&released) {
+                continue;
+            }
             if !known.insert((key(section.acquired), key(released))) {
                 continue;
             }
@@ -74,6 +79,9 @@ impl Seen {
             }
             match in_text(source, lock) {
                 Some(Named::Class(class)) => drop(found.guards.insert(class)),
+                Some(Named::Holder(function)) if unlock.callee.starts_with('~') => {
+                    found.holders.insert(function);
+                }
                 Some(Named::Function(one)) if unlock.file == file => {
                     if let Some(Named::Function(other)) = in_text(source, unlock)
                         && one != other
@@ -88,16 +96,78 @@ impl Seen {
         pairs.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         for ((lock, unlock), _) in pairs {
             // A name that locks here and unlocks there is not understood.
-            let clashes = |(one, other): &(String, String)| *one == unlock || *other == lock;
-            if !found
-                .pairs
-                .iter()
-                .any(|known| known.0 == lock || clashes(known))
-            {
-                found.pairs.push((lock, unlock));
+            let is_other = |known: &LockPair| {
+                known.lock != lock && known.lock != unlock && known.unlock != lock
+            };
+            if found.pairs.iter().all(is_other) {
+                let by_name = is_by_name(source, &lock);
+                found.pairs.push(LockPair {
+                    lock,
+                    unlock,
+                    by_name,
+                });
             }
         }
         found
+    }
+}
+
+/// Where waits on conditions give locks back and take them again.
+fn of_waits(run: &Run) -> BTreeSet<EventId> {
+    let (mut found, mut last) = (BTreeSet::new(), BTreeMap::new());
+    for (row, event) in run.events.iter() {
+        let before = last.insert(event.thread, (row, event.kind));
+        match (before, event.kind) {
+            (Some((_, EventKind::Wait)), EventKind::Unlock) => drop(found.insert(row)),
+            (Some((lock, EventKind::Lock)), EventKind::Wake) => drop(found.insert(lock)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Is a function or a macro given the lock itself, as its calls show it?
+fn is_by_name(source: &Source, function: &str) -> bool {
+    let arguments = every(source).into_iter().filter_map(|node| {
+        let is_call = node.kind() == "call_expression" && callee(source, node) == function;
+        let arguments = is_call.then(|| node.child_by_field_name("arguments"))??;
+        children(arguments).first().copied()
+    });
+    let arguments: Vec<Node<'_>> = arguments.collect();
+    let is_it = |node: &Node<'_>| {
+        node.kind() != "pointer_expression"
+            && is_object(source, locks::last_name(source.str(*node)))
+    };
+    !arguments.is_empty() && arguments.iter().all(is_it)
+}
+
+/// Is what has this name declared, and nowhere as a pointer?
+fn is_object(source: &Source, name: &str) -> bool {
+    let names = every(source).into_iter().filter(|node| {
+        matches!(node.kind(), "identifier" | "field_identifier") && source.str(*node) == name
+    });
+    let mut declared = names.filter_map(is_pointer).peekable();
+    declared.peek().is_some() && declared.all(|is_pointer| !is_pointer)
+}
+
+/// Does the declaration that a name stands in declare a pointer of it? None when it is no declaration's own name.
+fn is_pointer(name: Node<'_>) -> Option<bool> {
+    let (mut inner, mut is_pointer) = (name, false);
+    loop {
+        let outer = inner.parent()?;
+        if outer.child_by_field_name("declarator") != Some(inner)
+            && !matches!(outer.kind(), "reference_declarator")
+        {
+            return None;
+        }
+        match outer.kind() {
+            "declaration" | "field_declaration" | "parameter_declaration" => {
+                return Some(is_pointer);
+            }
+            "pointer_declarator" => is_pointer = true,
+            _ => {}
+        }
+        inner = outer;
     }
 }
 
@@ -132,6 +202,8 @@ fn plain(function: &str) -> &str {
 enum Named {
     Function(String),
     Class(String),
+    /// A function that returns an object of such a class.
+    Holder(String),
 }
 
 /// What a call is written as.
@@ -146,6 +218,14 @@ fn in_text(source: &Source, call: &Call) -> Option<Named> {
     });
     if let Some(class) = class {
         return Some(Named::Class(class));
+    }
+    let mut declared = all.iter().filter(|node| node.kind() == "init_declarator");
+    let is_holder = declared.any(|node| {
+        let value = node.child_by_field_name("value").filter(on_line);
+        value.is_some_and(|value| callee(source, value) == call.callee)
+    });
+    if is_holder && !call.callee.is_empty() {
+        return Some(Named::Holder(call.callee.clone()));
     }
     let own: Vec<Node<'_>> = calls(function).filter(on_line).collect();
     let named = own

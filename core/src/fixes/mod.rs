@@ -11,6 +11,7 @@ mod lock_calls;
 mod model;
 mod mutexes;
 mod needs;
+mod nested_locks;
 mod order;
 mod places;
 mod publish;
@@ -79,7 +80,7 @@ pub fn offer(
     if explanation.kind == BugKind::Sequential {
         return offered;
     }
-    let files = Files::new(sources, &lock_calls::Seen::of(runs));
+    let files = Files::new(sources, runs);
     let case = Case {
         explanation,
         runs,
@@ -114,7 +115,13 @@ pub fn offer(
                 };
                 if let Some((wanted, data)) = wanted {
                     let seen = seen::look(runs, &data, budget);
-                    let fixes = atomic::atomic(&wanted, &seen, &files, refused);
+                    let fixes = atomic::atomic(
+                        &wanted,
+                        &seen,
+                        &files,
+                        &|fix| in_the_way(&case, fix),
+                        refused,
+                    );
                     offered.fixes.extend(fixes);
                 }
                 if offered.fixes.is_empty() && refused.is_empty() {
@@ -141,6 +148,9 @@ pub fn offer(
 /// What the recorded runs have against a fix.
 fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
     for order in &fix.ordered {
+        if let Some(why) = nested_locks::other_way(case.runs, order) {
+            return Some(why);
+        }
         let Ordered::EndsBefore { thread, line, .. } = order else {
             continue;
         };
@@ -244,15 +254,28 @@ fn going_round<'s>(sources: impl Iterator<Item = &'s Source>) -> BTreeSet<String
     }
 }
 
+/// The lines of each file that a step or a call stands on.
+fn lines_that_ran(runs: &[(String, Arc<Run>)]) -> BTreeMap<&str, BTreeSet<u32>> {
+    let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    for site in runs.iter().flat_map(|(_, run)| &run.meta.sites) {
+        lines.entry(&site.file).or_default().insert(site.line);
+    }
+    lines
+}
+
 fn function_name<'s>(source: &'s Source, node: tree_sitter::Node<'_>) -> Option<&'s str> {
     let is_function = node.kind() == "function_definition";
     is_function.then(|| text::function_name(source, node))?
 }
 
 impl<'a> Files<'a> {
-    fn new(sources: &'a BTreeMap<String, String>, seen: &lock_calls::Seen) -> Files<'a> {
+    fn new(sources: &'a BTreeMap<String, String>, runs: &[(String, Arc<Run>)]) -> Files<'a> {
+        let seen = lock_calls::Seen::of(runs);
+        let ran = lines_that_ran(runs);
+        let none = BTreeSet::new();
         let parsed = sources.iter().filter_map(|(file, text)| {
-            let source = Source::parse(file, text)?;
+            let ran = ran.get(file.as_str()).unwrap_or(&none);
+            let source = Source::parse(file, text)?.with_lines_that_ran(ran);
             let lock_calls = seen.in_file(file, &source);
             Some((file.as_str(), source.with_lock_calls(lock_calls)))
         });

@@ -75,6 +75,17 @@ pub enum Ordered {
         /// The line, or one that is called from it.
         line: u32,
     },
+    /// Of two nested locks the inner one is taken first.
+    TakesFirst {
+        /// File of the lines.
+        file: String,
+        /// The line that takes the inner one, or a call that does.
+        line: u32,
+        /// The line that takes the outer one.
+        before: u32,
+        /// Only where the inner one has the smaller address.
+        by_address: bool,
+    },
     /// The line was executed before the thread does anything.
     BeginsAfter {
         /// The thread, as runs name it: `main.3`.

@@ -79,6 +79,9 @@ pub(super) fn in_function(
     if let Some((_, mutex)) = inner.iter().find(|(at, _)| taken(*at)) {
         return Ok(mutex.clone());
     }
+    if let Some(mutex) = everywhere(source, file, lock, &all, seen) {
+        return Ok(mutex);
+    }
     let name = last_name(lock);
     let style = style
         .or_else(|| style_of(declared_type(source, name)?))
@@ -111,6 +114,28 @@ pub(super) fn in_function(
     sibling(source, function, line, name)?
         .map(|object| Mutex { object, style })
         .ok_or_else(|| format!("nothing on line {line} names the lock `{lock}`"))
+}
+
+/// What another function calls the lock, where that means the same in all of the file.
+fn everywhere(
+    source: &Source,
+    file: &str,
+    lock: &str,
+    all: &[(u32, Mutex)],
+    seen: &Seen,
+) -> Option<Mutex> {
+    let takes_it = |line: u32| {
+        let names = seen.taken.get(&(file.to_owned(), line));
+        names.is_some_and(|names| names.len() == 1 && names.iter().all(|name| family(name) == lock))
+    };
+    let is_plain = |mutex: &Mutex| {
+        let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let root = mutex.object.split('.').next().unwrap_or("");
+        mutex.object.is_empty() || mutex.object.chars().all(is_path) && is_global(source, root)
+    };
+    let mut own = all.iter().filter(|(line, _)| takes_it(*line));
+    let found = own.find(|(_, mutex)| is_plain(mutex));
+    found.map(|(_, mutex)| mutex.clone())
 }
 
 /// The mutexes that a part of the text takes, with lines.

@@ -4,6 +4,7 @@
 use super::{
     Fix, Guarded,
     mutexes::{self, lock_name},
+    text::change::EMPTY,
 };
 use crate::{callers::call_sites, facts::family, orders::Locks};
 use std::collections::{BTreeMap, BTreeSet};
@@ -524,7 +525,7 @@ fn removed(fix: &Fix) -> BTreeSet<(&str, u32)> {
     let gone = fix
         .edits
         .iter()
-        .filter(|edit| edit.start < edit.end && edit.text.trim().is_empty());
+        .filter(|edit| edit.start < edit.end && matches!(edit.text.trim(), "" | EMPTY));
     gone.flat_map(|edit| {
         let last = match edit.to.column {
             1 => edit.to.line.saturating_sub(1),

@@ -45,6 +45,17 @@ pub(super) struct Seen {
     pub runs: (usize, usize),
 }
 
+impl Seen {
+    /// What the runs show of locks alone.
+    pub fn of_locks(runs: &[(String, Arc<Run>)]) -> Seen {
+        let mut seen = Seen::default();
+        for (_, run) in runs {
+            lock_calls::taken(run, &|row| lock_name(run, row), &mut seen.taken);
+        }
+        seen
+    }
+}
+
 /// Looks at the runs for accesses to these families of locations: at the failing ones first, they have what matters.
 pub(super) fn look(
     runs: &[(String, Arc<Run>)],

@@ -221,3 +221,42 @@ fn sources_that_are_not_there_are_a_reason() {
         "{offered:?}"
     );
 }
+
+#[test]
+fn a_fix_of_lock_orders_is_tried_as_an_order_of_locks() {
+    let fix = Fix {
+        ordered: vec![Ordered::TakesFirst {
+            file: "test.c".to_owned(),
+            line: 11,
+            before: 10,
+            by_address: false,
+        }],
+        ..plain()
+    };
+    let check = |text: &str, expected| assert_eq!(verdict(&fix, &run(text)), expected, "{text}");
+    let first = "main.1 lock a via=10@f @lib.c:3 take\n";
+    let second = "main.1 lock b via=11@f @lib.c:3 take\n";
+    let ends = "main.1 unlock b @13 f\nmain.1 unlock a @14 f\n";
+    let other =
+        "main.2 lock b @20 g\nmain.2 lock a @21 g\nmain.2 unlock a @22 g\nmain.2 unlock b @23 g\n";
+    check(&format!("{first}{second}{ends}{other}"), Verdict::Allowed);
+    // Who holds the inner lock keeps the thread from taking the outer one.
+    let inner = "main.2 lock b @20 g\nmain.2 unlock b @23 g\n";
+    check(&format!("{first}{inner}{second}{ends}"), Verdict::Excluded);
+    // The two are no critical section: what takes neither lock may come in between.
+    let free = "main.2 W x @30 h\n";
+    check(&format!("{first}{free}{second}{ends}"), Verdict::Allowed);
+    // Another function takes them one after the other as well.
+    let third =
+        "main.2 lock a @40 h\nmain.2 lock b @41 h\nmain.2 unlock b @42 h\nmain.2 unlock a @43 h\n";
+    check(&format!("{third}{first}{second}{ends}"), Verdict::Allowed);
+    let order = fix.ordered.first().unwrap();
+    let text = format!("{first}{second}{ends}{other}");
+    let runs = |text: &str| [("passed-1".to_owned(), Arc::new(run(text)))];
+    assert_eq!(super::nested_locks::other_way(&runs(&text), order), None);
+    let why = super::nested_locks::other_way(&runs(&format!("{text}{third}")), order).unwrap();
+    assert!(
+        why.contains("line 41 takes `b` with `a` held as well"),
+        "{why}"
+    );
+}

@@ -4,21 +4,23 @@ use super::{
     Case,
     atomic::Changes,
     model::{Fix, FixKind},
-    seen::{At, frames},
+    mutexes,
+    seen::{At, Seen, frames},
     text::{
         Refusal,
         hold::{Kept, Lines, hold},
-        locks::{Mutex, Style, callee, calls, guarded},
+        locks::{Mutex, Style, callee, calls, guarded, last_name},
         source::{Source, children, descendants, lines},
         waits,
     },
 };
 use crate::{
     callers::parting,
-    explanation::{BugKind, Role, Step},
+    explanation::{BugKind, Role, SiteMark, Step},
+    facts::family,
 };
 use tree_sitter::Node;
-use unsnarl_trace::{EventId, EventKind, SiteRow};
+use unsnarl_trace::{EventId, EventKind, Run, SiteRow};
 
 /// `while` instead of `if`, where one of the accesses that were interrupted lies before a wait and the other after;
 /// `None` when there is no wait between them.
@@ -97,8 +99,8 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     let a = looks
         .next()
         .ok_or("the look at the condition and the wait are in different functions")?;
-    let source = case.files.get(&wait.place.file)?;
-    let waiting = mutex_of(source, wait.place.line)?;
+    let seen = Seen::of_locks(case.runs);
+    let waiting = waits_with(case, &seen, waited, &b)?;
     let mut changes = Changes::new();
     let mut said = Vec::new();
     let around = Lines {
@@ -122,23 +124,8 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
             .or_default()
             .extend(kept.changes);
     }
-    let field = waiting
-        .object
-        .rsplit(['.', '>'])
-        .next()
-        .unwrap_or(&waiting.object)
-        .to_owned();
     let signalled = case.files.get(&signal.place.file)?;
-    let object = condition(signalled, signal.place.line).and_then(|condition| {
-        Some(format!(
-            "{}{field}",
-            condition.get(..condition.rfind(['.', '>'])? + 1)?
-        ))
-    });
-    let mutex = Mutex {
-        object: object.unwrap_or_else(|| waiting.object.clone()),
-        style: waiting.style,
-    };
+    let mutex = signals_with(case, &seen, &waiting, waited, signal)?;
     let kept = hold(
         signalled,
         &mutex,
@@ -169,6 +156,51 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
         assumes: vec!["the condition is set before the signal is sent".to_owned()],
         ..Fix::edit(FixKind::WidenSection, said.join(", and "), edits, cost)
     })
+}
+
+/// The mutex of a wait, as the function calls it that waits.
+fn waits_with(case: &Case<'_>, seen: &Seen, waited: EventId, at: &At) -> Result<Mutex, Refusal> {
+    let source = case.files.get(&at.file)?;
+    let named = given_back(case.run, waited)
+        .and_then(|lock| mutexes::in_function(source, &at.file, at.line, &lock, seen).ok());
+    named.map_or_else(|| mutex_of(source, at.line), Ok)
+}
+
+/// The same mutex, as the function calls it that signals: it lies beside the condition, or has the same name
+/// everywhere.
+fn signals_with(
+    case: &Case<'_>,
+    seen: &Seen,
+    waiting: &Mutex,
+    waited: EventId,
+    signal: &SiteMark,
+) -> Result<Mutex, Refusal> {
+    let (file, line) = (&signal.place.file, signal.place.line);
+    let source = case.files.get(file)?;
+    let named = given_back(case.run, waited)
+        .and_then(|lock| mutexes::in_function(source, file, line, &lock, seen).ok());
+    if let Some(mutex) = named {
+        return Ok(mutex);
+    }
+    let field = last_name(waiting.name());
+    let beside = condition(source, line).and_then(|condition| {
+        let owner = condition.get(..condition.rfind(['.', '>'])? + 1)?;
+        Some(format!("{owner}{field}"))
+    });
+    Ok(Mutex {
+        object: beside.unwrap_or_else(|| waiting.object.clone()),
+        style: waiting.style,
+    })
+}
+
+/// The lock that a wait gives back, as the runs call it.
+fn given_back(run: &Run, waited: EventId) -> Option<String> {
+    let waits = run.events.get(waited)?;
+    let mut later =
+        (waited.0 + 1..).map_while(|row| run.events.get(EventId(row)).map(|it| (row, it)));
+    let (row, next) = later.find(|(_, event)| event.thread == waits.thread)?;
+    let lock = || family(&mutexes::lock_name(run, EventId(row)));
+    (next.kind == EventKind::Unlock).then(lock)
 }
 
 fn at(site: &SiteRow) -> At {

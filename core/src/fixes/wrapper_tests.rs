@@ -5,7 +5,7 @@ use super::{
     constraint::{Verdict, verdict},
     lock_calls::Seen,
     sections::{Again, sections},
-    text::source::Source,
+    text::{locks::LockPair, source::Source},
     waits_for::refuse,
 };
 use std::sync::Arc;
@@ -131,9 +131,26 @@ fn functions_that_return_with_a_lock_held_are_seen() {
     let runs = [("passed-1".to_owned(), Arc::new(run(section)))];
     let source = Source::parse("test.c", text).unwrap();
     let found = Seen::of(&runs).in_file("test.c", &source);
-    assert_eq!(found.pairs, [("grab".to_owned(), "drop".to_owned())]);
+    assert_eq!(
+        found.pairs,
+        [LockPair {
+            lock: "grab".to_owned(),
+            unlock: "drop".to_owned(),
+            by_name: false
+        }]
+    );
     // A function that gives back what it takes is none.
     let whole = "main lock m via=3@f @lib.c:3 grab\nmain unlock m via=3@f @lib.c:4 grab\n";
     let runs = [("passed-1".to_owned(), Arc::new(run(whole)))];
     assert_eq!(Seen::of(&runs).in_file("test.c", &source).pairs, []);
+}
+
+#[test]
+fn functions_that_return_a_guard_are_seen() {
+    let text = "struct List {\n    void f()\n    {\n        const auto held = hold(lock);\n        x = 1;\n    }\n    std::mutex lock;\n};\n";
+    let section = "main lock m via=4@List::f @mutex:3 hold\nmain W x @5 List::f\nmain unlock m via=6@List::f @mutex:7 std::unique_lock<std::mutex>::~unique_lock()\n";
+    let runs = [("passed-1".to_owned(), Arc::new(run(section)))];
+    let source = Source::parse("test.cpp", text).unwrap();
+    let found = Seen::of(&runs).in_file("test.c", &source);
+    assert_eq!(found.holders.into_iter().collect::<Vec<_>>(), ["hold"]);
 }

@@ -1,6 +1,7 @@
 //! Replacements in a text, and how they are applied.
 
 use super::source::Source;
+use tree_sitter::Node;
 
 /// A part of a text and what comes in its place.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -63,6 +64,22 @@ pub fn line_after(source: &Source, start: usize, end: usize, statement: &str) ->
     };
     Change::insert(at, format!("\n{}{statement}", source.indent(start)))
 }
+
+/// Takes a statement away. One that is all of a branch or a loop leaves an empty one, or what follows would be it.
+pub fn remove_statement(source: &Source, node: Node<'_>) -> Change {
+    let parent = node.parent().map_or("", |parent| parent.kind());
+    if matches!(parent, "compound_statement" | "case_statement") {
+        return remove(source, node.start_byte(), node.end_byte());
+    }
+    Change {
+        start: node.start_byte(),
+        end: node.end_byte(),
+        text: EMPTY.to_owned(),
+    }
+}
+
+/// The statement that does nothing.
+pub const EMPTY: &str = ";";
 
 /// Takes a statement away, with its line when nothing else is on that.
 pub fn remove(source: &Source, start: usize, end: usize) -> Change {

@@ -132,11 +132,8 @@ impl<'s> Flow<'s> {
             Operation::Unlock => self.ends_in_exit(rest),
         };
         if !keeps {
-            self.changes.push(change::remove(
-                self.source,
-                node.start_byte(),
-                node.end_byte(),
-            ));
+            let removed = change::remove_statement(self.source, node);
+            self.changes.push(removed);
         }
         Ok(Held {
             was,

@@ -45,14 +45,10 @@ pub(super) fn hold(
         .iter()
         .map(|(node, _)| remove(source, node.start_byte(), node.end_byte()))
         .collect();
-    let class = match inner.first() {
-        Some((node, _)) => {
-            let class = node.child_by_field_name("type");
-            class.map_or(Ok(PLAIN.to_owned()), |class| Ok(writing(source.str(class))))
-        }
-        None => class_of(source, mutex),
-    }?;
-    let lock = format!("{class} {}({});", free_name(source, &inner), mutex.object);
+    let lock = match inner.first() {
+        Some((guard, name)) => declared(source, *guard, name, mutex),
+        None => new_guard(source, mutex)?,
+    };
     if inner.is_empty() {
         changes.extend(mutable(source, function, mutex)?);
     }
@@ -64,39 +60,45 @@ pub(super) fn hold(
     Ok(kept(source, &at, last, changes, inner.len() as u32))
 }
 
-/// The guard that a mutex gets of which nothing more is known.
-const PLAIN: &str = "std::lock_guard<std::mutex>";
-
-/// A guard that only reads becomes one that writes.
-fn writing(class: &str) -> String {
-    class.replace("shared_lock", "unique_lock")
+/// The declaration of a guard that is there, for this mutex alone.
+fn declared(source: &Source, guard: Node<'_>, name: &str, mutex: &Mutex) -> String {
+    let guard = locks::guard(source, guard);
+    guard.map_or(String::new(), |guard| {
+        guard.with(source, name, &mutex.object)
+    })
 }
 
-/// The guard that the file has for a mutex of this name, or the one that the type of its declaration takes.
-fn class_of(source: &Source, mutex: &Mutex) -> Result<String, Refusal> {
-    let name = locks::last_name(&mutex.object);
+/// A guard as the file has others for a mutex of this name, or one that the type of its declaration takes.
+fn new_guard(source: &Source, mutex: &Mutex) -> Result<String, Refusal> {
+    let own = locks::last_name(&mutex.object);
     let all = every(source);
-    let mut guards = all.iter().filter_map(|node| {
-        let (held, _) = locks::guarded(source, *node)?;
-        let is_it = held.len() == 1 && held.iter().any(|object| locks::last_name(object) == name);
-        is_it.then(|| node.child_by_field_name("type"))?
-    });
-    if let Some(class) = guards.next() {
-        return Ok(writing(source.str(class)));
-    }
-    let Some(kind) = declared_type(source, name) else {
-        return Ok(PLAIN.to_owned());
+    let mut guards = all.iter().filter_map(|node| locks::guard(source, *node));
+    let is_it = |guard: &locks::Guard<'_>| match guard.held.as_slice() {
+        [held] => locks::last_name(source.str(*held)) == own,
+        _ => false,
     };
-    match kind.contains("mutex") && !kind.contains("pthread") && !kind.contains('*') {
-        true => Ok(format!("std::lock_guard<{kind}>")),
-        false => Err(format!(
-            "`{name}` is a `{kind}`, which `std::lock_guard` does not take"
-        )),
+    let name = free_name(source);
+    if let Some(guard) = guards.find(is_it) {
+        return Ok(guard.with(source, &name, &mutex.object));
     }
+    let class = match declared_type(source, own) {
+        None => "std::lock_guard<std::mutex>".to_owned(),
+        Some(kind) if is_mutex(kind) => format!("std::lock_guard<{kind}>"),
+        Some(kind) => {
+            return Err(format!(
+                "`{own}` is a `{kind}`, which `std::lock_guard` does not take"
+            ));
+        }
+    };
+    Ok(format!("{class} {name}({});", mutex.object))
+}
+
+fn is_mutex(kind: &str) -> bool {
+    kind.contains("mutex") && !kind.contains("pthread") && !kind.contains('*')
 }
 
 /// All nodes of a file, those in functions as well.
-fn every(source: &Source) -> Vec<Node<'_>> {
+pub fn every(source: &Source) -> Vec<Node<'_>> {
     let (mut all, mut stack) = (Vec::new(), vec![source.root()]);
     while let Some(node) = stack.pop() {
         all.push(node);
@@ -278,10 +280,7 @@ fn needs_braces(source: &Source, at: &Range<'_>) -> Result<bool, Refusal> {
 }
 
 /// A name that nothing in the file has: one of a member would hide that.
-fn free_name(source: &Source, inner: &[(Node<'_>, &str)]) -> String {
-    if let Some((_, name)) = inner.first() {
-        return (*name).to_owned();
-    }
+fn free_name(source: &Source) -> String {
     let all = every(source).into_iter();
     let names = all.filter(|node| node.kind().ends_with("identifier"));
     let used: Vec<&str> = names.map(|node| source.str(node)).collect();

@@ -7,7 +7,7 @@ use super::{
     flow::{Flow, Held},
     guard,
     locks::{Found, Mutex, Operation, Style, callee, calls, guarded, operation, same},
-    source::{Range, Source, children, descendants, lines, range},
+    source::{Range, Source, bodies, children, descendants, lines, range, statements},
     watch::Watch,
 };
 use tree_sitter::Node;
@@ -311,7 +311,7 @@ fn widened<'t>(
             let rest = at.list.get(at.last + 1..).unwrap_or(&[]);
             match rest
                 .iter()
-                .position(|node| mutex.operation(source, *node) == Some(Operation::Unlock))
+                .position(|node| gives_back(source, mutex, *node))
             {
                 Some(more) => grown.last = at.last + 1 + more,
                 None if ends_by_leaving(&at) => {}
@@ -323,6 +323,27 @@ fn widened<'t>(
             return Ok(at);
         }
         at = grown;
+    }
+}
+
+/// Does a statement give the mutex back on every way that goes on behind it?
+fn gives_back(source: &Source, mutex: &Mutex, node: Node<'_>) -> bool {
+    if mutex.operation(source, node) == Some(Operation::Unlock) {
+        return true;
+    }
+    let ends = |body: Node<'_>| {
+        let list = statements(body);
+        let mut own = list.iter().rev();
+        let last = own.find_map(|node| mutex.operation(source, *node));
+        last == Some(Operation::Unlock) || list.iter().any(|node| gives_back(source, mutex, *node))
+    };
+    match node.kind() {
+        "compound_statement" => ends(node),
+        "if_statement" => {
+            let both = bodies(node);
+            both.len() == 2 && both.into_iter().all(ends)
+        }
+        _ => false,
     }
 }
 
@@ -373,7 +394,10 @@ fn held_before(
     index: usize,
 ) -> bool {
     let before = at.list.get(..index).unwrap_or(&[]).iter().rev();
-    let mut operations = before.filter_map(|node| mutex.operation(source, *node));
+    let mut operations = before.filter_map(|node| {
+        let given = || gives_back(source, mutex, *node).then_some(Operation::Unlock);
+        mutex.operation(source, *node).or_else(given)
+    });
     match (operations.next(), at.outer(function)) {
         (Some(operation), _) => operation == Operation::Lock,
         (None, Some(outer)) => held_before(source, mutex, function, &outer, outer.first),

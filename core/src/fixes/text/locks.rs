@@ -44,21 +44,40 @@ pub struct Mutex {
 /// Functions, macros and classes of the program that take a lock and return with it held, or give one back.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LockCalls {
-    /// Names of functions that belong together: the one that takes a lock and the one that gives it back.
-    pub pairs: Vec<(String, String)>,
+    /// Functions that belong together.
+    pub pairs: Vec<LockPair>,
     /// Names of classes whose objects hold a lock as long as they live.
     pub guards: BTreeSet<String>,
+    /// Names of functions that return such an object: `const auto held = hold(m)`.
+    pub holders: BTreeSet<String>,
+}
+
+/// Two functions or macros that belong together.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LockPair {
+    /// Takes a lock.
+    pub lock: String,
+    /// Gives it back.
+    pub unlock: String,
+    /// They are given the lock itself (a macro, a reference), and not where it is.
+    pub by_name: bool,
 }
 
 impl LockCalls {
-    fn operation(&self, name: &str) -> Option<(Style, Operation)> {
-        (0u16..).zip(&self.pairs).find_map(|(at, (lock, unlock))| {
-            let what = match (name == lock, name == unlock) {
+    /// Is this the name of one of the functions?
+    pub fn is_one(&self, name: &str) -> bool {
+        let mut pairs = self.pairs.iter();
+        pairs.any(|pair| pair.lock == name || pair.unlock == name)
+    }
+
+    fn operation(&self, name: &str) -> Option<(Style, Operation, bool)> {
+        (0u16..).zip(&self.pairs).find_map(|(at, pair)| {
+            let what = match (name == pair.lock, name == pair.unlock) {
                 (true, _) => Operation::Lock,
                 (_, true) => Operation::Unlock,
                 _ => return None,
             };
-            Some((Style::Wrapper(at), what))
+            Some((Style::Wrapper(at), what, pair.by_name))
         })
     }
 }
@@ -110,15 +129,17 @@ impl Mutex {
             }
             Style::Wrapper(at) => {
                 let pair = source.lock_calls().pairs.get(usize::from(at));
-                let name = pair.map_or("", |(lock, unlock)| match wanted {
-                    Operation::Lock => lock,
-                    Operation::Unlock => unlock,
+                let name = pair.map_or("", |pair| match wanted {
+                    Operation::Lock => &pair.lock,
+                    Operation::Unlock => &pair.unlock,
                 });
+                let given = |object: &str| match pair.is_some_and(|pair| pair.by_name) {
+                    true => object.to_owned(),
+                    false => argument(object),
+                };
                 match self.object.split_once(RECEIVER) {
-                    Some((receiver, object)) => {
-                        format!("{receiver}{name}({});", argument(object))
-                    }
-                    None => format!("{name}({});", argument(&self.object)),
+                    Some((receiver, object)) => format!("{receiver}{name}({});", given(object)),
+                    None => format!("{name}({});", given(&self.object)),
                 }
             }
             style => {
@@ -201,11 +222,17 @@ fn argument(object: &str) -> String {
 
 /// What a call of one of the program's own lock functions does: the arguments together are the object.
 fn own_operation(source: &Source, call: Node<'_>) -> Option<Found> {
-    let (style, what) = source.lock_calls().operation(callee(source, call))?;
+    let (style, what, by_name) = source.lock_calls().operation(callee(source, call))?;
     let function = call.child_by_field_name("function")?;
     let arguments = children(call.child_by_field_name("arguments")?);
     let all = match (arguments.first(), arguments.last()) {
-        (Some(first), Some(last)) => object(source.slice(first.start_byte(), last.end_byte())),
+        (Some(first), Some(last)) => {
+            let given = source.slice(first.start_byte(), last.end_byte());
+            match by_name {
+                true => given.trim().to_owned(),
+                false => object(given),
+            }
+        }
         _ => String::new(),
     };
     let receiver = function.child_by_field_name("field").map(|field| {
@@ -264,11 +291,51 @@ fn object(argument: &str) -> String {
     }
 }
 
+/// A declaration whose object holds mutexes as long as it lives.
+pub struct Guard<'t> {
+    /// The whole declaration.
+    pub statement: Node<'t>,
+    /// What it is given: the mutexes.
+    pub held: Vec<Node<'t>>,
+    /// Its name.
+    pub name: Node<'t>,
+}
+
+impl Guard<'_> {
+    /// The same declaration with another name and one mutex, which it may change things under.
+    pub fn with(&self, source: &Source, name: &str, mutex: &str) -> String {
+        let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else {
+            return source.str(self.statement).to_owned();
+        };
+        let (start, end) = (self.statement.start_byte(), self.statement.end_byte());
+        let text = format!(
+            "{}{name}{}{mutex}{}",
+            source.slice(start, self.name.start_byte()),
+            source.slice(self.name.end_byte(), first.start_byte()),
+            source.slice(last.end_byte(), end)
+        );
+        // A guard that only reads becomes one that writes.
+        text.replace("shared_lock", "unique_lock")
+    }
+}
+
 /// The mutexes that a declaration such as `std::lock_guard<std::mutex> guard(m)` holds, and the guard's name.
 pub fn guarded<'s>(source: &'s Source, statement: Node<'_>) -> Option<(Vec<&'s str>, &'s str)> {
+    let guard = guard(source, statement)?;
+    let held = guard.held.into_iter().map(|node| source.str(node));
+    Some((held.collect(), source.str(guard.name)))
+}
+
+/// The declaration of a guard.
+pub fn guard<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
     if statement.kind() != "declaration" {
         return None;
     }
+    by_call(source, statement).or_else(|| by_class(source, statement))
+}
+
+/// `std::lock_guard<std::mutex> guard(m)`
+fn by_class<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
     let class = source.str(statement.child_by_field_name("type")?);
     let own = &source.lock_calls().guards;
     if !GUARDS.iter().any(|name| class.contains(name)) && !own.contains(last_name_of_type(class)) {
@@ -282,13 +349,31 @@ pub fn guarded<'s>(source: &'s Source, statement: Node<'_>) -> Option<(Vec<&'s s
         )
     });
     let list = lists.next()?;
-    let all = children(list).into_iter().map(|node| source.str(node));
     let names = descendants(statement)
         .into_iter()
         .filter(|node| node.kind() == "identifier");
     let before = names.filter(|node| node.end_byte() <= list.start_byte());
     let name = before.max_by_key(|node| node.start_byte())?;
-    Some((all.collect(), source.str(name)))
+    Some(Guard {
+        statement,
+        held: children(list),
+        name,
+    })
+}
+
+/// `const auto held = hold(m)`
+fn by_call<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
+    let declarator = statement.child_by_field_name("declarator")?;
+    let call = declarator.child_by_field_name("value")?;
+    let is_call = call.kind() == "call_expression";
+    if !is_call || !source.lock_calls().holders.contains(callee(source, call)) {
+        return None;
+    }
+    Some(Guard {
+        statement,
+        held: children(call.child_by_field_name("arguments")?),
+        name: declarator.child_by_field_name("declarator")?,
+    })
 }
 
 /// `Holder` of `base::Holder<std::mutex>`.

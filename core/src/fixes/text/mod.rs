@@ -2,6 +2,7 @@
 //! worked out on the syntax tree; what it does not show is a reason to refuse.
 
 pub mod change;
+pub mod conditions;
 pub mod declare;
 mod expression;
 mod flow;
@@ -20,5 +21,5 @@ mod watch;
 /// Why an edit cannot be made, in words that go on after "not offered: ".
 pub type Refusal = String;
 pub use declare::style as guard_style;
-pub use guard::declared_type;
+pub use guard::{declared_type, every};
 pub use watch::name as function_name;

@@ -1,6 +1,7 @@
 //! A source file with its syntax tree.
 
-use super::{Refusal, locks::LockCalls};
+use super::{Refusal, conditions, locks::LockCalls};
+use std::collections::BTreeSet;
 use tree_sitter::{Node, Parser, Tree};
 
 /// A source file with its syntax tree.
@@ -9,6 +10,7 @@ pub struct Source {
     tree: Tree,
     is_cpp: bool,
     lock_calls: LockCalls,
+    left_out: Vec<std::ops::Range<usize>>,
 }
 
 /// Kinds of nodes that are a function's body and head.
@@ -34,12 +36,26 @@ impl Source {
             tree,
             is_cpp,
             lock_calls: LockCalls::default(),
+            left_out: Vec::new(),
         })
+        .map(|source| source.with_lines_that_ran(&BTreeSet::new()))
     }
 
     /// The same text, with the program's own functions and classes that lock.
     pub fn with_lock_calls(self, lock_calls: LockCalls) -> Source {
         Source { lock_calls, ..self }
+    }
+
+    /// The same text, of which these lines ran: they tell what the preprocessor leaves out.
+    pub fn with_lines_that_ran(self, ran: &BTreeSet<u32>) -> Source {
+        let left_out = conditions::left_out(&self, ran);
+        Source { left_out, ..self }
+    }
+
+    /// Does the preprocessor leave this out?
+    pub fn is_left_out(&self, node: Node<'_>) -> bool {
+        let mut ranges = self.left_out.iter();
+        ranges.any(|range| range.start <= node.start_byte() && node.end_byte() <= range.end)
     }
 
     /// The program's own functions and classes that lock.

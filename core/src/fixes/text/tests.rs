@@ -883,3 +883,84 @@ void f(void)
         "#]],
     );
 }
+
+#[test]
+fn a_section_that_ends_in_both_branches_ends_behind_them() {
+    check(
+        "long take(int n)
+{
+    pthread_mutex_lock(&m);
+    long left = stock - n; /*>*/
+    if (left > 0) {
+        note(left);
+        pthread_mutex_unlock(&m);
+    } else {
+        pthread_mutex_unlock(&m);
+    }
+    pthread_mutex_lock(&m);
+    stock = left; /*<*/
+    pthread_mutex_unlock(&m);
+    return left;
+}
+",
+        expect![[r#"
+            long take(int n)
+            {
+                pthread_mutex_lock(&m);
+                long left = stock - n; 
+                if (left > 0) {
+                    note(left);
+                } else {
+                }
+                stock = left; 
+                pthread_mutex_unlock(&m);
+                return left;
+            }
+        "#]],
+    );
+    check(
+        "long look(int n)
+{
+    look_up(n); /*>*/
+    pthread_mutex_lock(&m);
+    long left = stock - n; /*<*/
+    if (left > 0) {
+        pthread_mutex_unlock(&m);
+        note(left);
+    } else
+        pthread_mutex_unlock(&m);
+    return left;
+}
+",
+        expect![[r#"
+            long look(int n)
+            {
+                pthread_mutex_lock(&m);
+                look_up(n); 
+                long left = stock - n; 
+                if (left > 0) {
+                    note(left);
+                } else
+                    ;
+                pthread_mutex_unlock(&m);
+                return left;
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_wait_that_gives_the_lock_back_is_no_reason_to_say_it_keeps_it() {
+    check(
+        "void f(void)
+{
+    ready = look(); /*>*/
+    pthread_cond_wait(&c, &m);
+    use(ready); /*<*/
+}
+",
+        expect![[r#"
+            refused: line 4 waits and gives the lock back meanwhile: others come in between
+        "#]],
+    );
+}

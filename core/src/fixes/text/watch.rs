@@ -45,6 +45,8 @@ const HARMLESS: [&str; 4] = ["EXPECT", "ASSERT", "UNUSED", "MIN"];
 /// What is known of a file's functions and macros.
 pub struct Watch<'s> {
     source: &'s Source,
+    /// What must not be taken again.
+    mutex: String,
     /// Functions of the file and what they call.
     calls: BTreeMap<&'s str, BTreeSet<&'s str>>,
     /// Functions of the file that lock something whose name ends so, with the line.
@@ -58,14 +60,14 @@ impl<'s> Watch<'s> {
     pub fn new(source: &'s Source, mutex: &Mutex) -> Watch<'s> {
         let mut watch = Watch {
             source,
+            mutex: mutex.name().to_owned(),
             calls: BTreeMap::new(),
             locking: BTreeMap::new(),
             macros: BTreeMap::new(),
         };
         let mut stack = vec![source.root()];
         while let Some(node) = stack.pop() {
-            if is_left_out(source, node) {
-                stack.extend(node.child_by_field_name("alternative"));
+            if source.is_left_out(node) {
                 continue;
             }
             match node.kind() {
@@ -94,17 +96,20 @@ impl<'s> Watch<'s> {
             return;
         };
         let wanted = last_name(&mutex.object);
-        let is_there = |node: &Node<'_>| !is_within_left_out(self.source, *node, body);
+        let is_there = |node: &Node<'_>| !self.source.is_left_out(*node);
         let called = calls(body).filter(is_there);
         let called = called.map(|call| callee(self.source, call));
         self.calls.entry(name).or_default().extend(called);
         let taken = calls(body)
             .filter(is_there)
             .filter_map(|call| Some((call, locks::operation(self.source, call)?.object)));
-        let guards = descendants(body).into_iter().filter_map(|node| {
-            let (held, _) = locks::guarded(self.source, node)?;
-            Some((node, held.join(",")))
-        });
+        let guards = descendants(body)
+            .into_iter()
+            .filter(is_there)
+            .filter_map(|node| {
+                let (held, _) = locks::guarded(self.source, node)?;
+                Some((node, held.join(",")))
+            });
         let mut same = taken
             .chain(guards)
             .filter(|(_, object)| last_name(object) == wanted);
@@ -124,10 +129,8 @@ impl<'s> Watch<'s> {
                 return Err(format!("line {line} waits within the expression"));
             }
         }
-        for call in calls(node) {
-            self.call(call, is_new)?;
-        }
-        Ok(())
+        let mut there = calls(node).filter(|call| !self.source.is_left_out(*call));
+        there.try_for_each(|call| self.call(call, is_new))
     }
 
     fn call(&self, call: Node<'_>, is_new: bool) -> Result<(), Refusal> {
@@ -135,6 +138,11 @@ impl<'s> Watch<'s> {
         if LEAVING.contains(&name) {
             return Err(format!(
                 "`{name}` on line {line} leaves in a way that cannot be followed"
+            ));
+        }
+        if is_new && self.gives_back(call) {
+            return Err(format!(
+                "line {line} waits and gives the lock back meanwhile: others come in between"
             ));
         }
         if is_new && WAITING.contains(&name) {
@@ -158,9 +166,15 @@ impl<'s> Watch<'s> {
     fn macro_call(&self, name: &str, line: u32) -> Result<(), Refusal> {
         if let Some(value) = self.macros.get(name) {
             let leaves = [
-                "return", "goto", "break", "continue", "lock", "throw", "wait",
+                "return", "goto", "break", "continue", "throw", "lock", "wait",
             ];
-            return match leaves.iter().find(|word| value.contains(**word)) {
+            // A macro that is known to lock does so, and is followed.
+            let first = leaves.iter();
+            let count = match self.source.lock_calls().is_one(name) {
+                true => leaves.len() - 2,
+                false => leaves.len(),
+            };
+            return match first.take(count).find(|word| value.contains(**word)) {
                 Some(word) => Err(format!("the macro `{name}` on line {line} holds `{word}`")),
                 None => Ok(()),
             };
@@ -169,6 +183,7 @@ impl<'s> Watch<'s> {
             && name
                 .chars()
                 .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+            && !self.source.lock_calls().is_one(name)
             && !HARMLESS.iter().any(|harmless| name.contains(harmless));
         match is_macro {
             true => Err(format!(
@@ -176,6 +191,23 @@ impl<'s> Watch<'s> {
             )),
             false => Ok(()),
         }
+    }
+
+    /// Is the call a wait on a condition that gives this very mutex back?
+    fn gives_back(&self, call: Node<'_>) -> bool {
+        let arguments = call.child_by_field_name("arguments").map(children);
+        let arguments = arguments.unwrap_or_default();
+        let given = match callee(self.source, call) {
+            "pthread_cond_wait" | "pthread_cond_timedwait" | "cnd_wait" | "cnd_timedwait" => {
+                arguments.get(1)
+            }
+            _ => None,
+        };
+        given.is_some_and(|node| {
+            let given = self.source.str(*node).trim();
+            let object = given.strip_prefix('&').unwrap_or(given);
+            locks::same(object, self.mutex.trim_start_matches('*'))
+        })
     }
 
     /// The function that takes the mutex when this one is called, and where.
@@ -191,24 +223,6 @@ impl<'s> Watch<'s> {
         }
         None
     }
-}
-
-/// Code that the preprocessor leaves out: `#if 0`.
-fn is_left_out(source: &Source, node: Node<'_>) -> bool {
-    let condition = node.child_by_field_name("condition");
-    node.kind() == "preproc_if" && condition.is_some_and(|it| source.str(it).trim() == "0")
-}
-
-fn is_within_left_out(source: &Source, node: Node<'_>, body: Node<'_>) -> bool {
-    let mut inner = node;
-    while let Some(outer) = inner.parent().filter(|_| inner != body) {
-        let is_other = outer.child_by_field_name("alternative") == Some(inner);
-        if is_left_out(source, outer) && !is_other {
-            return true;
-        }
-        inner = outer;
-    }
-    false
 }
 
 /// The name of a function, without its class.
