@@ -1,6 +1,8 @@
 //! Accesses to memory: what is shared becomes steps, the rest keeps its expressions.
 
-use super::{machine::Machine, memory::Part, plan::Use, thread::Chunk, value::Scalar};
+use super::{
+    machine::Machine, memory::Part, plan::Use, thread::Chunk, value::Scalar, wide::is_wide,
+};
 use crate::symbolic::trace::{Action, Cell, CellId, Origin};
 use unsnarl_trace::{Event, EventId, LocationId, SiteId, ThreadId, Value};
 
@@ -74,7 +76,7 @@ impl Machine<'_> {
         stretches
     }
 
-    fn note(&mut self, address: u64, size: u64, by: By, writes: bool) {
+    pub(super) fn note(&mut self, address: u64, size: u64, by: By, writes: bool) {
         if by.location != LocationId(0) {
             self.places.insert(by.location, address);
             self.names.entry((address, size)).or_insert(by.location);
@@ -93,7 +95,7 @@ impl Machine<'_> {
     }
 
     /// The cell of a shared piece; it is made on first use, with what it held then.
-    fn cell(&mut self, row: usize) -> Option<CellId> {
+    pub(super) fn cell(&mut self, row: usize) -> Option<CellId> {
         if let Some(cell) = *self.cells.get(row)? {
             return Some(cell);
         }
@@ -124,6 +126,9 @@ impl Machine<'_> {
         recorded: Recorded<'_, Self>,
     ) -> Vec<Chunk> {
         self.note(address, size, by, false);
+        if is_wide(size) {
+            return self.read_wide((address, size), by, recorded);
+        }
         let mut chunks = Vec::new();
         for stretch in self.stretches(address, size) {
             let (offset, size) = (stretch.offset, stretch.size);
@@ -142,7 +147,7 @@ impl Machine<'_> {
         chunks
     }
 
-    fn read_shared(
+    pub(super) fn read_shared(
         &mut self,
         cell: CellId,
         address: u64,
@@ -231,7 +236,13 @@ impl Machine<'_> {
         value
     }
 
-    fn unrecorded(&mut self, address: u64, size: u8, by: By, seen: Option<u128>) -> Scalar {
+    pub(super) fn unrecorded(
+        &mut self,
+        address: u64,
+        size: u8,
+        by: By,
+        seen: Option<u128>,
+    ) -> Scalar {
         let name = self.source_name(by.thread, address, by.location);
         self.outside(by.thread, name, size.saturating_mul(8), seen)
     }

@@ -341,6 +341,9 @@ impl Machine<'_> {
                 },
             );
         }
+        if row.kind.writes() && super::wide::is_wide(place.1) {
+            return self.wide_write_from_outside(id, place, (event, row));
+        }
         if row.kind.writes() {
             let mut chunks = Vec::new();
             let mut offset = 0;

@@ -7,13 +7,12 @@ use super::{
     machine::{Due, Machine},
     thread::Chunk,
     value::{Scalar, Val},
+    wide::is_wide,
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId};
 
 /// How the linker's names of `std::string::compare` begin.
 const STRING_COMPARE: &str = "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7compare";
-/// Longest copy.
-const LONGEST_COPY: u64 = 1 << 24;
 
 impl Machine<'_> {
     /// Functions that copy, fill and compare.
@@ -155,9 +154,6 @@ impl Machine<'_> {
 
     /// Copies bytes as the call's events tell; what they don't tell of is copied all the same.
     fn copy(&mut self, id: ThreadId, to: u64, from: u64, bytes: u64) -> Result<(), String> {
-        if bytes > LONGEST_COPY {
-            return Err("a copy of this length is not followed".into());
-        }
         let reads = self.rows_here(id, EventKind::Read, bytes);
         let chunks = match reads.is_empty() {
             true => {
@@ -168,7 +164,12 @@ impl Machine<'_> {
         };
         self.meets_freed(id, from);
         self.meets_freed(id, to);
-        self.write_here(id, to, bytes, &chunks);
+        if is_wide(bytes) {
+            let rows = self.rows_here(id, EventKind::Write, bytes);
+            self.copy_wide(id, (to, from, bytes), &chunks, &rows);
+        } else {
+            self.write_here(id, to, bytes, &chunks);
+        }
         Ok(())
     }
 
@@ -204,16 +205,18 @@ impl Machine<'_> {
         if let Some(did) = self.fails_inside(id, made)? {
             return Ok(did);
         }
-        if bytes > LONGEST_COPY {
-            return Err("a block of this length is not followed".into());
-        }
         let byte = made
             .argument(1)
             .ok_or("a call without arguments")?
             .resized(&mut self.exprs, 8);
-        let chunks = self.repeated(byte, bytes);
         self.meets_freed(id, to);
-        self.write_here(id, to, bytes, &chunks);
+        if is_wide(bytes) {
+            let rows = self.rows_here(id, EventKind::Write, bytes);
+            self.fill_wide(id, (to, bytes), byte, &rows);
+        } else {
+            let chunks = self.repeated(byte, bytes);
+            self.write_here(id, to, bytes, &chunks);
+        }
         Ok(Did::Value(
             made.width
                 .map(|_| Scalar::address(&mut self.exprs, to).into()),

@@ -1,6 +1,6 @@
 //! The program's memory while its run is followed: objects at addresses of our own, with what their bytes hold.
 
-use super::value::Scalar;
+use super::{ranges::Ranges, value::Scalar};
 use crate::symbolic::{
     expr::{Exprs, Unary},
     trace::Object,
@@ -26,6 +26,16 @@ pub(super) enum Fresh {
     Unknown,
 }
 
+impl Fresh {
+    /// What each of the bytes is, if that is known.
+    fn byte(self) -> Option<u8> {
+        match self {
+            Fresh::Zero => Some(0),
+            Fresh::Unknown => None,
+        }
+    }
+}
+
 /// Bytes that were written together.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -44,6 +54,7 @@ pub(super) struct Change {
     from: u64,
     to: u64,
     pieces: Vec<(u64, Piece)>,
+    ranges: Ranges,
 }
 
 #[derive(Clone, Debug)]
@@ -52,6 +63,8 @@ struct Block {
     is_freed: bool,
     /// By offset; they do not overlap.
     pieces: BTreeMap<u64, Piece>,
+    /// What lies below the pieces where whole ranges were written.
+    ranges: Ranges,
 }
 
 /// A part of what was read.
@@ -86,6 +99,7 @@ impl Memory {
             fresh,
             is_freed: false,
             pieces: BTreeMap::new(),
+            ranges: Ranges::default(),
         });
         base
     }
@@ -190,6 +204,101 @@ impl Memory {
         true
     }
 
+    /// Writes one byte, or what nobody knows, to a whole range. False where there is no object.
+    pub fn fill_range(
+        &mut self,
+        exprs: &mut Exprs,
+        (address, size): (u64, u64),
+        byte: Option<u8>,
+    ) -> bool {
+        self.note_change(address, size);
+        let Some((offset, block)) = self.block_mut(address) else {
+            return false;
+        };
+        Memory::clear(block, exprs, offset, size);
+        block.ranges.set(offset, offset.saturating_add(size), byte);
+        true
+    }
+
+    /// Copies a whole range: what was written in parts stays in parts. False where there is no object.
+    pub fn copy_range(&mut self, exprs: &mut Exprs, (to, from, size): (u64, u64, u64)) -> bool {
+        let ranges = self.ranges_in(from, size);
+        let pieces = self.pieces_in(exprs, from, size);
+        if !self.fill_range(exprs, (to, size), None) {
+            return false;
+        }
+        let Some((offset, block)) = self.block_mut(to) else {
+            return false;
+        };
+        for (start, end, byte) in ranges {
+            block.ranges.set(offset + start, offset + end, byte);
+        }
+        let moved = pieces.into_iter().map(|(at, piece)| (offset + at, piece));
+        block.pieces.extend(moved);
+        true
+    }
+
+    /// The parts of a range that were written by themselves: offset and size of each.
+    pub fn written_in(&self, address: u64, size: u64) -> Vec<(u64, u8)> {
+        let Some(row) = self.row(address) else {
+            return Vec::new();
+        };
+        let (Some(object), Some(block)) = (self.objects.get(row), self.blocks.get(row)) else {
+            return Vec::new();
+        };
+        let offset = address - object.base;
+        let own = block.pieces.range(offset..offset.saturating_add(size));
+        let inside = own.filter(|(at, piece)| *at - offset + u64::from(piece.size) <= size);
+        inside
+            .map(|(at, piece)| (at - offset, piece.size))
+            .collect()
+    }
+
+    /// The pieces of a range, cut where it begins and ends, by their offsets in it.
+    fn pieces_in(&self, exprs: &mut Exprs, address: u64, size: u64) -> Vec<(u64, Piece)> {
+        let Some(row) = self.row(address) else {
+            return Vec::new();
+        };
+        let (Some(object), Some(block)) = (self.objects.get(row), self.blocks.get(row)) else {
+            return Vec::new();
+        };
+        let (from, to) = (address - object.base, address - object.base + size);
+        let near = block.pieces.range(from.saturating_sub(LONGEST)..to);
+        let touching = near.filter(|(at, piece)| **at + u64::from(piece.size) > from);
+        touching
+            .map(|(at, piece)| {
+                let (start, end) = ((*at).max(from), (at + u64::from(piece.size)).min(to));
+                let size = (end - start) as u8;
+                let value = match size == piece.size {
+                    true => piece.value,
+                    false => piece.value.bytes(exprs, (start - at) as u8, size),
+                };
+                let piece = Piece {
+                    size,
+                    value,
+                    ..*piece
+                };
+                (start - from, piece)
+            })
+            .collect()
+    }
+
+    /// What lies below the pieces of a range, all of it.
+    fn ranges_in(&self, address: u64, size: u64) -> Vec<(u64, u64, Option<u8>)> {
+        let Some(row) = self.row(address) else {
+            return vec![(0, size, None)];
+        };
+        let (Some(object), Some(block)) = (self.objects.get(row), self.blocks.get(row)) else {
+            return vec![(0, size, None)];
+        };
+        let from = address - object.base;
+        let below = block.fresh.byte();
+        let own = block.ranges.within(from, from.saturating_add(size), below);
+        own.into_iter()
+            .map(|(start, end, byte)| (start - from, end - from, byte))
+            .collect()
+    }
+
     /// What the bytes hold, from low to high, in parts.
     pub fn parts(&self, exprs: &mut Exprs, address: u64, size: u8) -> Vec<Part> {
         let Some(row) = self.row(address) else {
@@ -209,7 +318,7 @@ impl Memory {
                 continue;
             }
             if start > at {
-                parts.push(fresh(block, exprs, (start - at) as u8));
+                parts.push(fresh(block, exprs, at, (start - at) as u8));
                 at = start;
             }
             let stop = piece_end.min(end);
@@ -226,7 +335,7 @@ impl Memory {
             at = stop;
         }
         if at < end {
-            parts.push(fresh(block, exprs, (end - at) as u8));
+            parts.push(fresh(block, exprs, at, (end - at) as u8));
         }
         parts
     }
@@ -264,6 +373,7 @@ impl Memory {
             to = to.max(at + u64::from(piece.size));
         }
         let (fresh, is_freed) = (block.fresh, block.is_freed);
+        let ranges = block.ranges.clone();
         if let Some(journal) = &mut self.journal {
             journal.push(Change {
                 row,
@@ -272,6 +382,7 @@ impl Memory {
                 from,
                 to,
                 pieces,
+                ranges,
             });
         }
     }
@@ -289,6 +400,7 @@ impl Memory {
             }
             block.pieces.extend(change.pieces);
             (block.fresh, block.is_freed) = (change.fresh, change.is_freed);
+            block.ranges = change.ranges;
         }
     }
 
@@ -300,6 +412,7 @@ impl Memory {
         };
         let end = offset.saturating_add(size);
         match block.fresh {
+            _ if !block.ranges.is_empty() => block.ranges.set(offset, end, None),
             Fresh::Zero if size <= MOST_FILLED => fill(block, exprs, offset, end),
             _ => block.fresh = Fresh::Unknown,
         }
@@ -315,6 +428,9 @@ impl Memory {
             Memory::clear(block, exprs, offset, size);
             if size > 0 && block.pieces.is_empty() {
                 block.fresh = Fresh::Unknown;
+            }
+            if !block.ranges.is_empty() {
+                block.ranges.set(offset, offset.saturating_add(size), None);
             }
         }
     }
@@ -373,10 +489,19 @@ fn fill(block: &mut Block, exprs: &mut Exprs, from: u64, to: u64) {
     }
 }
 
-fn fresh(block: &Block, exprs: &mut Exprs, size: u8) -> Part {
-    match block.fresh {
-        Fresh::Zero => Part::Known(Scalar::number(exprs, 0, size.saturating_mul(8))),
-        Fresh::Unknown => Part::Unknown(size),
+fn fresh(block: &Block, exprs: &mut Exprs, at: u64, size: u8) -> Part {
+    let below = block.fresh.byte();
+    let own = block.ranges.within(at, at + u64::from(size), below);
+    let first = own.first().and_then(|(_, _, byte)| *byte);
+    let is_one = own.iter().all(|(_, _, byte)| *byte == first);
+    match first.filter(|_| is_one) {
+        Some(byte) => {
+            let bits = u128::from_ne_bytes([byte; 16]);
+            let width = size.saturating_mul(8);
+            let bits = bits & crate::symbolic::fold::mask(width);
+            Part::Known(Scalar::number(exprs, bits, width))
+        }
+        None => Part::Unknown(size),
     }
 }
 
@@ -427,5 +552,31 @@ mod tests {
         assert_eq!(memory.read(&mut exprs, base, 4), Some(value));
         assert!(memory.read(&mut exprs, base, 8).is_none());
         assert!(!memory.write(&mut exprs, 8, 4, value), "nothing is there");
+    }
+
+    #[test]
+    fn ranges_cost_no_pieces() {
+        const LARGE: u64 = 1 << 26;
+        let (mut exprs, mut memory) = (Exprs::default(), Memory::default());
+        let from = memory.allocate("a".into(), LARGE, Fresh::Unknown);
+        let to = memory.allocate("b".into(), LARGE, Fresh::Zero);
+        assert!(memory.fill_range(&mut exprs, (from, LARGE), Some(0xab)));
+        let value = number(&mut exprs, 0x1122, 2);
+        memory.write(&mut exprs, from + 1000, 2, value);
+        memory.journal = Some(Vec::new());
+        assert!(memory.copy_range(&mut exprs, (to, from + 1, LARGE - 1)));
+        let read = |memory: &Memory, exprs: &mut Exprs, at, size| {
+            memory
+                .read(exprs, at, size)
+                .map(|value| value.bits.unwrap())
+        };
+        assert_eq!(read(&memory, &mut exprs, to + 998, 4), Some(0xab11_22ab));
+        assert_eq!(read(&memory, &mut exprs, to + LARGE - 2, 2), None);
+        assert_eq!(memory.written_in(to, LARGE), [(999, 2)]);
+        let changes = memory.journal.take().unwrap();
+        memory.take_back(changes.into_iter());
+        assert_eq!(read(&memory, &mut exprs, to + 998, 4), Some(0));
+        memory.doubt(&mut exprs, from, LARGE);
+        assert_eq!(read(&memory, &mut exprs, from, 1), None);
     }
 }

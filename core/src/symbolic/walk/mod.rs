@@ -32,6 +32,7 @@ mod names;
 mod paths;
 mod plan;
 mod points;
+mod ranges;
 mod regain;
 mod sites;
 mod synchronization;
@@ -41,6 +42,7 @@ mod text;
 mod thread;
 mod unseen;
 mod value;
+mod wide;
 mod words;
 
 use super::trace::{Action, Bug, Origin, StepId, SymbolicTrace, ThreadTrace};

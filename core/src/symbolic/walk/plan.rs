@@ -1,5 +1,6 @@
 //! Which memory threads share, and where it has to be cut: what a first walk finds for the second.
 
+use super::wide::is_wide;
 use rustc_hash::FxHashSet;
 use unsnarl_trace::ThreadId;
 
@@ -58,6 +59,10 @@ impl Uses {
         for (pair, (who, many, written)) in borders.windows(2).zip(&pieces) {
             let &[from, to] = pair else { continue };
             let is_read = who.is_some();
+            // What is accessed in wide ranges only is no memory that threads talk by.
+            if is_wide(to - from) {
+                continue;
+            }
             if (*many && *written) || (is_read && !*written && may_change(from)) {
                 cut(&mut shared, from, to);
             }
