@@ -8,6 +8,7 @@ pub mod binary;
 pub mod consistent;
 pub mod exact;
 pub mod expect;
+pub mod mutants;
 pub mod page;
 pub mod program;
 pub mod shows;

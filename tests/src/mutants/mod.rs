@@ -1,0 +1,178 @@
+//! Mutants: correct programs with one mistake in them, put in by a rule and therefore at a place that is known.
+//!
+//! The programs are those under `tests/mutants`. Every operator of [`operators`] goes through a program's syntax and
+//! makes one mutant for each place that it fits. Nothing is drawn by lot: the same program has the same mutants.
+
+pub mod edits;
+pub mod model;
+pub mod operators;
+pub mod syntax;
+
+use anyhow::{Context, Result};
+use model::Program;
+use operators::OPERATORS;
+use std::{
+    collections::BTreeSet,
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+use syntax::Source;
+use unsnarl_core::BugKind;
+
+/// Mutants that one operator makes of one program at most; of more, those whose hash comes first are taken.
+pub const MOST: usize = 6;
+
+/// A correct program.
+#[derive(Debug)]
+pub struct Base {
+    /// Name of its file without the extension.
+    pub name: String,
+    /// Its source file.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+/// One mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mutant {
+    /// Program, operator and number: `lru_cache/drop-lock/2`.
+    pub id: String,
+    /// Name of the operator.
+    pub operator: &'static str,
+    /// The mutated text.
+    pub text: String,
+    /// Lines of it, from 1, that were changed or that what was changed protected.
+    pub region: Vec<Range<u32>>,
+    /// Classes that are right for it.
+    pub classes: Vec<BugKind>,
+}
+
+/// Which mutants may be looked at one by one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Half {
+    /// Those that unsnarl is improved by.
+    Development,
+    /// Those of which nobody sees more than totals.
+    HeldBack,
+}
+
+impl Half {
+    /// The half of a mutant: a hash of its id decides.
+    pub fn of(id: &str) -> Half {
+        match hash(&format!("halves of 2026: {id}")) % 2 {
+            0 => Half::Development,
+            _ => Half::HeldBack,
+        }
+    }
+
+    /// Its name in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Half::Development => "development",
+            Half::HeldBack => "held back",
+        }
+    }
+}
+
+impl Base {
+    /// The program of this name.
+    pub fn open(name: &str) -> Result<Base> {
+        let path = ["c", "cpp"]
+            .map(|extension| folder().join(name).with_extension(extension))
+            .into_iter()
+            .find(|path| path.is_file())
+            .with_context(|| format!("tests/mutants holds no {name}.c or {name}.cpp"))?;
+        let text = fs::read_to_string(&path)?;
+        let name = name.to_owned();
+        Ok(Base { name, path, text })
+    }
+
+    /// Names of all programs, sorted.
+    pub fn names() -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder())? {
+            let path = entry?.path();
+            let extension = path.extension().and_then(|one| one.to_str());
+            if matches!(extension, Some("c" | "cpp")) {
+                let stem = path.file_stem().context("a source has a name")?;
+                names.push(stem.to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Written in C++.
+    pub fn is_cpp(&self) -> bool {
+        is_cpp(&self.path)
+    }
+
+    /// All mutants, by operator.
+    pub fn mutants(&self) -> Result<Vec<Mutant>> {
+        let source = Source::parse(&self.text, self.is_cpp())?;
+        let program = Program::new(&source);
+        let mut texts = BTreeSet::from([self.text.clone()]);
+        let mut mutants = Vec::new();
+        for (operator, find) in OPERATORS {
+            let mut drafts = Vec::new();
+            for draft in find(&program) {
+                let text = draft.edits.apply(&self.text);
+                if texts.insert(text.clone()) {
+                    drafts.push((text, draft));
+                }
+            }
+            let numbered = (1..).zip(drafts);
+            let mut made: Vec<Mutant> = numbered
+                .map(|(number, (text, draft))| Mutant {
+                    id: format!("{}/{operator}/{number}", self.name),
+                    operator,
+                    text,
+                    region: draft.edits.lines(&self.text, &draft.region),
+                    classes: draft.classes,
+                })
+                .collect();
+            made.sort_by_key(|mutant| hash(&mutant.id));
+            made.truncate(MOST);
+            made.sort_by(|a, b| a.id.cmp(&b.id));
+            mutants.extend(made);
+        }
+        Ok(mutants)
+    }
+}
+
+impl Mutant {
+    /// The mutant of this id.
+    pub fn open(id: &str) -> Result<(Base, Mutant)> {
+        let base = Base::open(id.split('/').next().unwrap_or(id))?;
+        let mut mutants = base.mutants()?.into_iter();
+        let found = mutants.find(|mutant| mutant.id == id);
+        let mutant = found.with_context(|| format!("there is no mutant {id}"))?;
+        Ok((base, mutant))
+    }
+
+    /// Is a line in the region?
+    pub fn concerns(&self, line: u32) -> bool {
+        self.region.iter().any(|range| range.contains(&line))
+    }
+}
+
+/// FNV-1a, which is the same everywhere and at all times.
+pub fn hash(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    // The low bits of FNV depend on the low bits of the text only.
+    hash ^ (hash >> 32)
+}
+
+fn folder() -> PathBuf {
+    crate::project().join("tests/mutants")
+}
+
+fn is_cpp(path: &Path) -> bool {
+    path.extension().is_some_and(|one| one == "cpp")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Critical sections: smaller, in two pieces, with the check before them.
+
+use super::{Draft, broken_section};
+use crate::mutants::{
+    edits::Edits,
+    model::{Program, Section, contains},
+    syntax::{is_jump, jumps, of_kind},
+};
+use tree_sitter::Node;
+
+/// Leaves the first statement, or the last one, out of a section.
+pub fn shrink(program: &Program) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for section in program.sections() {
+        drafts.extend(without_first(program, &section));
+        drafts.extend(without_last(program, &section));
+    }
+    drafts
+}
+
+fn without_first(program: &Program, section: &Section) -> Option<Draft> {
+    let first = section.body.first().copied()?;
+    // The only statement, outside, is a section without anything in it: what dropping the lock does, too.
+    let fits = section.body.len() > 1 && is_movable(program, section, first);
+    let mut edits = Edits::default();
+    edits.move_before(program.source, first, section.acquire.statement);
+    fits.then(|| draft(program, section, edits))
+}
+
+fn without_last(program: &Program, section: &Section) -> Option<Draft> {
+    let last = section.body.last().copied()?;
+    let mut edits = Edits::default();
+    match section.release {
+        Some(release) => {
+            let fits = section.body.len() > 1 && is_movable(program, section, last);
+            edits.move_behind(program.source, last, release);
+            fits.then(|| draft(program, section, edits))
+        }
+        None => {
+            let fits = section.body.len() > 1 && !uses_lock(program, section, last);
+            release_before(program, section, last, &mut edits, "")?;
+            fits.then(|| draft(program, section, edits))
+        }
+    }
+}
+
+/// Gives the lock back between two statements and takes it again.
+pub fn split(program: &Program) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for section in program.sections() {
+        let inner = section.body.iter().skip(1).copied();
+        for next in inner.filter(|next| !is_jump(*next)) {
+            let mut edits = Edits::default();
+            if interrupt(program, &section, next, &mut edits).is_some() {
+                drafts.push(draft(program, &section, edits));
+            }
+        }
+    }
+    drafts
+}
+
+fn interrupt(program: &Program, section: &Section, next: Node, edits: &mut Edits) -> Option<()> {
+    let source = program.source;
+    match (&section.acquire.guard, section.release) {
+        (Some(guard), _) => {
+            let again = format!(" {guard}.lock();");
+            release_before(program, section, next, edits, &again)
+        }
+        (None, Some(release)) => {
+            let acquire = source.text(section.acquire.statement);
+            let text = format!("{} {acquire}", source.text(release));
+            edits.insert_before(source, next, &text);
+            Some(())
+        }
+        (None, None) => None,
+    }
+}
+
+/// Looks before the lock is taken, and acts on that behind it.
+pub fn check_outside(program: &Program) -> Vec<Draft> {
+    let sections = program.sections().into_iter();
+    sections
+        .filter_map(|section| checked_before(program, &section))
+        .collect()
+}
+
+fn checked_before(program: &Program, section: &Section) -> Option<Draft> {
+    let source = program.source;
+    let first = section.body.first().copied()?;
+    let check =
+        (first.kind() == "if_statement").then(|| first.child_by_field_name("condition"))??;
+    let is_plain =
+        of_kind(check, "declaration").is_empty() && of_kind(check, "init_statement").is_empty();
+    let inner = source.text(check).strip_prefix('(')?.strip_suffix(')')?;
+    let kind = if source.is_cpp { "const bool" } else { "int" };
+    let mut edits = Edits::default();
+    edits.insert_before(
+        source,
+        section.acquire.statement,
+        &format!("{kind} seen = {inner};"),
+    );
+    edits.replace(check.byte_range(), "(seen)");
+    is_plain.then(|| draft(program, section, edits))
+}
+
+/// Can a statement stand outside of its section?
+fn is_movable(program: &Program, section: &Section, statement: Node) -> bool {
+    let ends = section
+        .early
+        .iter()
+        .any(|early| contains(statement, *early));
+    !ends && !jumps(statement) && !uses_lock(program, section, statement)
+}
+
+fn uses_lock(program: &Program, section: &Section, statement: Node) -> bool {
+    let part = Section {
+        body: vec![statement],
+        ..section.clone()
+    };
+    part.uses_lock(program.source)
+}
+
+/// Lets a guard give its lock back before a statement; `more` stands on the same line.
+fn release_before(
+    program: &Program,
+    section: &Section,
+    statement: Node,
+    edits: &mut Edits,
+    more: &str,
+) -> Option<()> {
+    let source = program.source;
+    let guard = section.acquire.guard.as_ref()?;
+    let declaration = section.acquire.statement;
+    let text = source.text(declaration);
+    let movable = ["lock_guard", "scoped_lock"]
+        .iter()
+        .find(|kind| text.contains(*kind));
+    match movable {
+        Some(kind) => {
+            let text = text.strip_prefix("const ").unwrap_or(text);
+            edits.replace(declaration.byte_range(), &text.replace(kind, "unique_lock"));
+        }
+        None if text.contains("unique_lock") || text.contains("shared_lock") => {}
+        None => return None,
+    }
+    edits.insert_before(source, statement, &format!("{guard}.unlock();{more}"));
+    Some(())
+}
+
+fn draft(program: &Program, section: &Section, edits: Edits) -> Draft {
+    Draft {
+        edits,
+        region: program.guarded(section),
+        classes: broken_section(program, section),
+    }
+}

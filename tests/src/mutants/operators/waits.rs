@@ -1,0 +1,138 @@
+//! Waits: looked at once only, or not waited at all.
+
+use super::Draft;
+use crate::mutants::{
+    edits::Edits,
+    model::Program,
+    syntax::{
+        Call, ancestors, behind, children, descendants, is_block, of_kind, statement_in_block,
+    },
+};
+use tree_sitter::Node;
+use unsnarl_core::BugKind;
+
+/// Calls that wait for a condition.
+const CONDITIONS: [&str; 3] = ["pthread_cond_wait", "cnd_wait", "wait"];
+/// Calls that wait for something that keeps what happened before.
+const OTHERS: [&str; 5] = [
+    "sem_wait",
+    "pthread_barrier_wait",
+    "arrive_and_wait",
+    "acquire",
+    "wait",
+];
+
+/// Does not look at the condition again after a wait.
+pub fn look_once(program: &Program) -> Vec<Draft> {
+    let waits = waits(program).into_iter();
+    waits.filter_map(|wait| once(program, &wait)).collect()
+}
+
+fn once<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<Draft> {
+    let source = program.source;
+    let statement = statement_in_block(wait.node)?;
+    let mut edits = Edits::default();
+    let place = match waiting_loop(wait.node) {
+        Some(whole) => {
+            let begin = whole.start_byte();
+            edits.replace(begin..begin + "while".len(), "if");
+            whole
+        }
+        None => {
+            let text = source.text(wait.node);
+            let test = predicate(program, wait)?;
+            let (lock, condition) = (source.text(*wait.arguments.first()?), wait.receiver?);
+            let dots = if text.contains("->wait(") { "->" } else { "." };
+            let new = format!("if (!({test})) {condition}{dots}wait({lock});");
+            edits.replace(statement.byte_range(), &new);
+            statement
+        }
+    };
+    Some(Draft {
+        edits,
+        region: around(program, place),
+        classes: vec![
+            BugKind::AtomicityViolation,
+            BugKind::MultiVariableAtomicityViolation,
+            BugKind::OrderViolation,
+        ],
+    })
+}
+
+/// Does not wait at all.
+pub fn drop_wait(program: &Program) -> Vec<Draft> {
+    let nodes = descendants(program.source.root()).into_iter();
+    let calls = nodes.filter_map(|one| program.source.call(one));
+    let kept = calls.filter(|call| OTHERS.contains(&call.name) && is_kept(call));
+    let all = waits(program).into_iter().chain(kept);
+    all.filter_map(|wait| {
+        let statement = statement_in_block(wait.node)?;
+        let place = waiting_loop(wait.node).unwrap_or(statement);
+        let mut edits = Edits::default();
+        edits.remove(program.source, place);
+        let mut region = around(program, place);
+        region.extend(program.reach(&program.after(place)));
+        Some(Draft {
+            edits,
+            region,
+            classes: vec![
+                BugKind::OrderViolation,
+                BugKind::DataRace,
+                BugKind::UseAfterFree,
+                BugKind::AtomicityViolation,
+            ],
+        })
+    })
+    .collect()
+}
+
+/// Semaphores, barriers, latches: their calls need no condition.
+fn is_kept(call: &Call) -> bool {
+    call.arguments.is_empty() || matches!(call.name, "sem_wait" | "pthread_barrier_wait")
+}
+
+/// Calls that wait for a condition variable.
+fn waits<'s>(program: &Program<'s>) -> Vec<Call<'s>> {
+    let nodes = descendants(program.source.root()).into_iter();
+    let calls = nodes.filter_map(|one| program.source.call(one));
+    calls
+        .filter(|call| CONDITIONS.contains(&call.name) && !is_kept(call))
+        .filter(|call| call.name != "wait" || call.receiver.is_some())
+        .collect()
+}
+
+/// The loop that does nothing but wait.
+fn waiting_loop(wait: Node) -> Option<Node> {
+    let whole =
+        ancestors(wait).find(|one| !is_block(*one) && one.kind() != "expression_statement")?;
+    let body = (whole.kind() == "while_statement").then(|| whole.child_by_field_name("body"))??;
+    let alone = !is_block(body) || children(body).len() == 1;
+    alone.then_some(whole)
+}
+
+/// What the predicate of a wait returns, where that is one expression.
+fn predicate<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<&'s str> {
+    let lambda = wait
+        .arguments
+        .get(1)
+        .filter(|one| one.kind() == "lambda_expression")?;
+    let returns = of_kind(*lambda, "return_statement");
+    let [only] = returns.as_slice() else {
+        return None;
+    };
+    Some(program.source.text(only.named_child(0)?))
+}
+
+/// The wait, what follows it in its block, and the section around it.
+fn around<'s>(program: &Program<'s>, place: Node<'s>) -> Vec<std::ops::Range<usize>> {
+    let mut nodes = behind(place);
+    nodes.push(place);
+    let mut region = program.reach(&nodes);
+    region.extend(
+        program
+            .section_of(place)
+            .iter()
+            .flat_map(|section| program.guarded(section)),
+    );
+    region
+}
