@@ -43,6 +43,9 @@ pub enum Section {
     Fixes,
     /// Fixes of programs whose locks stand behind functions, macros and classes, each one built; into docs/fixes.md
     Wrapped,
+    /// Mutants of correct programs: place and class of the first explanation, fixes, claims; `jobs=N`, `limit=N`,
+    /// `half=development`, `half=held-back`, `list`, `alarms`, names of programs, operators and mutants
+    Mutants,
     /// The language server: landing runs, hovers, a workspace with 1,000 runs, memory; into docs/editor-speed.md
     Editor,
     /// From a run file landing to the diagnostic in the editor
@@ -100,6 +103,7 @@ fn measure(section: Section, names: &[String]) -> Result<()> {
         Section::Explain => end_to_end("explain"),
         Section::Fixes => end_to_end("fixes"),
         Section::Wrapped => end_to_end("wrapped"),
+        Section::Mutants => end_to_end("mutants"),
         Section::Editor => end_to_end("editor"),
         Section::Latency => end_to_end("latency"),
     };

@@ -4,13 +4,14 @@
 //! makes one mutant for each place that it fits. Nothing is drawn by lot: the same program has the same mutants.
 
 pub mod edits;
+pub mod judge;
 pub mod model;
 pub mod operators;
 pub mod syntax;
 
 use anyhow::{Context, Result};
 use model::Program;
-use operators::OPERATORS;
+use operators::{NOT_SHOWN, OPERATORS};
 use std::{
     collections::BTreeSet,
     fs,
@@ -109,6 +110,13 @@ impl Base {
         is_cpp(&self.path)
     }
 
+    /// How many mutants there are that no schedule can show.
+    pub fn not_shown(&self) -> Result<usize> {
+        let source = Source::parse(&self.text, self.is_cpp())?;
+        let (_, find) = NOT_SHOWN;
+        Ok(find(&Program::new(&source)).len())
+    }
+
     /// All mutants, by operator.
     pub fn mutants(&self) -> Result<Vec<Mutant>> {
         let source = Source::parse(&self.text, self.is_cpp())?;
@@ -158,12 +166,14 @@ impl Mutant {
     }
 }
 
-/// FNV-1a, which is the same everywhere and at all times.
+/// A hash that is the same everywhere and at all times: FNV-1a, then the mixer of SplitMix64, since names that differ in
+/// their last letter only have nearly the same FNV.
 pub fn hash(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-    // The low bits of FNV depend on the low bits of the text only.
-    hash ^ (hash >> 32)
+    let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
 }
 
 fn folder() -> PathBuf {

@@ -94,13 +94,27 @@ pub struct Call<'s> {
     pub arguments: Vec<Node<'s>>,
 }
 
-/// A node and all that is in it, in the order of the text.
+/// A node and all that is in it, in the order of the text, without comments.
 pub fn descendants(node: Node) -> Vec<Node> {
-    let mut found = vec![node];
-    for child in children(node) {
-        found.extend(descendants(child));
+    let mut found = Vec::new();
+    let mut cursor = node.walk();
+    let mut depth = 0u32;
+    loop {
+        if cursor.node().is_named() && cursor.node().kind() != "comment" {
+            found.push(cursor.node());
+        }
+        if cursor.goto_first_child() {
+            depth += 1;
+            continue;
+        }
+        while depth > 0 && !cursor.goto_next_sibling() {
+            cursor.goto_parent();
+            depth -= 1;
+        }
+        if depth == 0 {
+            return found;
+        }
     }
-    found
 }
 
 /// The named children without comments.

@@ -19,6 +19,7 @@
 //! bench explain [NAME...]    what `unsnarl explain` says of each program, and what running it shows, into the docs
 //! bench fixes [NAME...]      suggested fixes: offered, refused, and whether they hold, into the docs
 //! bench wrapped [NAME...]    fixes of programs whose locks stand behind functions and classes, into the docs
+//! bench mutants [WHAT...]    mutants of correct programs: whether the explanations of those that fail are right
 //! bench editor [NAME...]     the language server: landing runs, hovers, 1,000 runs, memory, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
@@ -40,6 +41,7 @@ mod mining;
 mod mining_cases;
 mod mining_inputs;
 mod mining_speed;
+mod mutants;
 mod overhead;
 mod pairs;
 mod pairs_plot;
@@ -83,10 +85,12 @@ fn main() -> Result<()> {
         Some((what, names)) if what == "fixes" => fixes::run(names),
         Some((what, names)) if what == "wrapped" => wrapped::run(names),
         Some((what, names)) if what == "explain" => explain::run(names),
+        Some((what, words)) if what == "mutants" => mutants::run(words),
         Some((what, names)) if what == "editor" => editor::run(names),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
             "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `editor` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `mutants`, `editor` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

@@ -4,8 +4,9 @@ use super::Draft;
 use crate::mutants::{
     edits::Edits,
     model::{Program, contains},
-    syntax::{before, behind, children, descendants, is_block, jumps},
+    syntax::{before, behind, children, descendants, is_block, jumps, of_kind},
 };
+use std::collections::BTreeSet;
 use tree_sitter::Node;
 use unsnarl_core::BugKind;
 
@@ -58,16 +59,12 @@ fn moved_up(program: &Program, publication: Node, target: Node) -> Option<Draft>
 fn draft<'s>(program: &Program<'s>, edits: Edits, init: Node<'s>, nodes: &[Node<'s>]) -> Draft {
     let mut region = program.reach(nodes);
     // The other side of a publication is wherever the same things are used.
-    let names = program.source.names(init);
-    let set = names.iter().rev().find(|name| !is_common(name));
-    if let Some(name) = set {
-        let uses = descendants(program.source.root()).into_iter();
-        let uses = uses.filter(|one| matches!(one.kind(), "identifier" | "field_identifier"));
-        region.extend(
-            uses.filter(|one| program.source.text(*one) == *name)
-                .map(|one| one.byte_range()),
-        );
-    }
+    let parts = std::iter::once(init).chain(program.called(&[init]));
+    let set: BTreeSet<&str> = parts.flat_map(|part| set_in(program, part)).collect();
+    let names = descendants(program.source.root()).into_iter();
+    let names = names.filter(|one| matches!(one.kind(), "identifier" | "field_identifier"));
+    let uses = names.filter(|one| set.contains(program.source.text(*one)));
+    region.extend(uses.map(|one| one.byte_range()));
     Draft {
         edits,
         region,
@@ -77,6 +74,29 @@ fn draft<'s>(program: &Program<'s>, edits: Edits, init: Node<'s>, nodes: &[Node<
             BugKind::UseAfterFree,
         ],
     }
+}
+
+/// Names of the fields and variables that a node sets; for a call, of what it is given.
+fn set_in<'s>(program: &Program<'s>, node: Node<'s>) -> Vec<&'s str> {
+    let mut set = Vec::new();
+    for part in descendants(node) {
+        let target = match part.kind() {
+            "assignment_expression" => part.child_by_field_name("left"),
+            "update_expression" => part.child_by_field_name("argument"),
+            "call_expression" if part.parent() == Some(node) => {
+                part.child_by_field_name("arguments")
+            }
+            _ => None,
+        };
+        let Some(target) = target else { continue };
+        let fields = of_kind(target, "field_identifier");
+        match fields.last() {
+            Some(field) => set.push(program.source.text(*field)),
+            None => set.extend(program.source.names(target).first()),
+        }
+    }
+    set.retain(|name| !is_common(name));
+    set
 }
 
 /// Names of constants and counters say nothing about what is set.
@@ -164,7 +184,9 @@ fn assigned<'s>(program: &Program<'s>, statement: Node<'s>) -> Option<&'s str> {
     let target = match inner.kind() {
         "assignment_expression" => inner.child_by_field_name("left")?,
         "update_expression" => inner.child_by_field_name("argument")?,
-        "call_expression" => inner.child_by_field_name("arguments")?,
+        "call_expression" if !program.source.text(inner).starts_with("assert") => {
+            inner.child_by_field_name("arguments")?
+        }
         _ => return None,
     };
     program.source.names(target).first().copied()

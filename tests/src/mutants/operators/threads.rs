@@ -4,7 +4,9 @@ use super::Draft;
 use crate::mutants::{
     edits::Edits,
     model::Program,
-    syntax::{ancestors, before, behind, descendants, is_block, jumps, statement_in_block},
+    syntax::{
+        Call, ancestors, before, behind, descendants, is_block, jumps, of_kind, statement_in_block,
+    },
 };
 use tree_sitter::Node;
 use unsnarl_core::BugKind;
@@ -66,13 +68,13 @@ pub fn free_early(program: &Program) -> Vec<Draft> {
     let nodes = descendants(program.source.root()).into_iter();
     let statements = nodes.filter(|one| one.parent().is_some_and(is_block));
     statements
-        .filter(|one| ends_life(program, *one))
         .filter_map(|end| {
+            let ended = ended(program, end)?;
             let earlier = before(end);
             let last = earlier.iter().position(|one| orders(program, *one))?;
             let barrier = earlier.get(last).copied()?;
             let over = earlier.get(..last)?;
-            if jumps(barrier) || over.iter().any(|one| needs(program, end, *one)) {
+            if jumps(barrier) || over.iter().any(|one| needs(program, ended, *one)) {
                 return None;
             }
             let mut edits = Edits::default();
@@ -87,17 +89,41 @@ pub fn free_early(program: &Program) -> Vec<Draft> {
         .collect()
 }
 
-/// `free(p);`, `delete p;`, `p.reset();`
-fn ends_life(program: &Program, statement: Node) -> bool {
+/// What a statement ends: `p` of `free(p);`, `delete p;`, `p.reset();`, `page_free(cache, p);`
+fn ended<'s>(program: &Program<'s>, statement: Node<'s>) -> Option<&'s str> {
     let source = program.source;
-    let inner = statement.named_child(0);
-    let deletes = inner.is_some_and(|one| one.kind() == "delete_expression");
-    let call = source.statement_call(statement);
-    let frees = call.is_some_and(|call| {
-        ENDS.contains(&call.name)
-            || call.name == "reset" && call.arguments.is_empty() && call.receiver.is_some()
-    });
-    statement.kind() == "expression_statement" && (deletes || frees)
+    let inner = statement
+        .named_child(0)
+        .filter(|_| statement.kind() == "expression_statement")?;
+    if inner.kind() == "delete_expression" {
+        return source.names(inner).last().copied();
+    }
+    let call = source.call(inner)?;
+    let given = match (call.name, call.receiver) {
+        ("reset", Some(receiver)) if call.arguments.is_empty() => return Some(receiver),
+        (name, None) if ENDS.contains(&name) => call.arguments.first().copied(),
+        _ => freed_argument(program, &call),
+    };
+    source.names(given?).last().copied()
+}
+
+/// The argument whose memory a function of the program gives back.
+fn freed_argument<'s>(program: &Program<'s>, call: &Call<'s>) -> Option<Node<'s>> {
+    let source = program.source;
+    let function = program.functions.iter().find(|one| one.name == call.name)?;
+    let definition = function.body.parent()?;
+    let parameters = of_kind(definition, "parameter_declaration");
+    let names: Vec<&str> = parameters
+        .iter()
+        .filter_map(|one| source.names(*one).last().copied())
+        .collect();
+    let calls = source.calls(function.body);
+    let mut freed = calls
+        .iter()
+        .filter(|one| ENDS.contains(&one.name))
+        .filter_map(|free| free.arguments.first());
+    let at = freed.find_map(|freed| names.iter().position(|name| *name == source.text(*freed)))?;
+    call.arguments.get(at).copied()
 }
 
 /// Joins, waits, takes a lock or gives one back.
@@ -106,19 +132,10 @@ fn orders(program: &Program, statement: Node) -> bool {
     let waits = calls
         .iter()
         .any(|call| JOINS.contains(&call.name) || call.name.contains("wait"));
-    waits
-        || descendants(statement)
-            .into_iter()
-            .any(|one| program.locking(one).is_some())
+    waits || program.locks(statement)
 }
 
 /// Does a statement set or use what another one ends?
-fn needs(program: &Program, end: Node, other: Node) -> bool {
-    let names = program.source.names(end);
-    let ended = names
-        .iter()
-        .rev()
-        .find(|name| !ENDS.contains(name) && **name != "reset");
-    let used = program.source.names(other);
-    ended.is_none_or(|ended| used.contains(ended)) || other.kind() == "declaration"
+fn needs(program: &Program, ended: &str, other: Node) -> bool {
+    program.source.names(other).contains(&ended) || other.kind() == "declaration"
 }

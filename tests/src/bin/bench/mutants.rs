@@ -1,0 +1,135 @@
+//! Mutants of the programs under `tests/mutants`: which of them fail, and what unsnarl makes of those that do.
+//!
+//! What has been judged is kept in `target/mutants`, so an interrupted measurement goes on where it was. Of the half that
+//! is held back only totals are printed.
+
+mod options;
+mod store;
+mod tally;
+
+use anyhow::{Context, Result};
+use options::Options;
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+};
+use store::Store;
+use unsnarl_e2e::mutants::{
+    Base, Half, Mutant,
+    judge::{self, Judgement},
+    operators::NOT_SHOWN,
+};
+
+/// One mutant with its program.
+type Work<'b> = (&'b Base, Mutant);
+
+/// Judges the mutants that the words choose and prints the tables.
+pub fn run(words: &[String]) -> Result<()> {
+    let options = Options::parse(words)?;
+    let bases: Vec<Base> = Base::names()?
+        .iter()
+        .filter(|name| options.has_base(name))
+        .map(|name| Base::open(name))
+        .collect::<Result<_>>()?;
+    let work = chosen(&bases, &options)?;
+    eprintln!("{} mutants of {} programs", work.len(), bases.len());
+    if options.list {
+        work.iter()
+            .for_each(|(_, mutant)| println!("{}", mutant.id));
+        return Ok(());
+    }
+    let store = Mutex::new(Store::open()?);
+    let judged = judge_all(&work, &store, &options)?;
+    tally::print(&judged);
+    print_not_shown(&bases)?;
+    match options.alarms {
+        true => print_alarms(&bases),
+        false => Ok(()),
+    }
+}
+
+/// The mutants in an order in which a part of them is a sample of all.
+fn chosen<'b>(bases: &'b [Base], options: &Options) -> Result<Vec<Work<'b>>> {
+    let mut work: Vec<Work> = Vec::new();
+    for base in bases {
+        let mutants = base.mutants()?.into_iter();
+        let chosen = mutants.filter(|mutant| options.has_mutant(mutant));
+        work.extend(chosen.map(|mutant| (base, mutant)));
+    }
+    work.sort_by_key(|(_, mutant)| unsnarl_e2e::mutants::hash(&mutant.id));
+    work.truncate(options.limit);
+    Ok(work)
+}
+
+fn judge_all(work: &[Work], store: &Mutex<Store>, options: &Options) -> Result<Vec<Judgement>> {
+    let next = AtomicUsize::new(0);
+    let judged = Mutex::new(Vec::new());
+    let worker = || -> Result<()> {
+        while let Some((base, mutant)) = work.get(next.fetch_add(1, Relaxed)) {
+            let known = locked(store).get(mutant);
+            let judgement = match known {
+                Some(known) => known,
+                None => {
+                    let new = judge::judge(base, mutant).with_context(|| mutant.id.clone())?;
+                    locked(store).keep(&new)?;
+                    tally::tell(&new);
+                    new
+                }
+            };
+            locked(&judged).push(judgement);
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..options.jobs).map(|_| scope.spawn(worker)).collect();
+        threads.into_iter().try_for_each(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })?;
+    let mut judged = judged.into_inner().unwrap_or_else(PoisonError::into_inner);
+    judged.sort_by(|a: &Judgement, b| a.id.cmp(&b.id));
+    Ok(judged)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many mutants there are that no schedule can show.
+fn print_not_shown(bases: &[Base]) -> Result<()> {
+    let (name, _) = NOT_SHOWN;
+    let counts: Vec<usize> = bases.iter().map(Base::not_shown).collect::<Result<_>>()?;
+    let count: usize = counts.iter().sum();
+    println!(
+        "{count} mutants by `{name}` are not counted: no schedule shows what a weaker memory order allows."
+    );
+    Ok(())
+}
+
+/// What is said of the programs as they are.
+fn print_alarms(bases: &[Base]) -> Result<()> {
+    let mut alarms = 0;
+    for base in bases {
+        eprintln!("{} ...", base.name);
+        for alarm in judge::alarms(base)? {
+            println!("{}: {alarm}", base.name);
+            alarms += 1;
+        }
+    }
+    println!(
+        "{alarms} explanations of {} correct programs, {} runs each.",
+        bases.len(),
+        judge::BASE_RUNS
+    );
+    Ok(())
+}
+
+/// Is it one of those that are held back?
+fn is_held_back(judgement: &Judgement) -> bool {
+    Half::of(&judgement.id) == Half::HeldBack
+}

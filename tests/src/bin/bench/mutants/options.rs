@@ -1,0 +1,77 @@
+//! The words behind `bench mutants`.
+
+use anyhow::{Result, bail};
+use std::{num::NonZero, thread};
+use unsnarl_e2e::mutants::{Base, Half, Mutant, operators::OPERATORS};
+
+/// What is measured, and how.
+pub struct Options {
+    /// Mutants that are judged at the same time.
+    pub jobs: usize,
+    /// Mutants at most.
+    pub limit: usize,
+    /// Only print the names of the mutants.
+    pub list: bool,
+    /// Also look at the programs as they are.
+    pub alarms: bool,
+    half: Option<Half>,
+    names: Vec<String>,
+}
+
+impl Options {
+    /// `jobs=2`, `limit=40`, `half=development`, `list`, `alarms`, and names of programs, operators and mutants.
+    pub fn parse(words: &[String]) -> Result<Options> {
+        let mut options = Options {
+            jobs: thread::available_parallelism().map_or(1, NonZero::get),
+            limit: usize::MAX,
+            list: false,
+            alarms: false,
+            half: None,
+            names: Vec::new(),
+        };
+        for word in words {
+            match word.split_once('=') {
+                Some(("jobs", number)) => options.jobs = number.parse::<usize>()?.max(1),
+                Some(("limit", number)) => options.limit = number.parse()?,
+                Some(("half", "development")) => options.half = Some(Half::Development),
+                Some(("half", "held-back")) => options.half = Some(Half::HeldBack),
+                Some(_) => bail!(
+                    "expected `jobs=N`, `limit=N` or `half=development|held-back`, not `{word}`"
+                ),
+                None if word == "list" => options.list = true,
+                None if word == "alarms" => options.alarms = true,
+                None => options.names.push(known(word)?),
+            }
+        }
+        Ok(options)
+    }
+
+    /// Are mutants of this program among the chosen ones?
+    pub fn has_base(&self, name: &str) -> bool {
+        let mut bases = self.names.iter().filter(|one| !is_operator(one)).peekable();
+        let of_base = |one: &String| one.split('/').next() == Some(name);
+        bases.peek().is_none() || bases.any(of_base)
+    }
+
+    /// Is this mutant, of a chosen program, among the chosen ones?
+    pub fn has_mutant(&self, mutant: &Mutant) -> bool {
+        let mut ids = self.names.iter().filter(|one| one.contains('/')).peekable();
+        let mut operators = self.names.iter().filter(|one| is_operator(one)).peekable();
+        let in_half = self.half.is_none_or(|half| half == Half::of(&mutant.id));
+        let named = ids.peek().is_none() || ids.any(|id| *id == mutant.id);
+        let by = operators.peek().is_none() || operators.any(|one| one == mutant.operator);
+        in_half && named && by
+    }
+}
+
+fn is_operator(word: &str) -> bool {
+    OPERATORS.iter().any(|(name, _)| *name == word)
+}
+
+/// A word that is the name of something.
+fn known(word: &str) -> Result<String> {
+    if !is_operator(word) {
+        Base::open(word.split('/').next().unwrap_or(word))?;
+    }
+    Ok(word.to_owned())
+}

@@ -1,0 +1,80 @@
+//! What a base program does with threads, as its text says it: functions, locks and what they guard.
+
+mod locking;
+mod reach;
+mod sections;
+
+use super::syntax::{Source, of_kind};
+pub use locking::{Effect, LockStatement, last_name};
+use sections::Reached;
+pub use sections::Section;
+use std::collections::{BTreeMap, BTreeSet};
+use tree_sitter::Node;
+
+/// A function with a body.
+#[derive(Debug)]
+pub struct Function<'s> {
+    /// Name without class and namespace.
+    pub name: &'s str,
+    /// The braces.
+    pub body: Node<'s>,
+    /// Names of what it calls.
+    pub calls: Vec<&'s str>,
+}
+
+/// A base program.
+pub struct Program<'s> {
+    /// Its text.
+    pub source: &'s Source,
+    /// Functions and methods with a body.
+    pub functions: Vec<Function<'s>>,
+    /// Functions that take or give back a lock for their caller, with the lock's name.
+    wrappers: BTreeMap<&'s str, (Effect, String)>,
+    /// Classes whose destructor gives a lock back.
+    guards: BTreeSet<&'s str>,
+    sections: Vec<Reached<'s>>,
+}
+
+impl<'s> Program<'s> {
+    /// The program that a source is.
+    pub fn new(source: &'s Source) -> Program<'s> {
+        let mut program = Program {
+            source,
+            functions: functions(source),
+            wrappers: BTreeMap::new(),
+            guards: locking::guards(source),
+            sections: Vec::new(),
+        };
+        program.wrappers = program.find_wrappers();
+        program.sections = program.find_sections();
+        program
+    }
+
+    /// The function around a node.
+    pub fn function_of(&self, node: Node<'s>) -> Option<&Function<'s>> {
+        let around = |function: &&Function| contains(function.body, node);
+        self.functions.iter().filter(around).next_back()
+    }
+}
+
+/// Is one node in the other, or the same?
+pub fn contains(outer: Node, inner: Node) -> bool {
+    outer.start_byte() <= inner.start_byte() && inner.end_byte() <= outer.end_byte()
+}
+
+fn functions(source: &Source) -> Vec<Function<'_>> {
+    let definitions = of_kind(source.root(), "function_definition").into_iter();
+    let named = definitions.filter_map(|definition| {
+        let declarators = of_kind(definition, "function_declarator");
+        let name = declarators.first()?.child_by_field_name("declarator")?;
+        let text = source.text(name);
+        let body = definition.child_by_field_name("body")?;
+        let calls = source.calls(body);
+        Some(Function {
+            name: text.rsplit("::").next().unwrap_or(text),
+            body,
+            calls: calls.iter().map(|call| call.name).collect(),
+        })
+    });
+    named.collect()
+}

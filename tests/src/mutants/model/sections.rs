@@ -1,0 +1,157 @@
+//! Critical sections.
+
+use super::{Effect, LockStatement, Program, contains, last_name};
+use crate::mutants::syntax::{Source, behind, descendants, is_block};
+use std::ops::Range;
+use tree_sitter::Node;
+
+/// Statements between taking a lock and giving it back.
+#[derive(Clone, Debug)]
+pub struct Section<'s> {
+    /// Takes the lock.
+    pub acquire: LockStatement<'s>,
+    /// Gives it back at the end; none where a guard's end does it.
+    pub release: Option<Node<'s>>,
+    /// Gives it back before a jump out of the section.
+    pub early: Vec<Node<'s>>,
+    /// The statements between.
+    pub body: Vec<Node<'s>>,
+}
+
+/// A section with the parts of the text that its statements and what they call take up.
+pub(super) struct Reached<'s> {
+    section: Section<'s>,
+    ranges: Vec<Range<usize>>,
+}
+
+impl<'s> Program<'s> {
+    /// All critical sections, in the order of the text.
+    pub fn sections(&self) -> Vec<Section<'s>> {
+        let reached = self.sections.iter();
+        reached.map(|one| one.section.clone()).collect()
+    }
+
+    pub(super) fn find_sections(&self) -> Vec<Reached<'s>> {
+        let statements = descendants(self.source.root()).into_iter();
+        let acquires = statements.filter_map(|one| self.locking(one));
+        acquires
+            .filter(|one| one.effect == Effect::Acquire)
+            .filter_map(|acquire| self.section(acquire))
+            .map(|section| Reached {
+                ranges: self.reach(&section.body),
+                section,
+            })
+            .collect()
+    }
+
+    fn section(&self, acquire: LockStatement<'s>) -> Option<Section<'s>> {
+        acquire
+            .statement
+            .parent()
+            .filter(|block| is_block(*block))?;
+        let rest = behind(acquire.statement);
+        if acquire.guard.is_some() {
+            return Some(Section {
+                acquire,
+                release: None,
+                early: Vec::new(),
+                body: rest,
+            });
+        }
+        let releases = |node: &Node<'s>| {
+            self.locking(*node)
+                .is_some_and(|one| one.effect == Effect::Release && one.lock == acquire.lock)
+        };
+        let at = rest.iter().position(releases)?;
+        let body: Vec<Node> = rest.iter().take(at).copied().collect();
+        let inner = body.iter().flat_map(|one| descendants(*one));
+        Some(Section {
+            early: inner.filter(releases).collect(),
+            release: rest.get(at).copied(),
+            body,
+            acquire,
+        })
+    }
+
+    /// The innermost section around a node.
+    pub fn section_of(&self, node: Node<'s>) -> Option<Section<'s>> {
+        let holds = |section: &Section| section.body.iter().any(|one| contains(*one, node));
+        self.sections().into_iter().filter(holds).next_back()
+    }
+
+    /// What a section is about: its lines and the functions that it calls.
+    pub fn guarded(&self, section: &Section<'s>) -> Vec<Range<usize>> {
+        let mut ranges = self.reach(&section.body);
+        ranges.push(section.acquire.statement.byte_range());
+        ranges.extend(section.release.map(|node| node.byte_range()));
+        ranges
+    }
+
+    /// Do sections of a lock with this name give memory back?
+    pub fn frees_under(&self, lock: &str) -> bool {
+        const WORDS: [&str; 8] = [
+            "free",
+            "delete",
+            "erase",
+            "clear",
+            "pop",
+            "reset",
+            "realloc",
+            "push_back",
+        ];
+        self.mentioned_under(lock, &WORDS)
+    }
+
+    /// Do sections of a lock with this name wait for conditions or signal them?
+    pub fn signals_under(&self, lock: &str) -> bool {
+        const WORDS: [&str; 6] = [
+            "wait",
+            "signal",
+            "broadcast",
+            "notify_one",
+            "notify_all",
+            "sem_post",
+        ];
+        self.mentioned_under(lock, &WORDS)
+    }
+
+    fn mentioned_under(&self, lock: &str, words: &[&str]) -> bool {
+        let name = last_name(lock);
+        let reached = self.sections.iter();
+        let mut same = reached.filter(|one| last_name(&one.section.acquire.lock) == name);
+        same.any(|one| {
+            // What a section took out may be freed behind it.
+            let next = one.section.release.map(behind);
+            let next = next.and_then(|next| next.first().map(|node| node.byte_range()));
+            let ranges = one.ranges.iter().cloned().chain(next);
+            let mut texts = ranges.filter_map(|range| self.source.text.get(range));
+            texts.any(|text| words.iter().any(|word| text.contains(word)))
+        })
+    }
+}
+
+impl<'s> Section<'s> {
+    /// All statements that give the lock back.
+    pub fn releases(&self) -> impl Iterator<Item = Node<'s>> {
+        self.early.iter().copied().chain(self.release)
+    }
+
+    /// Is the variable that holds the lock, or the lock, used in between, as by a wait?
+    pub fn uses_lock(&self, source: &Source) -> bool {
+        let name = match &self.acquire.guard {
+            Some(guard) => guard.as_str(),
+            None => last_name(&self.acquire.lock),
+        };
+        let inner = self.body.iter().flat_map(|one| source.calls(*one));
+        inner
+            .filter(|call| !self.early.iter().any(|early| contains(*early, call.node)))
+            .any(|call| {
+                let in_arguments = call
+                    .arguments
+                    .iter()
+                    .any(|one| source.names(*one).contains(&name));
+                let is_method = call.receiver == Some(name);
+                in_arguments && call.name.contains("wait") || is_method
+            })
+    }
+}
