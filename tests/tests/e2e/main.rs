@@ -36,6 +36,7 @@ mod library;
 mod livelocks;
 mod minimize;
 mod modes;
+mod mutants;
 mod names;
 mod orders;
 mod outside;

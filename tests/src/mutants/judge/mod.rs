@@ -188,7 +188,11 @@ fn explain(
 fn told(mutant: &Mutant, fate: Fate, first: &Explanation) -> Told {
     let blamed = |role: Role| matches!(role, Role::Cause | Role::Interference);
     let sites = first.sites.iter().filter(|site| blamed(site.role));
-    let lines: Vec<u32> = sites.map(|site| site.place.line).collect();
+    let mut lines: Vec<u32> = sites.map(|site| site.place.line).collect();
+    if first.kind == BugKind::Sequential {
+        // Nobody is to blame for coming too early: the place where it fails is all that it names.
+        lines.extend(first.failure.site.as_ref().map(|site| site.line));
+    }
     let always = fate == Fate::AlwaysFails && first.kind == BugKind::Sequential;
     Told {
         class: first.kind,

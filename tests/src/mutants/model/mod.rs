@@ -7,7 +7,7 @@ mod sections;
 use super::syntax::{Source, of_kind};
 pub use locking::{Effect, LockStatement, last_name};
 use sections::Reached;
-pub use sections::Section;
+pub use sections::{SIGNALS, Section};
 use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
@@ -53,7 +53,7 @@ impl<'s> Program<'s> {
     /// The function around a node.
     pub fn function_of(&self, node: Node<'s>) -> Option<&Function<'s>> {
         let around = |function: &&Function| contains(function.body, node);
-        self.functions.iter().filter(around).next_back()
+        self.functions.iter().rfind(around)
     }
 }
 

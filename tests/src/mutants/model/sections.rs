@@ -5,6 +5,17 @@ use crate::mutants::syntax::{Source, behind, descendants, is_block};
 use std::ops::Range;
 use tree_sitter::Node;
 
+/// Calls that wake threads which wait for a condition or a semaphore.
+pub const SIGNALS: [&str; 7] = [
+    "pthread_cond_signal",
+    "pthread_cond_broadcast",
+    "cnd_signal",
+    "cnd_broadcast",
+    "notify_one",
+    "notify_all",
+    "sem_post",
+];
+
 /// Statements between taking a lock and giving it back.
 #[derive(Clone, Debug)]
 pub struct Section<'s> {
@@ -76,7 +87,7 @@ impl<'s> Program<'s> {
     /// The innermost section around a node.
     pub fn section_of(&self, node: Node<'s>) -> Option<Section<'s>> {
         let holds = |section: &Section| section.body.iter().any(|one| contains(*one, node));
-        self.sections().into_iter().filter(holds).next_back()
+        self.sections().into_iter().rfind(holds)
     }
 
     /// What a section is about: its lines and the functions that it calls.
@@ -84,7 +95,19 @@ impl<'s> Program<'s> {
         let mut ranges = self.reach(&section.body);
         ranges.push(section.acquire.statement.byte_range());
         ranges.extend(section.release.map(|node| node.byte_range()));
+        ranges.extend(self.told_of(section).map(|node| node.byte_range()));
         ranges
+    }
+
+    /// The signal behind a section, which tells of what it has changed.
+    fn told_of(&self, section: &Section<'s>) -> Option<Node<'s>> {
+        let end = match section.release {
+            Some(release) => release,
+            None => section.acquire.statement.parent()?,
+        };
+        let next = behind(end).first().copied()?;
+        let call = self.source.statement_call(next)?;
+        SIGNALS.contains(&call.name).then_some(next)
     }
 
     /// Do sections of a lock with this name give memory back?

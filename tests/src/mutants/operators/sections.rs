@@ -3,10 +3,11 @@
 use super::{Draft, broken_section};
 use crate::mutants::{
     edits::Edits,
-    model::{Program, Section, contains},
+    model::{Effect, Program, Section, contains},
     syntax::{is_jump, jumps, of_kind},
 };
 use tree_sitter::Node;
+use unsnarl_core::BugKind;
 
 /// Leaves the first statement, or the last one, out of a section.
 pub fn shrink(program: &Program) -> Vec<Draft> {
@@ -52,11 +53,27 @@ pub fn split(program: &Program) -> Vec<Draft> {
         for next in inner.filter(|next| !is_jump(*next)) {
             let mut edits = Edits::default();
             if interrupt(program, &section, next, &mut edits).is_some() {
-                drafts.push(draft(program, &section, edits));
+                let mut made = draft(program, &section, edits);
+                if holds_another(program, &section, next) {
+                    made.classes.push(BugKind::Deadlock);
+                }
+                drafts.push(made);
             }
         }
     }
     drafts
+}
+
+/// Is a lock that was taken within the section held before a statement? Then taking the section's lock again is taking
+/// the two in the other order.
+fn holds_another(program: &Program, section: &Section, next: Node) -> bool {
+    let before = section.body.iter().take_while(|one| **one != next);
+    let inner: Vec<Effect> = before
+        .filter_map(|one| program.locking(*one))
+        .map(|one| one.effect)
+        .collect();
+    let count = |effect: Effect| inner.iter().filter(|one| **one == effect).count();
+    count(Effect::Acquire) > count(Effect::Release)
 }
 
 fn interrupt(program: &Program, section: &Section, next: Node, edits: &mut Edits) -> Option<()> {

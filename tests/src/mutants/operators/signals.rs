@@ -3,7 +3,7 @@
 use super::Draft;
 use crate::mutants::{
     edits::Edits,
-    model::{Program, last_name},
+    model::{Program, SIGNALS, last_name},
     syntax::{Call, before, behind, descendants, statement_in_block},
 };
 use std::ops::Range;
@@ -70,11 +70,7 @@ fn begin_of_change<'s>(program: &Program<'s>, signal: Node<'s>) -> Option<Node<'
 fn signals<'s>(program: &Program<'s>) -> Vec<Call<'s>> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
-    let wakes = |name: &str| {
-        let mut pairs = WAKES.iter();
-        pairs.any(|(all, one)| name == *all || name == *one) || name == "sem_post"
-    };
-    calls.filter(|call| wakes(call.name)).collect()
+    calls.filter(|call| SIGNALS.contains(&call.name)).collect()
 }
 
 fn draft<'s>(program: &Program<'s>, signal: &Call<'s>, edits: Edits) -> Draft {

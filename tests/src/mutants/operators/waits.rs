@@ -72,15 +72,20 @@ pub fn drop_wait(program: &Program) -> Vec<Draft> {
         edits.remove(program.source, place);
         let mut region = around(program, place);
         region.extend(program.reach(&program.after(place)));
+        let mut classes = vec![
+            BugKind::OrderViolation,
+            BugKind::DataRace,
+            BugKind::UseAfterFree,
+        ];
+        if matches!(wait.name, "sem_wait" | "acquire") {
+            // A semaphore may be a lock.
+            classes.push(BugKind::AtomicityViolation);
+            classes.push(BugKind::MultiVariableAtomicityViolation);
+        }
         Some(Draft {
             edits,
             region,
-            classes: vec![
-                BugKind::OrderViolation,
-                BugKind::DataRace,
-                BugKind::UseAfterFree,
-                BugKind::AtomicityViolation,
-            ],
+            classes,
         })
     })
     .collect()

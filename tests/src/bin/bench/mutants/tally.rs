@@ -71,6 +71,10 @@ pub fn print(judged: &[Judgement]) {
         (Half::HeldBack, &held_back),
     ] {
         table.row(row(&format!("all, {}", half.word()), judged));
+        let by_schedule = judged.iter().filter(|one| one.fate != Fate::AlwaysFails);
+        let by_schedule: Vec<&Judgement> = by_schedule.copied().collect();
+        let name = format!("of these, those that also pass, {}", half.word());
+        table.row(row(&name, &by_schedule));
     }
     println!("{table}");
 }
