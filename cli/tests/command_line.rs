@@ -404,8 +404,8 @@ fn a_replay_that_leaves_the_schedule_says_where() {
     let folder = Folder::new();
     folder.build(
         "moody",
-        "#include <sys/stat.h>\nvolatile int mood;\nint main(void) { struct stat found;\n\
-         mood = stat(\"mood\", &found) == 0 ? 7 : 3;\nreturn mood == 7; }\n",
+        "#include <unistd.h>\nvolatile int mood;\nint main(void) {\n\
+         mood = access(\"mood\", F_OK) == 0 ? 7 : 3;\nreturn mood == 7; }\n",
     );
     folder.check(0, &["record", "-n", "1", "--seed", "1", "--", "./moody"]);
     let run = folder.runs().remove(0);

@@ -14,7 +14,7 @@ use unsnarl_trace::{EventId, Run};
 const OTHERS: usize = 8;
 
 /// How much more of a difference another story has to make to be told instead.
-const BETTER: f64 = 0.2;
+const BETTER: f64 = 0.3;
 
 /// Tries what the explanation blames, and other stories of its run where that does not settle it; the explanation becomes
 /// the one that is borne out best, with its evidence.

@@ -73,7 +73,7 @@ fn experiments_find_where_it_was_decided() -> Result<()> {
         evidence.with.is_all() && evidence.without.fails == 0,
         "{evidence:?}"
     );
-    ensure!(evidence.with.orders > 1, "{evidence:?}");
+    ensure!(evidence.without.orders > 1, "{evidence:?}");
     ensure!(told.curve.len() > 3, "{:?}", told.curve);
     let page = workspace.unsnarl(&["explain", "--format", "html"])?;
     page.exits(1)?.says(&["<polyline", "Decided at"])?;

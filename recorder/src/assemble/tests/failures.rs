@@ -73,7 +73,8 @@ fn an_assertion_names_expression_and_place() {
     let site = run
         .meta
         .site(run.meta.failure.clone().unwrap().site.unwrap());
-    assert_eq!((site.file.as_str(), site.line), ("grammar.y", 90));
+    assert!(site.file.ends_with("grammar.y"), "{}", site.file);
+    assert_eq!(site.line, 90);
 }
 
 #[test]
