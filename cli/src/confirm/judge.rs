@@ -17,6 +17,7 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
     Budget, BugKind, Certainty, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark,
     Tally, Verdict,
+    claims::{Claim, Counted},
     corpus::failure_place,
     diagnosis::Share,
     dsp::Advice,
@@ -646,13 +647,35 @@ impl Case<'_, '_> {
     }
 }
 
-/// Why an order that passes shows nothing: schedules drawn at random fail about as often without what is blamed.
+/// Why an order that passes shows nothing: schedules drawn at random fail about as often without what is blamed, or, where
+/// none could be drawn, most runs that passed have it, too.
 fn contradicts(explanation: &Explanation) -> Option<String> {
-    let evidence = explanation.evidence.filter(|evidence| !evidence.tells())?;
     let share = |share: Share| format!("{} of {}", share.fails, share.of);
-    Some(format!(
-        "{} schedules with it fail, and {} without it",
-        share(evidence.with),
-        share(evidence.without)
-    ))
+    match explanation.evidence {
+        Some(evidence) if evidence.tells() => None,
+        Some(evidence) => Some(format!(
+            "{} schedules with it fail, and {} without it",
+            share(evidence.with),
+            share(evidence.without)
+        )),
+        None => {
+            let mut claims = explanation.claims.iter();
+            let usual = claims.find(|counted| is_blamed(&counted.claim) && is_usual(counted))?;
+            Some(format!(
+                "{} of {} runs that passed have what is blamed, too, and no schedules could be drawn with it and without it",
+                usual.holds_in, usual.of
+            ))
+        }
+    }
+}
+
+/// Does a claim say that another run has what is blamed?
+fn is_blamed(claim: &Claim) -> bool {
+    matches!(claim, Claim::Between { .. } | Claim::Overlap { .. })
+}
+
+/// In more than half of the runs, of enough to tell.
+fn is_usual(counted: &Counted) -> bool {
+    const ENOUGH: u32 = 10;
+    counted.of >= ENOUGH && counted.holds_in * 2 > counted.of
 }
