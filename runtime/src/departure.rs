@@ -5,6 +5,9 @@
 //! go first is no preemption. Where the strategy draws, one run in two lets them go on for a drawn number
 //! of decisions; in the others the thread takes part as before, and may end the process at once. Without drawing
 //! the others go first, until nobody can go on or [`LONGEST`] decisions have passed.
+//!
+//! A failed assertion or `abort` is such an end, too: the others may fail in another way before. They go first for a
+//! short while only, and not at all where nothing is drawn: a failing run is to show what led to its failure.
 
 use crate::{
     choices, livelock,
@@ -20,18 +23,39 @@ use unsnarl_trace::raw::{RawStrategy, unlogged};
 const LONGEST: u64 = 1 << 13;
 /// Where it is drawn, it is less than two to this power.
 const LONGEST_DRAWN: u64 = 14;
+/// The same before a failure.
+const LONGEST_BEFORE_FAILURE: u64 = 7;
 
 /// The thread has come to the end of the process. Returns when the process is to end.
 pub fn arrive(this: &Thread) {
     if !has_company() {
         return;
     }
+    stand_back(this, span());
+    note_cut_off(this);
+    leave(this);
+}
+
+/// The thread is about to fail, which ends the process. Returns when it fails.
+pub fn fail(this: &Thread) {
+    if !has_company() {
+        return;
+    }
+    SHARED.failing.set(SHARED.failing.get() + 1);
+    stand_back(this, span_before_failure());
+    leave(this);
+    SHARED.failing.set(SHARED.failing.get() - 1);
+}
+
+fn stand_back(this: &Thread, span: u64) {
     this.departs.set(true);
     this.stands_back_until
-        .set(SHARED.ticks.get().saturating_add(span()));
+        .set(SHARED.ticks.get().saturating_add(span));
     SHARED.departing.set(SHARED.departing.get() + 1);
     scheduler::depart(this, Next::NOTHING);
-    note_cut_off(this);
+}
+
+fn leave(this: &Thread) {
     SHARED.departing.set(SHARED.departing.get() - 1);
     this.departs.set(false);
 }
@@ -46,15 +70,33 @@ pub fn is_under_way() -> bool {
     controlled() && SHARED.departing.get() != 0
 }
 
+/// Whether a thread has come to the end of the process by itself, and others go on.
+pub fn is_exit_under_way() -> bool {
+    controlled() && SHARED.departing.get() > SHARED.failing.get()
+}
+
 /// For how many decisions the others go first.
 fn span() -> u64 {
-    if SHARED.strategy.get() == RawStrategy::Sequential {
-        return LONGEST;
+    match SHARED.strategy.get() {
+        RawStrategy::Sequential => LONGEST,
+        _ => drawn(LONGEST_DRAWN),
     }
+}
+
+/// The same before a failure: what comes of the others is of interest, but the failure is what was looked for.
+fn span_before_failure() -> u64 {
+    match SHARED.strategy.get() {
+        RawStrategy::Sequential => 0,
+        _ => drawn(LONGEST_BEFORE_FAILURE),
+    }
+}
+
+/// None in one run of two, else less than two to this power.
+fn drawn(longest: u64) -> u64 {
     let drawn = choices::random();
     match drawn & 1 {
         0 => 0,
-        _ => 1 << ((drawn >> 1) % LONGEST_DRAWN),
+        _ => 1 << ((drawn >> 1) % longest),
     }
 }
 

@@ -136,6 +136,7 @@ unsafe extern "C-unwind" fn assert_fail(
 ) -> ! {
     if let Some(this) = recording() {
         log::resolve(this);
+        departure::fail(this);
         // From here on what is called is not the program's doing.
         this.inside.set(this.inside.get() + 1);
         if conclude(End::Assert) {
@@ -161,6 +162,9 @@ unsafe extern "C-unwind" fn on_abort(pc: u64) -> ! {
     if let Some(this) = recording() {
         log::resolve(this);
         conclude_fault(this);
+        if !has_ended() {
+            departure::fail(this);
+        }
         this.inside.set(this.inside.get() + 1);
         let exception = uncaught_exception();
         let end = if exception.is_some() {

@@ -24,7 +24,7 @@ pub unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
 /// Before `exit`. While another thread is about to end the process there, no handler is left that would say
 /// how it ends, and newer C libraries let this thread wait for the other one with the turn.
 unsafe extern "C" fn note_exit(_pc: u64, status: usize) {
-    if !departure::is_under_way() {
+    if !departure::is_exit_under_way() {
         return;
     }
     failure::finish(status as c_int);

@@ -219,6 +219,8 @@ pub struct Shared {
     pub change_count: Cell<usize>,
     /// Threads that are about to end the process.
     pub departing: Cell<u32>,
+    /// Those of them that come to it by a failure.
+    pub failing: Cell<u32>,
     /// PCT: what threads that yield are lowered to.
     pub yielders: Yielders,
     pub exit_key: Cell<libc::pthread_key_t>,
@@ -268,6 +270,7 @@ pub static SHARED: Shared = Shared {
     change_points: [const { Cell::new(0) }; raw::MAX_CHANGE_POINTS],
     change_count: Cell::new(0),
     departing: Cell::new(0),
+    failing: Cell::new(0),
     yielders: Yielders::new(),
     exit_key: Cell::new(0),
     children: Cell::new(0),

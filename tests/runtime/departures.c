@@ -2,6 +2,7 @@
 // comes so far. With a second argument the thread does what need not end before the process does.
 #include <assert.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,6 +13,7 @@ static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static const char *how;
 static int *table;
 static int sum, beats;
+static sem_t asked;
 
 static int is(const char *name)
 {
@@ -73,6 +75,26 @@ static void *(*routine(const char *name))(void *)
     return !strcmp(name, "spins") ? spins_for_ever : ends;
 }
 
+/* Fails as soon as it may, in its own way. */
+static void *fails_when_asked(void *argument)
+{
+    sem_wait(&asked);
+    sum++;
+    assert(!"the thread fails");
+    return argument;
+}
+
+/* Nothing that threads share lies between the call that lets the other go on and the end. */
+static void fail_beside(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, fails_when_asked, NULL);
+    sem_post(&asked);
+    if (is("abort_beside"))
+        abort();
+    assert(!"the program fails");
+}
+
 static void end(void)
 {
     char *const words[] = {"true", NULL};
@@ -103,6 +125,8 @@ int main(int count, char **words)
 {
     pthread_t thread;
     how = words[1];
+    if (is("assert_beside") || is("abort_beside"))
+        fail_beside();
     table = calloc(8, sizeof *table);
     table[7] = 1;
     if (is("handler"))

@@ -2,7 +2,9 @@
 
 use super::modes::Modes;
 use anyhow::{Result, ensure};
+use std::collections::BTreeSet;
 use unsnarl_e2e::{Compiler, Finished};
+use unsnarl_trace::read_run;
 
 const WAYS: [&str; 8] = [
     "return",
@@ -29,6 +31,34 @@ fn a_thread_that_nobody_waits_for_fails_before_the_process_ends() -> Result<()> 
         said.exits(1)?.says(&["passed", "failed"])?;
         program.forget()?;
         record(&program, &["--strategy", "sequential", "-n", "1"], &[how])?.exits(1)?;
+        let said = program.repeats()?;
+        ensure!(said.stdout.contains("5 of 5"), "{how}: {said}");
+        program.forget()?;
+    }
+    Ok(())
+}
+
+/// While one thread is about to fail, another may fail before it.
+#[test]
+fn what_others_do_may_come_before_a_failure() -> Result<()> {
+    let program = Modes::compile("departures.c", Compiler::Gcc, &[])?;
+    for (how, own) in [
+        ("assert_beside", "!\"the program fails\""),
+        ("abort_beside", "abort was called"),
+    ] {
+        record(&program, &["-n", "60"], &[how])?.exits(1)?;
+        let mut failures = BTreeSet::new();
+        for name in program.workspace.runs_that("failed")? {
+            let run = read_run(
+                &program
+                    .workspace
+                    .path()
+                    .join(program.workspace.run_path(&name)),
+            )?;
+            failures.extend(run.meta.failure.map(|failure| failure.message));
+        }
+        let has = |text: &str| failures.iter().any(|message| message.contains(text));
+        ensure!(has(own) && has("the thread fails"), "{how}: {failures:?}");
         let said = program.repeats()?;
         ensure!(said.stdout.contains("5 of 5"), "{how}: {said}");
         program.forget()?;
