@@ -4,6 +4,7 @@ pub mod addresses;
 pub mod calls;
 pub(crate) mod command;
 mod server;
+pub(crate) mod stack;
 mod starter;
 
 pub use command::Given;
@@ -41,6 +42,8 @@ pub struct Request {
     pub directory: PathBuf,
     /// Variables of the environment that are to be others than this process's.
     pub environment: Given,
+    /// Limit of the stack in bytes; `None` for that of this process.
+    pub stack: Option<u64>,
     /// File for standard input; nothing when there is none.
     pub stdin: Option<PathBuf>,
     /// What becomes of the program's output.
@@ -380,6 +383,7 @@ mod tests {
             command,
             directory: directory.into(),
             environment: Given::new(),
+            stack: None,
             stdin: None,
             output: Output::Kept,
             timeout: Duration::from_secs(60),

@@ -17,6 +17,9 @@ pub struct RunInput {
     /// sorted by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<Variable>,
+    /// Limit of the stack in bytes, where it is not the usual one of 8 MB; the largest number for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u64>,
     /// Calls whose input there was no room for.
     #[serde(skip_serializing_if = "is_zero")]
     pub lost: u64,
@@ -116,6 +119,7 @@ mod tests {
                 name: "MOOD".into(),
                 value: None,
             }],
+            stack: Some(1 << 20),
             lost: 3,
         };
         let text = serde_json::to_string(&input).unwrap();

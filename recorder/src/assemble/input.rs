@@ -26,6 +26,7 @@ pub(super) fn of_run(log: &RawLog<'_>, launch: &Launch) -> RunInput {
         seed: (log.drew_random() != 0 || log.input_seed() != launch.seed).then(|| log.input_seed()),
         bytes: Bytes(bytes),
         environment,
+        stack: launch.stack,
         lost: log.input_lost(),
     }
 }

@@ -113,6 +113,8 @@ pub struct Launch {
     pub criteria: Criteria,
     /// Variables of the environment that are kept of every run.
     pub environment: Vec<Variable>,
+    /// Limit of the stack, as [`unsnarl_trace::input::RunInput`] notes it.
+    pub stack: Option<u64>,
     /// The launcher ended the program because its time was over.
     pub timed_out: bool,
     /// System calls that its threads were in then.

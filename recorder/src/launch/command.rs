@@ -1,6 +1,6 @@
 //! The command that starts a program, from the beginning or as a server of copies.
 
-use super::Request;
+use super::{Request, stack};
 use std::{
     collections::BTreeMap,
     env,
@@ -33,6 +33,7 @@ pub fn command(request: &Request, descriptor: impl AsFd) -> Command {
     let number = descriptor.as_fd().as_raw_fd();
     let given = &request.environment;
     command.env_clear();
+    stack::set(&mut command, request.stack);
     command.envs(variables(&request.program, &request.command, given, number));
     command
 }

@@ -45,6 +45,7 @@ struct What {
     command: Vec<OsString>,
     directory: PathBuf,
     environment: Given,
+    stack: Option<u64>,
 }
 
 impl What {
@@ -54,6 +55,7 @@ impl What {
             command: request.command.clone(),
             directory: request.directory.clone(),
             environment: request.environment.clone(),
+            stack: request.stack,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Attempt, Details, Job, RecordError};
 use crate::{
     assemble::{Launch, Program, RawLog, assemble},
-    launch::{Finished, Given, LaunchError, Request},
+    launch::{Finished, Given, LaunchError, Request, stack},
     log::{Config, Log},
 };
 use sha2::{Digest, Sha256};
@@ -45,6 +45,7 @@ pub(crate) fn execute_with_log(
         command: job.command.clone(),
         directory: job.directory.clone(),
         environment: environment(attempt),
+        stack: stack(attempt),
         stdin: job.stdin.clone(),
         output: job.output,
         timeout: job.timeout,
@@ -88,6 +89,12 @@ pub(crate) fn environment(attempt: &Attempt) -> Given {
         given.insert(os(&variable.name), variable.value.as_ref().map(os));
     }
     given
+}
+
+/// The limit of the stack that a recorded run had.
+pub(crate) fn stack(attempt: &Attempt) -> Option<u64> {
+    let input = attempt.input.as_ref();
+    input.map(|input| stack::of_note(input.stack))
 }
 
 /// The variables that are kept of every run, as a run of this attempt has them.
@@ -148,6 +155,10 @@ pub(crate) fn seen(
         chances: attempt.chances,
         criteria: job.criteria.clone(),
         environment: kept(attempt),
+        stack: match &attempt.input {
+            Some(input) => input.stack,
+            None => stack::noted(),
+        },
         timed_out: finished.timed_out,
         calls: finished.calls.clone(),
         waits_outside: finished.waits_outside,

@@ -28,7 +28,9 @@ pub use details::Details;
 pub use disk::Discarded;
 pub use error::RecordError;
 pub use execute::{Executed, execute};
-pub(crate) use execute::{check_input, config, environment, execute_with_log, input_hash, seen};
+pub(crate) use execute::{
+    check_input, config, environment, execute_with_log, input_hash, seen, stack,
+};
 pub use goal::{Ended, Goal, USUAL_CAP};
 pub use job::{Job, Recording};
 pub use sampling::{Continuation, Sampler};

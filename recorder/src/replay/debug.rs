@@ -7,9 +7,9 @@
 use super::{Difference, Options, ReplayError, attempt, compare, prepare, verbs};
 use crate::{
     assemble::{Exit, RawLog, assemble, kind_of},
-    launch::{Excerpt, Finished, Given, LaunchError, command::variables},
+    launch::{Excerpt, Finished, Given, LaunchError, command::variables, stack as limits},
     log::{Config, Log},
-    record::{Job, RecordError, check_input, config, environment, seen},
+    record::{Job, RecordError, check_input, config, environment, seen, stack},
     wrapper::compiler::in_path,
 };
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -107,7 +107,8 @@ pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Deb
     // gdb hands it on to the program.
     fcntl_setfd(log.descriptor(), FdFlags::empty())
         .map_err(|error| ReplayError::from(RecordError::Log(error.into())))?;
-    let settings = settings(&job, environment(&attempt), &log);
+    let limit = stack(&attempt);
+    let settings = settings(&job, environment(&attempt), limit, &log);
     let about = write_files(folder.path(), recorded, session, settings, &log);
     let about = about.map_err(DebugError::Files)?;
     let status = Command::new(gdb)
@@ -294,13 +295,16 @@ fn kinds() -> BTreeMap<u8, &'static str> {
 
 /// Commands that make gdb start the program as it was recorded, by the name that was recorded: everything lies where
 /// it does without gdb.
-fn settings(job: &Job, mut given: Given, log: &Log) -> Vec<String> {
+fn settings(job: &Job, mut given: Given, limit: Option<u64>, log: &Log) -> Vec<String> {
     let input = match &job.stdin {
         Some(path) => shell::word(path),
         None => "/dev/null".to_owned(),
     };
     // The wrapper gets the program's path and calls it by the name that was recorded.
-    let call = format!("exec {} <{input}", shell::command(&job.command));
+    let limit = limit.map_or(String::new(), |limit| {
+        format!("ulimit -S -s {}; ", limits::in_words(limit))
+    });
+    let call = format!("{limit}exec {} <{input}", shell::command(&job.command));
     // The shell corrects it.
     given.insert("PWD".into(), Some(job.directory.clone().into()));
     let name = job.command.first().cloned().unwrap_or_default();

@@ -40,6 +40,42 @@ fn record(workspace: &Workspace, out: &str, extra: usize) -> Result<BTreeMap<Str
     Ok(files)
 }
 
+/// In another folder, and under another limit of the stack: the kernel puts libraries elsewhere then, and threads have
+/// other stacks.
+fn repeats_elsewhere(workspace: &Workspace, run: &str) -> Result<()> {
+    let unsnarl = unsnarl_e2e::binary::unsnarl()?.to_string_lossy();
+    let run = workspace.path().join(run);
+    for limit in ["4096", "200000", "unlimited"] {
+        let script = format!("ulimit -S -s {limit} && cd / && exec \"$0\" replay \"$1\" -n 2");
+        let words = ["-c", &script, &unsnarl, &run.to_string_lossy()];
+        let said = workspace.run("sh", &words)?.exits(0)?;
+        let said = said.says(&["the same run 2 of 2 times"])?;
+        ensure!(!format!("{said}").contains("values that differ"), "{said}");
+    }
+    Ok(())
+}
+
+/// A run under another limit than usual is repeated under that one.
+#[test]
+fn the_limit_of_the_stack_is_the_recorded_one() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let source = project().join("tests/runtime/addresses.cpp");
+    let options = ["-std=c++20", "-O1"];
+    compile_with(&workspace, &source, "addresses", Compiler::Gcc, &options)?;
+    let unsnarl = unsnarl_e2e::binary::unsnarl()?.to_string_lossy();
+    let script = "ulimit -S -s 20000 && exec \"$0\" record -n 1 --seed 5 -- ./addresses";
+    workspace.run("sh", &["-c", script, &unsnarl])?.exits(0)?;
+    let runs = workspace.runs()?;
+    ensure!(runs.len() == 1, "{runs:?}");
+    for run in runs {
+        let run = workspace.run_path(&run);
+        let said = workspace.unsnarl(&["replay", &run, "-n", "2"])?;
+        said.exits(0)?.says(&["the same run 2 of 2 times"])?;
+        repeats_elsewhere(&workspace, &run)?;
+    }
+    Ok(())
+}
+
 /// The first run is started, the others are copied.
 #[test]
 fn numbers_made_of_addresses_are_the_same() -> Result<()> {
@@ -60,6 +96,9 @@ fn numbers_made_of_addresses_are_the_same() -> Result<()> {
             Finished::of(command)?
                 .exits(0)?
                 .says(&["the same run 5 of 5 times"])?;
+        }
+        for name in one.keys().take(1) {
+            repeats_elsewhere(&workspace, &format!("one/{name}"))?;
         }
     }
     Ok(())

@@ -45,6 +45,7 @@ fn what_was_recorded_before_a_kill_is_readable() -> Result<()> {
         command: words,
         directory: workspace.path().to_owned(),
         environment: unsnarl_recorder::launch::Given::new(),
+        stack: None,
         stdin: None,
         output: Output::Kept,
         timeout: Duration::from_secs(60),

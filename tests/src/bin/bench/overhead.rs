@@ -256,6 +256,7 @@ fn request(program: &Path) -> Request {
         command: words,
         directory,
         environment: unsnarl_recorder::launch::Given::new(),
+        stack: None,
         stdin: None,
         output: Output::Kept,
         timeout: Duration::from_secs(60),

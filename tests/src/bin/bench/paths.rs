@@ -243,6 +243,7 @@ fn once(
         command: words,
         directory: PathBuf::from(workspace.path()),
         environment: unsnarl_recorder::launch::Given::new(),
+        stack: None,
         stdin: None,
         output: Output::Kept,
         timeout: Duration::from_secs(120),
