@@ -231,7 +231,8 @@ fn guarded(
     })
 }
 
-fn region(files: &Files<'_>, lines: &Guarded, mutex: &Mutex, kept: &Kept) -> Region {
+/// What runs have to come to for the edit to matter.
+pub(super) fn region(files: &Files<'_>, lines: &Guarded, mutex: &Mutex, kept: &Kept) -> Region {
     let part = |part: &hold::Statement| Part {
         first: part.first,
         last: part.last,

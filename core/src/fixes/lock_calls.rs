@@ -79,7 +79,7 @@ impl Seen {
             }
             match in_text(source, lock) {
                 Some(Named::Class(class)) => drop(found.guards.insert(class)),
-                Some(Named::Holder(function)) if unlock.callee.starts_with('~') => {
+                Some(Named::Holder(function)) if ends_with_scope(source, unlock) => {
                     found.holders.insert(function);
                 }
                 Some(Named::Function(one)) if unlock.file == file => {
@@ -197,6 +197,18 @@ fn inwards(run: &Run, sites: &[SiteId], level: usize) -> Vec<Call> {
 fn plain(function: &str) -> &str {
     let head = function.split('(').next().unwrap_or(function);
     last_name_of_type(head.rsplit("::").next().unwrap_or(head))
+}
+
+/// Does a lock go with the scope of an object? What the library's own classes call has no line of its own.
+fn ends_with_scope(source: &Source, unlock: &Call) -> bool {
+    if unlock.callee.starts_with('~') {
+        return true;
+    }
+    let gives = |function: Node<'_>| {
+        let mut own = calls(function).filter(|node| lines(*node).contains(&unlock.line));
+        own.any(|node| callee(source, node).contains("unlock"))
+    };
+    unlock.callee.is_empty() && !source.function(unlock.line).is_some_and(gives)
 }
 
 enum Named {

@@ -21,6 +21,7 @@ mod seen;
 mod tests;
 pub mod text;
 pub mod trial;
+mod turns;
 mod wait;
 mod waits_for;
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use super::{
     Case,
-    atomic::Changes,
-    model::{Fix, FixKind},
+    atomic::{self, Changes},
+    model::{Fix, FixKind, Guarded},
     mutexes,
     seen::{At, Seen, frames},
     text::{
-        Refusal,
+        Refusal, function_name,
         hold::{Kept, Lines, hold},
         locks::{Mutex, Style, callee, calls, guarded, last_name},
         source::{Source, children, descendants, lines},
@@ -100,6 +100,16 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
         .next()
         .ok_or("the look at the condition and the wait are in different functions")?;
     let seen = Seen::of_locks(case.runs);
+    let mut regions = Vec::new();
+    let mut widened = |at: &At, mutex: &Mutex, kept: &Kept| {
+        let lines = Guarded {
+            file: at.file.clone(),
+            first: kept.first,
+            last: kept.last,
+            function: at.function.clone(),
+        };
+        regions.push(atomic::region(case.files, &lines, mutex, kept));
+    };
     let waiting = waits_with(case, &seen, waited, &b)?;
     let mut changes = Changes::new();
     let mut said = Vec::new();
@@ -115,6 +125,7 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
         false => hold(case.files.get(&a.file)?, &waiting, &around)?,
     };
     if !kept.changes.is_empty() {
+        widened(&a, &waiting, &kept);
         said.push(format!(
             "keep `{}` from line {} to line {}",
             waiting.object, kept.first, kept.last
@@ -135,6 +146,14 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
         },
     )?;
     if !kept.changes.is_empty() {
+        let function = signalled.function(signal.place.line);
+        let function = function.and_then(|node| function_name(signalled, node));
+        let signals = At {
+            file: signal.place.file.clone(),
+            function: function.unwrap_or_default().to_owned(),
+            line: signal.place.line,
+        };
+        widened(&signals, &mutex, &kept);
         said.push(format!(
             "hold `{}` for the signal on line {}",
             mutex.object, signal.place.line
@@ -154,6 +173,8 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     let edits = case.files.edits(&changes)?;
     Ok(Fix {
         assumes: vec!["the condition is set before the signal is sent".to_owned()],
+        regions,
+        lock: given_back(case.run, waited),
         ..Fix::edit(FixKind::WidenSection, said.join(", and "), edits, cost)
     })
 }

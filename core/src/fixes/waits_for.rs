@@ -5,6 +5,7 @@ use super::{
     Fix,
     mutexes::lock_name,
     sections::{Again, Span, sections},
+    turns,
 };
 use crate::{
     facts,
@@ -25,7 +26,7 @@ pub(super) fn refuse(fix: &Fix, runs: &[(String, Arc<Run>)]) -> Option<String> {
             return Some(in_words(fix, &again));
         }
         let new: Vec<Span> = found.spans.into_iter().filter(|span| span.is_new).collect();
-        if let Some(why) = waits(run, &new) {
+        if let Some(why) = waits(run, &new).or_else(|| turns::refuse(fix, run, &new)) {
             return Some(why);
         }
         order.add(fix, run, &new);

@@ -149,8 +149,37 @@ fn functions_that_return_with_a_lock_held_are_seen() {
 fn functions_that_return_a_guard_are_seen() {
     let text = "struct List {\n    void f()\n    {\n        const auto held = hold(lock);\n        x = 1;\n    }\n    std::mutex lock;\n};\n";
     let section = "main lock m via=4@List::f @mutex:3 hold\nmain W x @5 List::f\nmain unlock m via=6@List::f @mutex:7 std::unique_lock<std::mutex>::~unique_lock()\n";
-    let runs = [("passed-1".to_owned(), Arc::new(run(section)))];
+    let unlocked =
+        "main lock m via=4@List::f @mutex:3 hold\nmain W x @5 List::f\nmain unlock m @6 List::f\n";
     let source = Source::parse("test.cpp", text).unwrap();
-    let found = Seen::of(&runs).in_file("test.c", &source);
-    assert_eq!(found.holders.into_iter().collect::<Vec<_>>(), ["hold"]);
+    for section in [section, unlocked] {
+        let runs = [("passed-1".to_owned(), Arc::new(run(section)))];
+        let found = Seen::of(&runs).in_file("test.c", &source);
+        assert_eq!(found.holders.into_iter().collect::<Vec<_>>(), ["hold"]);
+    }
+}
+
+#[test]
+fn a_lock_around_all_that_threads_do_is_no_fix() {
+    let rounds = |thread: &str| format!("{thread} R x @10 f\n{thread} W x @11\n").repeat(5);
+    let both = rounds("main.1") + &rounds("main.2");
+    let runs = |text: &str| [("failed-1".to_owned(), Arc::new(run(text)))];
+    let mut lines = fix(None, false);
+    lines.kind = FixKind::NewMutex;
+    assert_eq!(refuse(&lines, &runs(&both)), None, "no loop is around them");
+    for part in lines
+        .regions
+        .iter_mut()
+        .flat_map(|region| &mut region.parts)
+    {
+        *part = Part {
+            first: 10,
+            last: 12,
+            is_loop: true,
+        };
+    }
+    let why = refuse(&lines, &runs(&both)).unwrap();
+    assert!(why.contains("they would take turns"), "{why}");
+    let more = both + &"main.1 R y @20 f\n".repeat(3);
+    assert_eq!(refuse(&lines, &runs(&more)), None);
 }

@@ -151,6 +151,13 @@ fn mutable(source: &Source, function: Node<'_>, mutex: &Mutex) -> Result<Option<
         }
         stack.extend(super::source::children(node));
     }
+    // A member would stand in the class.
+    if function
+        .parent()
+        .is_some_and(|it| it.kind() == "field_declaration_list")
+    {
+        return Ok(None);
+    }
     Err(format!(
         "`{name}` would have to be `mutable`, and is declared in another file"
     ))

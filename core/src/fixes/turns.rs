@@ -1,0 +1,55 @@
+//! Locks around all that threads do: then they take turns, and need not be threads.
+
+use super::{Fix, FixKind, Region, sections::Span};
+use crate::{callers::call_sites, facts};
+use std::collections::BTreeMap;
+use unsnarl_trace::{EventId, Run, ThreadId};
+
+/// Of the accesses of a thread so many percent are nearly all: before and after there are its arguments and its result.
+const NEARLY_ALL: usize = 90;
+
+/// Why a new mutex would only make threads take turns, if it does: two of them go round within it and do nearly nothing
+/// else.
+pub(super) fn refuse(fix: &Fix, run: &Run, new: &[Span]) -> Option<String> {
+    if fix.kind != FixKind::NewMutex {
+        return None;
+    }
+    let mut spans: BTreeMap<u16, Vec<&Span>> = BTreeMap::new();
+    for span in new {
+        spans.entry(span.thread).or_default().push(span);
+    }
+    let whole = spans.iter().filter_map(|(thread, spans)| match spans[..] {
+        [span] if is_all(fix, run, span) => Some(facts::thread_in_words(run, ThreadId(*thread))),
+        _ => None,
+    });
+    let [one, other, ..] = &whole.collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    Some(format!(
+        "all that {one} and {other} do would be in it: they would take turns, one as a whole after the other"
+    ))
+}
+
+/// Is a section nearly all that its thread does, and goes round?
+fn is_all(fix: &Fix, run: &Run, span: &Span) -> bool {
+    let first = call_sites(run, EventId(span.first));
+    let start = first.iter().map(|site| run.meta.site(*site));
+    let start = start.map(|site| &site.function).next();
+    let goes_round = |region: &Region| {
+        let of_thread = start == Some(&region.lines.function);
+        of_thread && region.parts.iter().any(|part| part.is_loop)
+    };
+    if !fix.regions.iter().any(goes_round) {
+        return false;
+    }
+    let own = run
+        .events
+        .iter()
+        .filter(|(_, event)| event.thread.0 == span.thread && event.kind.is_access());
+    let (mut all, mut within) = (0, 0);
+    for (row, _) in own {
+        all += 1;
+        within += usize::from((span.first..=span.last).contains(&row.0));
+    }
+    within * 100 >= all * NEARLY_ALL
+}
