@@ -49,6 +49,8 @@ pub struct Told {
     pub headline: String,
     /// Lines that it blames; none for what is held back.
     pub lines: Vec<u32>,
+    /// Why changes are not suggested; nothing for what is held back.
+    pub not_fixed: Vec<String>,
 }
 
 /// What came of the first fix.
@@ -69,8 +71,8 @@ pub struct Judgement {
     pub id: String,
     /// Its operator.
     pub operator: String,
-    /// Hash of its text: a judgement about another text is none.
-    pub text: String,
+    /// Its fingerprint: a judgement about another text, or by another region, is none.
+    pub mutant: String,
     /// How it behaves.
     pub fate: Fate,
     /// The first explanation; none when there is no explanation, or nothing to explain.
@@ -83,9 +85,15 @@ pub struct Judgement {
     pub claims: u32,
 }
 
-/// Hash of a mutant's text, as judgements have it.
-pub fn text_hash(mutant: &Mutant) -> String {
-    format!("{:016x}", hash(&mutant.text))
+/// Hash of a mutant and of what would be right for it, as judgements have it.
+pub fn fingerprint(mutant: &Mutant) -> String {
+    let Mutant {
+        region,
+        classes,
+        text,
+        ..
+    } = mutant;
+    format!("{:016x}", hash(&format!("{region:?} {classes:?}\n{text}")))
 }
 
 /// Judges one mutant.
@@ -93,7 +101,7 @@ pub fn judge(base: &Base, mutant: &Mutant) -> Result<Judgement> {
     let mut judgement = Judgement {
         id: mutant.id.clone(),
         operator: mutant.operator.to_owned(),
-        text: text_hash(mutant),
+        mutant: fingerprint(mutant),
         fate: Fate::DoesNotBuild,
         told: None,
         fix: None,
@@ -201,6 +209,7 @@ fn told(mutant: &Mutant, fate: Fate, first: &Explanation) -> Told {
         is_region_right: lines.iter().any(|line| mutant.concerns(*line)),
         headline: first.headline.clone(),
         lines,
+        not_fixed: first.not_fixed.clone(),
     }
 }
 
@@ -210,6 +219,7 @@ impl Judgement {
         if let Some(told) = &mut self.told {
             told.headline.clear();
             told.lines.clear();
+            told.not_fixed.clear();
         }
         if let Some(fix) = &mut self.fix {
             fix.title.clear();

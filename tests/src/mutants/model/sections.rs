@@ -1,7 +1,7 @@
 //! Critical sections.
 
 use super::{Effect, LockStatement, Program, contains, last_name};
-use crate::mutants::syntax::{Source, behind, descendants, is_block};
+use crate::mutants::syntax::{Source, ancestors, before, behind, descendants, is_block, is_jump};
 use std::ops::Range;
 use tree_sitter::Node;
 
@@ -75,9 +75,20 @@ impl<'s> Program<'s> {
         };
         let at = rest.iter().position(releases)?;
         let body: Vec<Node> = rest.iter().take(at).copied().collect();
-        let inner = body.iter().flat_map(|one| descendants(*one));
+        let inner: Vec<Node> = body.iter().flat_map(|one| descendants(*one)).collect();
+        let again = |node: &Node<'s>| {
+            self.locking(*node)
+                .is_some_and(|one| one.effect == Effect::Acquire && one.lock == acquire.lock)
+        };
+        let leaves = |node: &Node<'s>| {
+            is_jump(*node) && !before(*node).first().is_some_and(releases) && escapes(*node, &body)
+        };
+        // Where the lock is held elsewhere too, or not all the time, the statements between are not the section.
+        if inner.iter().any(|node| again(node) || leaves(node)) {
+            return None;
+        }
         Some(Section {
-            early: inner.filter(releases).collect(),
+            early: inner.into_iter().filter(releases).collect(),
             release: rest.get(at).copied(),
             body,
             acquire,
@@ -151,6 +162,26 @@ impl<'s> Program<'s> {
             texts.any(|text| words.iter().any(|word| text.contains(word)))
         })
     }
+}
+
+/// Does a jump lead out of these statements? A break or continue does not where its loop is among them.
+fn escapes(jump: Node, body: &[Node]) -> bool {
+    let is_local = matches!(jump.kind(), "break_statement" | "continue_statement");
+    let is_around = |node: &Node| {
+        let kinds = [
+            "for_statement",
+            "while_statement",
+            "do_statement",
+            "switch_statement",
+            "for_range_loop",
+        ];
+        kinds.contains(&node.kind()) && body.iter().any(|one| contains(*one, *node))
+    };
+    let in_lambda = |node: &Node| {
+        node.kind() == "lambda_expression" && body.iter().any(|one| contains(*one, *node))
+    };
+    let mut chain = ancestors(jump);
+    !chain.any(|node| is_local && is_around(&node) || in_lambda(&node))
 }
 
 impl<'s> Section<'s> {

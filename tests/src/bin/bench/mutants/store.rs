@@ -12,7 +12,7 @@ use unsnarl_e2e::{
     binary,
     mutants::{
         Mutant,
-        judge::{Judgement, text_hash},
+        judge::{Judgement, fingerprint},
     },
 };
 
@@ -47,11 +47,11 @@ impl Store {
         Ok(Store { file, known })
     }
 
-    /// What is known about this very text.
+    /// What is known about this very mutant.
     pub fn get(&self, mutant: &Mutant) -> Option<Judgement> {
         let known = self.known.get(&mutant.id);
         known
-            .filter(|known| known.text == text_hash(mutant))
+            .filter(|known| known.mutant == fingerprint(mutant))
             .cloned()
     }
 

@@ -27,10 +27,14 @@ pub fn tell(judgement: &Judgement) {
             told.headline
         ),
     };
-    let fix = judgement.fix.as_ref().map_or(String::new(), |fix| {
-        let holds = word(fix.holds, "holds", "DOES NOT HOLD");
-        format!("; fix {holds}: {}", fix.title)
-    });
+    let fix = match (&judgement.fix, &judgement.told) {
+        (Some(fix), _) => {
+            let holds = word(fix.holds, "holds", "DOES NOT HOLD");
+            format!("; fix {holds}: {}", fix.title)
+        }
+        (None, Some(told)) => format!("; no fix: {}", told.not_fixed.join("; ")),
+        (None, None) => String::new(),
+    };
     let claims = match judgement.false_claims {
         0 => String::new(),
         number => format!("; {number} FALSE CLAIMS"),
