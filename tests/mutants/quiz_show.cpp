@@ -2,8 +2,9 @@
 // points are shown before the next round begins. Only two may use the library at once.
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <cassert>
+#include <condition_variable>
+#include <functional>
 #include <latch>
 #include <mutex>
 #include <semaphore>
@@ -12,6 +13,34 @@
 
 constexpr int candidates = 2;
 constexpr int rounds = 2;
+
+// Everybody comes to the end of a round; the last one looks at it before the others go on.
+class RoundEnd {
+public:
+    RoundEnd(int members, std::function<void()> evaluate) : members_(members), evaluate_(std::move(evaluate)) {}
+
+    void arrive_and_wait()
+    {
+        std::unique_lock hold(mutex_);
+        int round = round_;
+        if (++arrived_ == members_) {
+            evaluate_();
+            arrived_ = 0;
+            round_++;
+            over_.notify_all();
+            return;
+        }
+        over_.wait(hold, [&] { return round_ != round; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable over_;
+    const int members_;
+    const std::function<void()> evaluate_;
+    int arrived_ = 0;
+    int round_ = 0;
+};
 
 struct Show {
     std::latch doors{candidates + 1};
@@ -39,7 +68,7 @@ static int look_up(Show &show, int question)
     return question * 7 % 5;
 }
 
-static void finish_round(Show &show) noexcept
+static void finish_round(Show &show)
 {
     int best = 0;
     for (int answer : show.answers)
@@ -54,8 +83,7 @@ static void finish_round(Show &show) noexcept
 int main()
 {
     Show show;
-    auto completion = [&show]() noexcept { finish_round(show); };
-    std::barrier evaluated(candidates, completion);
+    RoundEnd evaluated(candidates, [&show] { finish_round(show); });
 
     auto play = [&](int me) {
         show.doors.arrive_and_wait();
