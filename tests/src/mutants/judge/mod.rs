@@ -3,13 +3,14 @@
 
 mod claims;
 mod fix;
+mod types;
 
 use super::{Base, Half, Mutant, hash};
 use crate::{Compiler, Finished, Workspace, program::compile_with};
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize};
 use std::path::Path;
-use unsnarl_core::{BugKind, Certainty, Explanation, Role};
+pub use types::{Fate, Judgement, Told, TriedFix};
+use unsnarl_core::{BugKind, Explanation, Role};
 
 /// Name of the program that is built.
 const PROGRAM: &str = "program";
@@ -19,71 +20,6 @@ const RUNS: &str = "500";
 pub const BASE_RUNS: &str = "2000";
 /// Bounds of one run; a loop that does not end counts as a failure soon.
 const RUN_BOUNDS: [&str; 4] = ["--timeout", "3s", "--max-steps", "300000"];
-
-/// How a mutant behaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fate {
-    /// The compiler refuses it.
-    DoesNotBuild,
-    /// No run failed.
-    Passes,
-    /// Some runs failed, some passed.
-    Fails,
-    /// All runs failed.
-    AlwaysFails,
-}
-
-/// What the first explanation says, and whether that is right.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Told {
-    /// Its class.
-    pub class: BugKind,
-    /// Its certainty.
-    pub certainty: Certainty,
-    /// The class is one of those that are right.
-    pub is_class_right: bool,
-    /// It blames a line that was changed, or that what was changed protected.
-    pub is_region_right: bool,
-    /// The headline; empty for what is held back.
-    pub headline: String,
-    /// Lines that it blames; none for what is held back.
-    pub lines: Vec<u32>,
-    /// Why changes are not suggested; nothing for what is held back.
-    pub not_fixed: Vec<String>,
-}
-
-/// What came of the first fix.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct TriedFix {
-    /// The edited program can be built.
-    pub builds: bool,
-    /// No run of the edited program failed.
-    pub holds: bool,
-    /// What the fix does; empty for what is held back.
-    pub title: String,
-}
-
-/// All that is known about one mutant.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Judgement {
-    /// The mutant.
-    pub id: String,
-    /// Its operator.
-    pub operator: String,
-    /// Its fingerprint: a judgement about another text, or by another region, is none.
-    pub mutant: String,
-    /// How it behaves.
-    pub fate: Fate,
-    /// The first explanation; none when there is no explanation, or nothing to explain.
-    pub told: Option<Told>,
-    /// The first fix of it; none when none is offered.
-    pub fix: Option<TriedFix>,
-    /// Claims that are not true in the kept runs, over all explanations.
-    pub false_claims: u32,
-    /// Claims in all.
-    pub claims: u32,
-}
 
 /// Hash of a mutant and of what would be right for it, as judgements have it.
 pub fn fingerprint(mutant: &Mutant) -> String {
@@ -210,27 +146,6 @@ fn told(mutant: &Mutant, fate: Fate, first: &Explanation) -> Told {
         headline: first.headline.clone(),
         lines,
         not_fixed: first.not_fixed.clone(),
-    }
-}
-
-impl Judgement {
-    /// Leaves out all that one could learn about a single mutant beyond right and wrong.
-    fn withhold(&mut self) {
-        if let Some(told) = &mut self.told {
-            told.headline.clear();
-            told.lines.clear();
-            told.not_fixed.clear();
-        }
-        if let Some(fix) = &mut self.fix {
-            fix.title.clear();
-        }
-    }
-}
-
-impl Fate {
-    /// Does the mutant count as a bug?
-    pub fn is_failure(self) -> bool {
-        matches!(self, Fate::Fails | Fate::AlwaysFails)
     }
 }
 

@@ -3,6 +3,7 @@
 mod locking;
 mod reach;
 mod sections;
+mod uses;
 
 use super::syntax::{Source, of_kind};
 pub use locking::{Effect, LockStatement, last_name};

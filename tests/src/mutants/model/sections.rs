@@ -31,8 +31,8 @@ pub struct Section<'s> {
 
 /// A section with the parts of the text that its statements and what they call take up.
 pub(super) struct Reached<'s> {
-    section: Section<'s>,
-    ranges: Vec<Range<usize>>,
+    pub(super) section: Section<'s>,
+    pub(super) ranges: Vec<Range<usize>>,
 }
 
 impl<'s> Program<'s> {
@@ -69,30 +69,44 @@ impl<'s> Program<'s> {
                 body: rest,
             });
         }
-        let releases = |node: &Node<'s>| {
-            self.locking(*node)
-                .is_some_and(|one| one.effect == Effect::Release && one.lock == acquire.lock)
-        };
-        let at = rest.iter().position(releases)?;
-        let body: Vec<Node> = rest.iter().take(at).copied().collect();
+        let release_at = rest
+            .iter()
+            .position(|one| self.releases(*one, &acquire.lock))?;
+        let body: Vec<Node> = rest.iter().take(release_at).copied().collect();
         let inner: Vec<Node> = body.iter().flat_map(|one| descendants(*one)).collect();
-        let again = |node: &Node<'s>| {
-            self.locking(*node)
-                .is_some_and(|one| one.effect == Effect::Acquire && one.lock == acquire.lock)
-        };
-        let leaves = |node: &Node<'s>| {
-            is_jump(*node) && !before(*node).first().is_some_and(releases) && escapes(*node, &body)
-        };
         // Where the lock is held elsewhere too, or not all the time, the statements between are not the section.
-        if inner.iter().any(|node| again(node) || leaves(node)) {
+        if inner
+            .iter()
+            .any(|one| self.opens(*one, &acquire.lock, &body))
+        {
             return None;
         }
+        let early = inner
+            .into_iter()
+            .filter(|one| self.releases(*one, &acquire.lock));
         Some(Section {
-            early: inner.into_iter().filter(releases).collect(),
-            release: rest.get(at).copied(),
+            early: early.collect(),
+            release: rest.get(release_at).copied(),
             body,
             acquire,
         })
+    }
+
+    fn releases(&self, statement: Node<'s>, lock: &str) -> bool {
+        let locking = self.locking(statement);
+        locking.is_some_and(|one| one.effect == Effect::Release && one.lock == lock)
+    }
+
+    /// Takes the lock of a section with this body once more, or leaves it with the lock held.
+    fn opens(&self, node: Node<'s>, lock: &str, body: &[Node<'s>]) -> bool {
+        let locking = self.locking(node);
+        let again = locking.is_some_and(|one| one.effect == Effect::Acquire && one.lock == lock);
+        let is_released = || {
+            before(node)
+                .first()
+                .is_some_and(|one| self.releases(*one, lock))
+        };
+        again || is_jump(node) && !is_released() && escapes(node, body)
     }
 
     /// The innermost section around a node.
@@ -119,48 +133,6 @@ impl<'s> Program<'s> {
         let next = behind(end).first().copied()?;
         let call = self.source.statement_call(next)?;
         SIGNALS.contains(&call.name).then_some(next)
-    }
-
-    /// Do sections of a lock with this name give memory back?
-    pub fn frees_under(&self, lock: &str) -> bool {
-        const WORDS: [&str; 8] = [
-            "free",
-            "delete",
-            "erase",
-            "clear",
-            "pop",
-            "reset",
-            "realloc",
-            "push_back",
-        ];
-        self.mentioned_under(lock, &WORDS)
-    }
-
-    /// Do sections of a lock with this name wait for conditions or signal them?
-    pub fn signals_under(&self, lock: &str) -> bool {
-        const WORDS: [&str; 6] = [
-            "wait",
-            "signal",
-            "broadcast",
-            "notify_one",
-            "notify_all",
-            "sem_post",
-        ];
-        self.mentioned_under(lock, &WORDS)
-    }
-
-    fn mentioned_under(&self, lock: &str, words: &[&str]) -> bool {
-        let name = last_name(lock);
-        let reached = self.sections.iter();
-        let mut same = reached.filter(|one| last_name(&one.section.acquire.lock) == name);
-        same.any(|one| {
-            // What a section took out may be freed behind it.
-            let next = one.section.release.map(behind);
-            let next = next.and_then(|next| next.first().map(|node| node.byte_range()));
-            let ranges = one.ranges.iter().cloned().chain(next);
-            let mut texts = ranges.filter_map(|range| self.source.text.get(range));
-            texts.any(|text| words.iter().any(|word| text.contains(word)))
-        })
     }
 }
 

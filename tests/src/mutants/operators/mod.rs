@@ -5,6 +5,7 @@ mod locks;
 mod publication;
 mod sections;
 mod signals;
+mod starts;
 mod threads;
 mod waits;
 
@@ -39,7 +40,7 @@ pub const OPERATORS: [(&str, Operator); 17] = [
     ("check-outside", sections::check_outside),
     ("swap-publication", publication::swap),
     ("publish-early", publication::early),
-    ("delay-init", publication::delay_init),
+    ("delay-init", starts::delay_init),
     ("drop-join", threads::drop_join),
     ("free-early", threads::free_early),
     ("if-wait", waits::look_once),

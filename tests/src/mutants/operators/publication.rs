@@ -3,8 +3,8 @@
 use super::Draft;
 use crate::mutants::{
     edits::Edits,
-    model::{Program, contains},
-    syntax::{before, behind, children, descendants, is_block, jumps, of_kind},
+    model::Program,
+    syntax::{before, behind, descendants, is_block, jumps, of_kind},
 };
 use std::collections::BTreeSet;
 use tree_sitter::Node;
@@ -33,19 +33,6 @@ pub fn early(program: &Program) -> Vec<Draft> {
         .collect()
 }
 
-/// Sets something up after the publication instead of before it.
-pub fn delay_init(program: &Program) -> Vec<Draft> {
-    let mut drafts = Vec::new();
-    for start in outermost_starts(program) {
-        for init in passed_over(program, start) {
-            let mut edits = Edits::default();
-            edits.move_behind(program.source, init, start);
-            drafts.push(draft(program, edits, init, &[start, init]));
-        }
-    }
-    drafts
-}
-
 fn moved_up(program: &Program, publication: Node, target: Node) -> Option<Draft> {
     let mut edits = Edits::default();
     edits.move_before(program.source, publication, target);
@@ -56,7 +43,12 @@ fn moved_up(program: &Program, publication: Node, target: Node) -> Option<Draft>
     (target != publication).then(|| draft(program, edits, target, &nodes))
 }
 
-fn draft<'s>(program: &Program<'s>, edits: Edits, init: Node<'s>, nodes: &[Node<'s>]) -> Draft {
+pub(super) fn draft<'s>(
+    program: &Program<'s>,
+    edits: Edits,
+    init: Node<'s>,
+    nodes: &[Node<'s>],
+) -> Draft {
     let mut region = program.reach(nodes);
     // The other side of a publication is wherever the same things are used.
     let parts = std::iter::once(init).chain(program.called(&[init]));
@@ -125,7 +117,7 @@ fn is_publication(program: &Program, statement: Node) -> bool {
 }
 
 /// Starts a thread, in its condition or in its expression; not in a block of its own.
-fn starts_thread(program: &Program, statement: Node) -> bool {
+pub(super) fn starts_thread(program: &Program, statement: Node) -> bool {
     let source = program.source;
     let text = source.text(statement);
     let makes = match statement.kind() {
@@ -193,7 +185,7 @@ fn assigned<'s>(program: &Program<'s>, statement: Node<'s>) -> Option<&'s str> {
 }
 
 /// Statements before a publication, the nearest first, that could come after it.
-fn passed_over<'s>(program: &Program<'s>, publication: Node<'s>) -> Vec<Node<'s>> {
+pub(super) fn passed_over<'s>(program: &Program<'s>, publication: Node<'s>) -> Vec<Node<'s>> {
     let plain = |one: &Node<'s>| {
         let kinds = ["expression_statement", "for_statement"];
         let fits = kinds.contains(&one.kind()) && !jumps(*one);
@@ -214,22 +206,4 @@ fn passed_over<'s>(program: &Program<'s>, publication: Node<'s>) -> Vec<Node<'s>
         fits && !syncs && !starts_thread(program, *one) && program.locking(*one).is_none()
     };
     before(publication).into_iter().take_while(plain).collect()
-}
-
-/// Statements of functions that start threads, with the loops around them.
-fn outermost_starts<'s>(program: &Program<'s>) -> Vec<Node<'s>> {
-    let mut starts: Vec<Node> = Vec::new();
-    for function in &program.functions {
-        for statement in children(function.body) {
-            let inner = descendants(statement).into_iter();
-            let in_loop = matches!(statement.kind(), "for_statement" | "if_statement");
-            let mut inner = inner.filter(|one| contains(statement, *one));
-            if starts_thread(program, statement)
-                || in_loop && inner.any(|one| starts_thread(program, one))
-            {
-                starts.push(statement);
-            }
-        }
-    }
-    starts
 }
