@@ -133,3 +133,42 @@ fn a_compiler_cache_in_front_and_behind() -> Result<()> {
     }
     Ok(())
 }
+
+/// The source is named from the folder of the build, and the program is recorded in another one.
+#[test]
+fn recorded_outside_of_the_folder_of_the_build() -> Result<()> {
+    for build in Build::all()? {
+        let folders = "mkdir -p src build elsewhere && mv race.c src/ && cd build";
+        build.shell(&format!(
+            "{folders} && $CC -g ../src/race.c -o ../elsewhere/prog -pthread"
+        ))?;
+        let mut record = build.workspace.unsnarl_command(&[
+            "record", "-n", "60", "--seed", "1", "--", "./prog", "", "a b",
+        ])?;
+        record.current_dir(build.workspace.path().join("elsewhere"));
+        let said = Finished::of(record)?.exits(1)?;
+        ensure!(!said.stderr.contains("cannot be read"), "{said}");
+        let mut explain = build.workspace.unsnarl_command(&["explain"])?;
+        explain.current_dir(build.workspace.path().join("elsewhere"));
+        let said = Finished::of(explain)?;
+        said.says(&["assert(count == 2)", "count++"])?;
+    }
+    Ok(())
+}
+
+/// What is printed as the next step is what was given.
+#[test]
+fn the_next_step_keeps_the_words() -> Result<()> {
+    let workspace = Workspace::new()?;
+    workspace.write("quiet.c", "int main(void) { return 0; }\n")?;
+    workspace.write("in put", "x")?;
+    workspace
+        .unsnarl(&["cc", "-g", "quiet.c", "-o", "quiet"])?
+        .exits(0)?;
+    let words = [
+        "record", "-n", "2", "--stdin", "in put", "--", "./quiet", "", "a b", "it's",
+    ];
+    let said = workspace.unsnarl(&words)?.exits(0)?;
+    said.says(&[r"-n 20 --stdin 'in put' -- ./quiet '' 'a b' 'it'\''s'"])?;
+    Ok(())
+}
