@@ -46,7 +46,8 @@ fn repeats_elsewhere(workspace: &Workspace, run: &str) -> Result<()> {
     let unsnarl = unsnarl_e2e::binary::unsnarl()?.to_string_lossy();
     let run = workspace.path().join(run);
     for limit in ["4096", "200000", "unlimited"] {
-        let script = format!("ulimit -S -s {limit} && cd / && exec \"$0\" replay \"$1\" -n 2");
+        let script =
+            format!("ulimit -S -s {limit} && cd / && exec \"$0\" replay --trust \"$1\" -n 2");
         let words = ["-c", &script, &unsnarl, &run.to_string_lossy()];
         let said = workspace.run("sh", &words)?.exits(0)?;
         let said = said.says(&["the same run 2 of 2 times"])?;
