@@ -186,3 +186,59 @@ fn without_a_model_only_values_are_known() -> Result<()> {
     ensure!(says, "{:?}", walked.trace.gaps);
     Ok(())
 }
+
+const BLOCKS: &str = r#"#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES (64ul << 20)
+
+static int finished;
+
+static void *work(void *arg)
+{
+    char *block = malloc(BYTES), *copy = malloc(BYTES);
+    memset(block, 7, BYTES);
+    memcpy(copy, block, BYTES);
+    int seen = finished;
+    finished = seen + (copy[BYTES / 2] == 7);
+    free(copy);
+    free(block);
+    return arg;
+}
+
+int main(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    assert(finished == 2);
+    return 0;
+}
+"#;
+
+/// What is worked out of a run costs by its events, not by the bytes that they touch.
+#[test]
+fn ranges_of_many_bytes_are_followed_as_ranges() -> Result<()> {
+    let workspace = Workspace::new()?;
+    workspace.write("blocks.c", BLOCKS)?;
+    unsnarl_e2e::program::compile(&workspace, "blocks.c".as_ref(), "blocks", Compiler::Clang)?;
+    workspace
+        .record(&["-n", "300", "--until-failing", "1"], "./blocks")?
+        .exits(1)?;
+    // Twice the program's own memory would be more than this.
+    let explain = format!(
+        "ulimit -v 2500000; exec {} explain --engine dsp --no-run",
+        unsnarl_e2e::binary::unsnarl()?.display()
+    );
+    let since = std::time::Instant::now();
+    workspace
+        .run("sh", &["-c", &explain])?
+        .exits(1)?
+        .says(&["finished"])?;
+    ensure!(since.elapsed().as_secs() < 30, "{:?}", since.elapsed());
+    Ok(())
+}
