@@ -61,6 +61,7 @@ pub fn print(judged: &[Judgement]) {
         "both",
         "fix offered",
         "fix holds",
+        "fix fails",
         "false claims",
     ]);
     for (operator, _) in OPERATORS {
@@ -110,6 +111,7 @@ fn row(name: &str, judged: &[&Judgement]) -> Vec<String> {
         share(|one| right_region(one) && right_class(one)),
         told(|one| one.fix.is_some()).to_string(),
         share(|one| one.fix.as_ref().is_some_and(|fix| fix.holds)),
+        told(|one| one.fix.as_ref().is_some_and(|fix| !fix.holds)).to_string(),
         format!("{wrong} of {claims}"),
     ]
 }
