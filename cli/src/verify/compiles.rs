@@ -5,13 +5,13 @@ use super::diff;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
-    fs::File,
-    io::{Read, Write},
+    io::Write,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 use unsnarl_core::fixes::Fix;
 use unsnarl_recorder::wrapper::noted;
+use unsnarl_trace::files::read_regular;
 
 /// Bytes of a compile database that are read.
 const MOST: u64 = 16 << 20;
@@ -129,13 +129,8 @@ struct Entry {
 }
 
 fn of_database(database: &Path, source: &Path) -> Option<Vec<String>> {
-    let file = File::open(database).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text).ok()?;
-    let entries: Vec<Entry> = serde_json::from_str(&text).ok()?;
+    let text = read_regular(database, MOST).ok()?;
+    let entries: Vec<Entry> = serde_json::from_slice(&text).ok()?;
     let entry = entries
         .into_iter()
         .find(|entry| entry.directory.join(&entry.file) == source)?;
