@@ -55,7 +55,7 @@ pub fn experiment(
     };
     let mut with = Samples::of(
         executor,
-        &[orders.with.clone()],
+        std::slice::from_ref(&orders.with),
         (explanation, true),
         choices,
     );
