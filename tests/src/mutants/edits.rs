@@ -142,6 +142,10 @@ fn line(text: &str, offset: usize) -> u32 {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "regions are lists of ranges of lines"
+)]
 mod tests {
     use super::*;
 

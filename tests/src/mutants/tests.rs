@@ -1,3 +1,7 @@
+#![allow(
+    clippy::single_range_in_vec_init,
+    reason = "regions are lists of ranges of lines"
+)]
 use super::*;
 
 const QUEUE: &str = "\
