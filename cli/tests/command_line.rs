@@ -405,7 +405,7 @@ fn a_replay_that_leaves_the_schedule_says_where() {
     folder.build(
         "moody",
         "#include <unistd.h>\nvolatile int mood;\nint main(void) {\n\
-         mood = access(\"mood\", F_OK) == 0 ? 7 : 3;\nreturn mood == 7; }\n",
+         mood = unlink(\"mood\") == 0 ? 7 : 3;\nreturn mood == 7; }\n",
     );
     folder.check(0, &["record", "-n", "1", "--seed", "1", "--", "./moody"]);
     let run = folder.runs().remove(0);

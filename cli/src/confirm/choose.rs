@@ -73,8 +73,8 @@ fn orders_accesses(explanation: &Explanation) -> bool {
 /// A story that was tried.
 struct Tried {
     experiment: Experiment,
-    /// It ends with what the failing check itself reads: perhaps a symptom.
-    is_at_failure: bool,
+    /// It says no more than that the failing check reads too early or too late: perhaps a symptom.
+    is_symptom: bool,
     /// A step that decides lies within it, as far as any is known.
     spans: bool,
 }
@@ -97,7 +97,9 @@ impl Tried {
         let within = |row: u32| (experiment.begins.0..=complete.0).contains(&row);
         let steps = &decision.steps;
         Tried {
-            is_at_failure: failure.is_some() && line(complete) == failure,
+            is_symptom: explanation.kind == BugKind::OrderViolation
+                && failure.is_some()
+                && line(complete) == failure,
             spans: steps.is_empty() || steps.iter().any(|step| within(step.event)),
             experiment,
         }
@@ -107,7 +109,7 @@ impl Tried {
     fn is_settled(&self) -> bool {
         const ENOUGH: f64 = 0.7;
         let evidence = self.experiment.evidence;
-        evidence.tells() && evidence.effect() >= ENOUGH && self.spans && !self.is_at_failure
+        evidence.tells() && evidence.effect() >= ENOUGH && self.spans && !self.is_symptom
     }
 
     /// What makes much more of a difference comes before what makes less. Among stories that are about as good, one that
@@ -119,7 +121,7 @@ impl Tried {
         let (own, known) = (self.experiment.evidence, other.experiment.evidence);
         let more = own.effect() - known.effect();
         let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
-        let replaces_symptom = other.is_at_failure && !self.is_at_failure && is_earlier;
+        let replaces_symptom = other.is_symptom && !self.is_symptom && is_earlier;
         let is_better = more >= BETTER || replaces_symptom && self.spans && more > -BETTER / 2.0;
         own.tells() && is_better
     }

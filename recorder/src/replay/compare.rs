@@ -84,9 +84,11 @@ fn same_end(recorded: &Run, replayed: &Run) -> bool {
     let (a, b) = (&recorded.meta, &replayed.meta);
     let same_failure = match (&a.failure, &b.failure) {
         (Some(x), Some(y)) => {
-            // Only the words for it depend on how far a run got until its time was over.
-            let same_words = x.kind == FailureKind::Timeout || x.message == y.message;
+            // Words, thread and place depend on how far a run got until its time was over.
+            let is_late = x.kind == FailureKind::Timeout;
+            let same_words = is_late || x.message == y.message;
             let same_thread = match (x.thread, y.thread) {
+                _ if is_late => true,
                 (Some(p), Some(q)) => a.thread(p).name == b.thread(q).name,
                 (p, q) => p == q,
             };
@@ -96,10 +98,11 @@ fn same_end(recorded: &Run, replayed: &Run) -> bool {
                 Some((site, row.is_some_and(|row| row.flags & flags::MOVED != 0)))
             };
             let same_site = match (site(recorded, x), site(replayed, y)) {
+                _ if is_late => true,
                 (Some((p, was_moved)), Some((q, is_moved))) => {
                     same_site(a.site(p), b.site(q), was_moved != is_moved)
                 }
-                (p, q) => x.kind == FailureKind::Timeout || p == q,
+                (p, q) => p == q,
             };
             x.kind == y.kind && same_words && same_thread && same_site
         }

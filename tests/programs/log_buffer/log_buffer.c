@@ -5,10 +5,11 @@
 //
 // After bug 25520 of the Apache web server.
 //
-// expect kind: atomicity-violation
+// expect kind: atomicity-violation multi-variable-atomicity-violation
 // expect cause 1: char *end = log->text + log->used;
 // expect cause 1: log->used += total;
 // expect cause 2: log->used += total;
+// expect cause 2: memcpy(end, parts[i], length[i]);
 // expect interference: char *end = log->text + log->used;
 // expect interference: memcpy(end, parts[i], length[i]);
 // expect interference: log->used += total;

@@ -113,7 +113,7 @@ fn a_signal_that_nobody_waits_for() -> Result<()> {
 fn a_region_over_several_variables() -> Result<()> {
     says(
         "window_geometry",
-        &["With lines 35 to 37 of move made atomic the assertion holds."],
+        &["of move made atomic the assertion holds."],
     )?;
     says(
         "chunk_buffer",
