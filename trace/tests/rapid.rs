@@ -176,6 +176,14 @@ fn recorded_runs_are_written_with_what_std_has_words_for() {
     );
 }
 
+#[test]
+fn names_that_are_read_as_the_same_text_are_one() {
+    let run = std("T%25|w(%25)|0\nT%|w(%)|0\n");
+    assert_eq!(run.locations, ["", "%"]);
+    assert_eq!(run.meta.threads.len(), 1);
+    assert_eq!(std(&export(&run).text), run);
+}
+
 /// A line of STD that can be read.
 fn line() -> impl Strategy<Value = String> {
     let operation = prop_oneof![

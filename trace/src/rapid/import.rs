@@ -152,9 +152,9 @@ impl<'a> Import<'a> {
     fn new(bytes: usize, column_names: &'a [String]) -> Import<'a> {
         Import {
             column_names,
-            threads: Names::new(),
+            threads: Names::new(plain),
             rows: Vec::new(),
-            locations: Names::new(),
+            locations: Names::new(plain),
             is_lock: Vec::new(),
             sites: Sites::new(),
             columns: Columns::with_room(bytes / SHORT_LINE),
@@ -425,7 +425,7 @@ impl<'a> Sites<'a> {
     fn new() -> Sites<'a> {
         Sites {
             numbered: vec![0; NUMBERED],
-            named: Names::new(),
+            named: Names::new(|place| String::from_utf8_lossy(place).into_owned()),
             ids: Vec::new(),
             rows: vec![SiteRow::default()],
         }

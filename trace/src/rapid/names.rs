@@ -4,11 +4,17 @@
 //! a copy that holds nothing else: the text is too large to stay in a cache.
 
 use super::line::Expected;
+use rustc_hash::FxHashMap;
 
-/// Names and their numbers, from 0.
+/// Names and their numbers, from 0. Names that are read as the same text have the same number.
 pub(super) struct Names<'a> {
     slots: Vec<Slot>,
+    /// Slots that are taken: one for each way a name is written.
+    taken: usize,
     names: Vec<&'a [u8]>,
+    reads: fn(&[u8]) -> String,
+    /// The numbers of names that may be written in several ways, by what they are read as.
+    texts: FxHashMap<String, u32>,
     /// The longer names, one behind the other.
     long: Vec<u8>,
 }
@@ -26,10 +32,14 @@ struct Slot {
 const FIRST_SLOTS: usize = 256;
 
 impl<'a> Names<'a> {
-    pub(super) fn new() -> Names<'a> {
+    /// No names yet, and how names that hold more than printable ASCII without `%` are read.
+    pub(super) fn new(reads: fn(&[u8]) -> String) -> Names<'a> {
         Names {
             slots: vec![Slot::default(); FIRST_SLOTS],
+            taken: 0,
             names: Vec::new(),
+            reads,
+            texts: FxHashMap::default(),
             long: Vec::new(),
         }
     }
@@ -59,7 +69,9 @@ impl<'a> Names<'a> {
             at = (at + 1) & mask;
         }
         test(name)?;
-        Ok((self.add(at, key, name), true))
+        let before = self.names.len();
+        let number = self.add(at, key, name);
+        Ok((number, self.names.len() > before))
     }
 
     /// All names, by number.
@@ -75,8 +87,7 @@ impl<'a> Names<'a> {
 
     #[cold]
     fn add(&mut self, at: usize, key: u64, name: &'a [u8]) -> u32 {
-        let number = self.names.len() as u32;
-        self.names.push(name);
+        let number = self.number_of_text(name);
         let mut start = 0;
         if word(name).is_none() {
             start = self.long.len() as u32 + 1;
@@ -90,8 +101,22 @@ impl<'a> Names<'a> {
                 start,
             };
         }
-        if self.names.len() * 4 > self.slots.len() * 3 {
+        self.taken += 1;
+        if self.taken * 4 > self.slots.len() * 3 {
             self.grow();
+        }
+        number
+    }
+
+    /// That of the name that is read as the same text, or the next one.
+    fn number_of_text(&mut self, name: &'a [u8]) -> u32 {
+        let next = self.names.len() as u32;
+        let number = match is_simple(name) {
+            true => next,
+            false => *self.texts.entry((self.reads)(name)).or_insert(next),
+        };
+        if number == next {
+            self.names.push(name);
         }
         number
     }
@@ -112,6 +137,12 @@ impl<'a> Names<'a> {
             }
         }
     }
+}
+
+/// Whether nobody can write the name in another way.
+fn is_simple(name: &[u8]) -> bool {
+    name.iter()
+        .all(|&byte| byte.is_ascii_graphic() && byte != b'%')
 }
 
 /// What no name holds.
@@ -170,10 +201,31 @@ fn mix(word: u64) -> u64 {
 mod tests {
     use super::*;
 
+    fn as_it_stands(name: &[u8]) -> String {
+        String::from_utf8_lossy(name).into_owned()
+    }
+
+    #[test]
+    fn ways_to_write_one_name_share_its_number() {
+        let mut names = Names::new(|name| as_it_stands(name).replace("%25", "%"));
+        let fine = |_: &[u8]| Ok(());
+        assert_eq!(names.number(b"%25", fine), Ok((0, true)));
+        assert_eq!(names.number(b"%", fine), Ok((0, false)));
+        assert_eq!(names.number(b"a", fine), Ok((1, true)));
+        let ways: Vec<String> = (0..2000)
+            .map(|i| "%".repeat(i % 9 + 3) + &"%25".repeat(i / 9))
+            .collect();
+        for way in &ways {
+            let (number, _) = names.number(way.as_bytes(), fine).unwrap();
+            assert_eq!(names.number(way.as_bytes(), fine), Ok((number, false)));
+        }
+        assert!(names.all().len() < 300);
+    }
+
     #[test]
     fn names_keep_their_numbers_while_the_table_grows() {
         let texts: Vec<String> = (0..5000).map(|i| format!("name-{i}")).collect();
-        let mut names = Names::new();
+        let mut names = Names::new(as_it_stands);
         let fine = |_: &[u8]| Ok(());
         for (i, text) in texts.iter().enumerate() {
             assert_eq!(names.number(text.as_bytes(), fine), Ok((i as u32, true)));
@@ -204,7 +256,7 @@ mod tests {
             b"aaaaaaaaaa",
             b"aaaaaaaa\0",
         ];
-        let mut names = Names::new();
+        let mut names = Names::new(as_it_stands);
         for round in [true, false] {
             for (i, text) in texts.iter().enumerate() {
                 assert_eq!(
