@@ -39,8 +39,14 @@ await main(options, async (page, shot) => {
   const actions = await texts(page, '.action-widget');
   check('a fix among them, and nothing that runs', actions.includes('keep `account.lock`') && !/replay|verify the fix/.test(actions), actions);
   await page.keyboard.press('Escape');
-  await page.locator('.statusbar-item', { hasText: 'unsnarl: 1 bug' }).first().hover();
-  await until('the status says why', async () => (await texts(page, '.monaco-hover')).includes('this workspace is not trusted'));
+  const status = page.locator('.statusbar-item', { hasText: 'unsnarl: 1 bug' }).first();
+  await until('the status says why', async () => {
+    // A hover that begins while something else is being closed is lost: the pointer has to come again.
+    await page.mouse.move(0, 0);
+    await status.hover();
+    await page.waitForTimeout(1500);
+    return (await texts(page, '.monaco-hover')).includes('this workspace is not trusted');
+  });
 
   const seen = await frame.evaluate(() => {
     const style = (selector) => getComputedStyle(document.querySelector(selector));
