@@ -46,8 +46,15 @@ fn runner() -> Command {
     cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"])
 }
 
+/// Random tests draw the same cases in every run, so that a change is judged by itself. A run with another
+/// seed looks for what nobody has found yet.
+const SEED: &str = "PROPTEST_RNG_SEED";
+
 /// Tells the tests where the set-up put what they need.
 fn with_tools(mut command: Command) -> Result<Command> {
+    if std::env::var_os(SEED).is_none() {
+        command.env(SEED, "1");
+    }
     command
         .env("UNSNARL_BINARY", shell::target()?.join("debug/unsnarl"))
         .env("UNSNARL_TEST_NVIM", setup::neovim()?)
