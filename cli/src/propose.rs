@@ -124,6 +124,9 @@ fn job(proposal: &Proposal, deed: Deed, permit: Permit, arguments: &Replay) -> J
 fn report(verdict: &Verdict, made: u64, times: u64) {
     let Verdict { reached, of, .. } = verdict;
     match &verdict.ended {
+        Ended::Reached if reached < of => {
+            outln!("reached {reached} of {of} events; the others need not come");
+        }
         Ended::Reached if times == 1 => outln!("reached all {of} events"),
         Ended::Reached => outln!("reached all {of} events {times} of {times} times"),
         Ended::Diverged(divergence) => {

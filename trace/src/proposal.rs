@@ -88,6 +88,9 @@ pub struct Wanted {
     /// Name of what is accessed; checked once the run has ended. Empty for any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub location: String,
+    /// It need not come: where it does, that is after the events before it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub optional: bool,
 }
 
 /// How a run goes on after the events of a proposed schedule.
@@ -284,6 +287,7 @@ fn wanted_at(run: &Run, (thread, kind, site): (ThreadId, EventKind, SiteId)) -> 
         function: site.function.clone(),
         nth: 1,
         location: String::new(),
+        optional: false,
     }
 }
 

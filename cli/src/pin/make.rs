@@ -205,6 +205,7 @@ impl ByLine<'_> {
             function: site.function.clone(),
             nth: u32::try_from(since.count().max(1)).unwrap_or(u32::MAX),
             location: self.run.location(event.location).to_owned(),
+            optional: false,
         }
     }
 }

@@ -41,7 +41,7 @@ pub struct Verdict {
 /// How following a schedule ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// Everything happened in order.
+    /// Everything that has to come happened in order.
     Reached,
     /// Something else happened, or could not happen.
     Diverged(Divergence),
@@ -229,6 +229,12 @@ fn attempt(then: Policy) -> Attempt {
     }
 }
 
+/// Whether the events that did not come need not.
+fn is_had(proposal: &Proposal, reached: usize) -> bool {
+    let mut left = proposal.events.iter().skip(reached);
+    left.all(|event| event.optional)
+}
+
 fn verdict(proposal: &Proposal, program: &Program, tried: Tried) -> Result<Verdict, ProposalError> {
     let log = RawLog::new(tried.log.bytes()).map_err(RecordError::Spoiled)?;
     let told = words::Told {
@@ -244,7 +250,7 @@ fn verdict(proposal: &Proposal, program: &Program, tried: Tried) -> Result<Verdi
     let reached = elsewhere.as_ref().map_or(reached, |found| found.entry);
     let ended = match elsewhere {
         Some(divergence) => Ended::Diverged(divergence),
-        None if reached == of => Ended::Reached,
+        None if is_had(proposal, reached) => Ended::Reached,
         None => {
             let divergence = told.divergence(reached);
             match tried.run.meta.outcome {

@@ -119,6 +119,7 @@ impl Told<'_> {
                 function: String::new(),
                 nth: 1,
                 location: String::new(),
+                optional: false,
             });
         let threads = match self.was_kept_up() {
             true => self.blocked(),

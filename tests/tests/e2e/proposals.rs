@@ -123,6 +123,32 @@ fn the_rest_of_a_schedule_can_be_drawn() -> Result<()> {
     Ok(())
 }
 
+/// What need not come is held back until its turn all the same.
+#[test]
+fn an_optional_event_may_stay_out() -> Result<()> {
+    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let optional = |event: String, nth: u32| {
+        event.replace('}', &format!(r#", "nth": {nth}, "optional": true}}"#))
+    };
+    let write = on(&bank, "main.2", "write", "account.balance = available")?;
+    let enters = on(&bank, "main.1", "lock", "pthread_mutex_lock(&account.lock)")?;
+    for (nth, says) in [
+        (1, "reached all 2 events"),
+        (9, "reached 1 of 2 events; the others need not come"),
+    ] {
+        schedule(
+            &workspace,
+            &command,
+            &[write.clone(), optional(enters.clone(), nth)],
+        )?;
+        workspace
+            .unsnarl(&["replay", "--trust", "schedule.json"])?
+            .exits(0)?
+            .says(&[says, "the run: passed"])?;
+    }
+    Ok(())
+}
+
 #[test]
 fn an_order_that_cannot_be_says_who_holds_whom_back() -> Result<()> {
     let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
