@@ -54,14 +54,24 @@ fn beginning(
 }
 
 /// The write at a place, by this thread, or by the one that does it in a run that passed.
-fn wanted(run: &Run, (file, line): (&str, u32), by: &str) -> Option<Wanted> {
+fn wanted(run: &Run, place: (&str, u32), by: &str) -> Option<Wanted> {
+    anywhere(run, written(run, place, by)?)
+}
+
+/// The first row of a run that writes there, by this thread if one is named.
+pub fn written(run: &Run, (file, line): (&str, u32), by: &str) -> Option<EventId> {
     let here = |kind: EventKind, site| {
         let site = run.meta.site(site);
         kind.writes() && site.line == line && site.file == file
     };
     let is_by = |thread| by.is_empty() || run.meta.thread(thread).name == by;
     let mut events = run.events.iter();
-    let (row, _) = events.find(|(_, event)| here(event.kind, event.site) && is_by(event.thread))?;
+    let found = events.find(|(_, event)| here(event.kind, event.site) && is_by(event.thread));
+    found.map(|(row, _)| row)
+}
+
+/// An event of another run, whatever its location is called.
+pub fn anywhere(run: &Run, row: EventId) -> Option<Wanted> {
     let mut wanted = Proposal::of_events(run, &[row]).events.pop()?;
     wanted.location = String::new();
     Some(wanted)

@@ -2,12 +2,10 @@
 
 use super::{
     decide::Decision,
-    experiment::{Experiment, experiment},
+    experiment::{Experiment, Trials},
 };
-use crate::dsp::Executor;
 use anyhow::Result;
 use unsnarl_core::{Budget, BugKind, Corpus, Explanation, diagnosis::PassedOver, explain::retold};
-use unsnarl_recorder::record::Sampler;
 use unsnarl_trace::{EventId, Run};
 
 /// Other stories that are tried.
@@ -20,14 +18,14 @@ const BETTER: f64 = 0.3;
 /// the one that is borne out best, with its evidence.
 pub fn choose(
     corpus: &Corpus,
-    (executor, sampler): (&Executor<'_>, &Sampler<'_>),
+    trials: &Trials<'_>,
     explanation: &mut Explanation,
     decision: &Decision,
     budget: &Budget,
 ) -> Result<()> {
-    let own = experiment(executor, sampler, explanation, budget)?;
+    let own = trials.experiment(explanation, budget)?;
     explanation.evidence = own.as_ref().map(|own| own.evidence);
-    let mut best = own.map(|own| Tried::new(own, explanation, executor.run, decision));
+    let mut best = own.map(|own| Tried::new(own, explanation, trials.executor.run, decision));
     if best.as_ref().is_some_and(Tried::is_settled) || !orders_accesses(explanation) {
         return Ok(());
     }
@@ -36,9 +34,9 @@ pub fn choose(
         if budget.stop().is_some() {
             break;
         }
-        let found = experiment(executor, sampler, &other, budget)?;
+        let found = trials.experiment(&other, budget)?;
         let evidence = found.as_ref().map(|found| found.evidence);
-        let found = found.map(|found| Tried::new(found, &other, executor.run, decision));
+        let found = found.map(|found| Tried::new(found, &other, trials.executor.run, decision));
         let other = Explanation { evidence, ..other };
         if found
             .as_ref()
@@ -61,13 +59,12 @@ fn of(explanation: &Explanation) -> PassedOver {
     }
 }
 
-/// Does it blame the order of accesses? Waits and what is missing are told by other means.
+/// Does it blame the order of accesses? Waits are told by what the threads wait for.
 fn orders_accesses(explanation: &Explanation) -> bool {
-    let waits = matches!(
+    !matches!(
         explanation.kind,
         BugKind::Deadlock | BugKind::LostWakeup | BugKind::Sequential
-    );
-    !waits && explanation.absent.is_empty()
+    )
 }
 
 /// A story that was tried.

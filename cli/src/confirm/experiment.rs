@@ -1,11 +1,12 @@
 //! Experiments on schedules: how often does the program fail when what is blamed happens, and how often when it does not?
 //! Everything else is drawn.
 
+use super::attempt::{anywhere, written};
 use crate::dsp::Executor;
 use anyhow::Result;
 use std::collections::BTreeSet;
 use unsnarl_core::{
-    Budget, Explanation,
+    Budget, BugKind, Explanation,
     corpus::failure_place,
     diagnosis::{Evidence, Share},
     explain::{Intervention, bears_out, intervention, outermost},
@@ -14,7 +15,7 @@ use unsnarl_recorder::{
     proposal::{Ended, ProposalError},
     record::{Sampler, order::order_hash},
 };
-use unsnarl_trace::{EventId, Policy, Proposal, Run};
+use unsnarl_trace::{EventId, Outcome, Policy, Proposal, Run, Wanted};
 
 /// Schedules that an experiment rests on, on each side.
 pub const SAMPLES: u32 = 30;
@@ -35,31 +36,83 @@ pub struct Experiment {
     pub begins: EventId,
 }
 
-/// The outcome for one explanation; none when it names no orders, they cannot be had, or the time is over.
-pub fn experiment(
-    executor: &Executor<'_>,
-    sampler: &Sampler<'_>,
-    explanation: &Explanation,
+/// What experiments on one failing run are made with.
+pub struct Trials<'a> {
+    /// Executes orders of the run.
+    pub executor: &'a Executor<'a>,
+    /// Knows its choices.
+    pub sampler: &'a Sampler<'a>,
+    /// Runs that passed, to know what never came.
+    pub passed: Vec<&'a Run>,
+}
+
+impl Trials<'_> {
+    /// The outcome for one explanation; none when it names no orders, they cannot be had, or the time is over.
+    pub fn experiment(
+        &self,
+        explanation: &Explanation,
+        budget: &Budget,
+    ) -> Result<Option<Experiment>> {
+        let run = self.executor.run;
+        let Some(orders) = intervention(explanation, run) else {
+            return Ok(None);
+        };
+        let begins = orders.with.iter().filter_map(|row| outermost(run, *row));
+        let Some(begins) = begins.min() else {
+            return Ok(None);
+        };
+        let Some(choices) = self.sampler.choices_before(begins) else {
+            return Ok(None);
+        };
+        let Some((with, without)) = self.proposals(&orders) else {
+            return Ok(None);
+        };
+        let samples = |ways, is_with| Samples {
+            executor: self.executor,
+            ways,
+            explanation,
+            is_with,
+            choices,
+            fails: 0,
+            of: 0,
+            orders: BTreeSet::new(),
+        };
+        let compared = compare(samples(with, true), samples(without, false), budget)?;
+        Ok(compared.map(|evidence| Experiment {
+            evidence,
+            orders,
+            begins,
+        }))
+    }
+
+    /// The schedules with what is blamed, and those without it; none when it needs what no run that passed has.
+    fn proposals(&self, orders: &Intervention) -> Option<(Vec<Way>, Vec<Way>)> {
+        let way = |order: &Vec<EventId>| Way::of(self.executor.run, order);
+        let mut with = way(&orders.with);
+        let mut without: Vec<Way> = orders.without.iter().map(way).collect();
+        if let Some(absent) = &orders.absent {
+            let place = (absent.place.file.as_str(), absent.place.line);
+            let mut passed = self.passed.iter();
+            let (run, row) =
+                passed.find_map(|run| Some((*run, written(run, place, &absent.thread)?)))?;
+            with.proposal.events.push(Wanted {
+                optional: true,
+                ..anywhere(run, outermost(run, row)?)?
+            });
+            for way in &mut without {
+                way.proposal.events.insert(0, anywhere(run, row)?);
+            }
+        }
+        Some((vec![with], without))
+    }
+}
+
+/// Draws schedules of both kinds until it is clear whether they differ; none when they cannot be had, or the time is over.
+fn compare(
+    mut with: Samples<'_>,
+    mut without: Samples<'_>,
     budget: &Budget,
-) -> Result<Option<Experiment>> {
-    let Some(orders) = intervention(explanation, executor.run) else {
-        return Ok(None);
-    };
-    let begins = orders.with.iter();
-    let begins = begins.filter_map(|row| outermost(executor.run, *row));
-    let Some(begins) = begins.min() else {
-        return Ok(None);
-    };
-    let Some(choices) = sampler.choices_before(begins) else {
-        return Ok(None);
-    };
-    let mut with = Samples::of(
-        executor,
-        std::slice::from_ref(&orders.with),
-        (explanation, true),
-        choices,
-    );
-    let mut without = Samples::of(executor, &orders.without, (explanation, false), choices);
+) -> Result<Option<Evidence>> {
     for least in [FEW, SAMPLES] {
         if !with.take(least, budget)? || !without.take(least, budget)? {
             return Ok(None);
@@ -69,14 +122,9 @@ pub fn experiment(
             break;
         }
     }
-    let evidence = Evidence {
+    Ok(Some(Evidence {
         with: with.share(),
         without: without.share(),
-    };
-    Ok(Some(Experiment {
-        evidence,
-        orders,
-        begins,
     }))
 }
 
@@ -104,6 +152,17 @@ struct Way {
 }
 
 impl Way {
+    fn of(run: &Run, order: &[EventId]) -> Way {
+        Way {
+            proposal: Proposal {
+                only_order: true,
+                ..Proposal::of_events(run, order)
+            },
+            tried: 0,
+            of: 0,
+        }
+    }
+
     fn misses(&self) -> u32 {
         self.tried - self.of
     }
@@ -114,33 +173,7 @@ impl Way {
     }
 }
 
-impl<'a> Samples<'a> {
-    fn of(
-        executor: &'a Executor<'a>,
-        orders: &[Vec<EventId>],
-        (explanation, is_with): (&'a Explanation, bool),
-        choices: &'a [u16],
-    ) -> Samples<'a> {
-        let ways = orders.iter().map(|order| Way {
-            proposal: Proposal {
-                only_order: true,
-                ..Proposal::of_events(executor.run, order)
-            },
-            tried: 0,
-            of: 0,
-        });
-        Samples {
-            executor,
-            ways: ways.collect(),
-            explanation,
-            is_with,
-            choices,
-            fails: 0,
-            of: 0,
-            orders: BTreeSet::new(),
-        }
-    }
-
+impl Samples<'_> {
     /// Goes on until there are so many; false when they cannot be had.
     fn take(&mut self, least: u32, budget: &Budget) -> Result<bool> {
         while self.of < least {
@@ -183,7 +216,7 @@ impl<'a> Samples<'a> {
             return Ok(true);
         }
         let run = &verdict.run;
-        let fails = failure_place(run).as_ref() == Some(&self.explanation.failure);
+        let fails = fails_so(self.explanation, run);
         // Without what is blamed a run may have it all the same, at other occurrences: then it is no run without it.
         if !fails || self.is_with || bears_out(self.explanation, run) != Some(true) {
             way.of += 1;
@@ -200,6 +233,15 @@ impl<'a> Samples<'a> {
             of: self.of,
             orders: u32::try_from(self.orders.len()).unwrap_or(u32::MAX),
         }
+    }
+}
+
+/// Whether a run fails in the way that is explained. Where threads wait for ever, who waits where besides depends on the
+/// schedule.
+fn fails_so(explanation: &Explanation, run: &Run) -> bool {
+    match explanation.kind {
+        BugKind::LostWakeup => run.meta.outcome == Outcome::Deadlocked,
+        _ => failure_place(run).as_ref() == Some(&explanation.failure),
     }
 }
 

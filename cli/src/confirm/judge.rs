@@ -5,6 +5,7 @@ use super::{
     attempt::{Attempt, Control, attempt, control, is_whole},
     choose::choose,
     decide::{Decision, decide},
+    experiment::Trials,
     not_run,
     time::within,
 };
@@ -21,7 +22,7 @@ use unsnarl_core::{
     corpus::failure_place,
     diagnosis::Share,
     dsp::Advice,
-    explain::{Turn, Turned, bears_out, retold, retold_nearly, turned},
+    explain::{Turn, Turned, bears_out, never_came, retold, retold_nearly, turned},
     facts::short,
     findings::projection_agrees,
 };
@@ -177,10 +178,15 @@ impl<'a> Judge<'a> {
         let Some(sampler) = case.executor.sampler(halt)? else {
             return Ok(());
         };
-        let executing = (&case.executor, &sampler);
+        let passed = self.passed().map(|(_, run)| run);
+        let trials = Trials {
+            executor: &case.executor,
+            sampler: &sampler,
+            passed: passed.take(PASSED).collect(),
+        };
         choose(
             self.corpus,
-            executing,
+            &trials,
             case.explanation,
             &case.decision,
             &budget.percent(CHOOSING),
@@ -357,7 +363,7 @@ impl<'a> Judge<'a> {
         }
         // Where runs pass without what is said to be missing, too, one of the others shows nothing.
         let comes = |run: &Run| {
-            let mark = absent(case.explanation);
+            let mark = never_came(case.explanation);
             mark.is_none_or(|mark| writes_before(run, mark, case.explanation))
         };
         let is_told_apart = self.passed().take(PASSED).all(|(_, run)| comes(run));
@@ -425,7 +431,7 @@ const OVER: &str = "the time for running it again was over\n  next: give it more
 fn is_without(explanation: &Explanation, run: &Run) -> bool {
     match bears_out(explanation, run) {
         Some(has) => !has,
-        None => waits(explanation) || absent(explanation).is_some(),
+        None => waits(explanation) || never_came(explanation).is_some(),
     }
 }
 
@@ -468,15 +474,6 @@ fn has_injected(run: &Run, until: EventId) -> bool {
 fn shows<'r>(turned: &Turned, passed: &[&'r Run]) -> Option<&'r Run> {
     let absent = turned.awaited.as_ref()?;
     passed.iter().find(|run| writes_at(run, absent)).copied()
-}
-
-/// What an explanation says never came.
-fn absent(explanation: &Explanation) -> Option<&SiteMark> {
-    let mut marks = explanation.sites.iter();
-    marks.find(|mark| {
-        let is_blamed = matches!(mark.role, Role::Cause | Role::Interference);
-        mark.step.is_none() && is_blamed && mark.thread.is_empty() && mark.place.line != 0
-    })
 }
 
 /// Does a run write there before it comes to the last of the explanation's steps that is blamed?

@@ -1,8 +1,8 @@
 //! What an explanation blames as orders that can be imposed on schedules: one in which it happens, and those in which it
 //! does not. Everything else is left to chance, so that many different schedules have each of them.
 
-use super::turned::{Blamed, blamed, outermost, region, thread, update_begins};
-use crate::explanation::Explanation;
+use super::turned::{Blamed, blamed, missing, outermost, region, thread, update_begins};
+use crate::explanation::{Absent, BugKind, Explanation, Role};
 use unsnarl_trace::{EventId, Run};
 
 /// Orders of events of one failing run, each to be kept while everything else is drawn.
@@ -14,15 +14,54 @@ pub struct Intervention {
     pub without: Vec<Vec<EventId>>,
     /// The row at which what is blamed is complete.
     pub complete: EventId,
+    /// A write that runs that passed have: with what is blamed it comes after those events, if it comes; without it, before.
+    pub absent: Option<Absent>,
 }
 
-/// The orders of what the explanation blames; none when it blames no order of events that the run has: something that is
-/// missing, threads that wait for ever. Linear in the run.
+/// The orders of what the explanation blames; none when it blames no order: locks that wait for each other in a circle,
+/// signals that nobody sends. Linear in the run.
 pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention> {
     let blamed = blamed(explanation);
+    match explanation.kind {
+        BugKind::Deadlock | BugKind::Sequential => return None,
+        BugKind::LostWakeup => return unheard(run, &blamed),
+        _ => {}
+    }
+    if let Some(absent) = missing(explanation) {
+        return too_late(run, &blamed, absent);
+    }
     match region(explanation, &blamed, run) {
         Some((first, between, last)) => interrupted(run, first, &between, last),
         None => swapped(run, &blamed),
+    }
+}
+
+/// A read that came before a write which the failing run never reached.
+fn too_late(run: &Run, blamed: &[Blamed<'_>], absent: Absent) -> Option<Intervention> {
+    let reader = blamed.last()?.row;
+    Some(Intervention {
+        with: vec![reader],
+        without: vec![vec![outermost(run, reader)?]],
+        complete: reader,
+        absent: Some(absent),
+    })
+}
+
+/// A signal that came before the wait for it, and perhaps after the check that led to the wait.
+fn unheard(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
+    let waits = blamed.last().filter(|last| last.role == Role::Cause)?.row;
+    let waiter = thread(run, waits);
+    let is_own = |one: &&Blamed<'_>| thread(run, one.row) == waiter;
+    let signal = blamed.iter().find(|one| one.role == Role::Interference)?;
+    // A signal that woke another thread came during the wait.
+    let is_early = blamed
+        .iter()
+        .all(|one| is_own(&one) == (one.role == Role::Cause));
+    let mut own = blamed.iter().filter(is_own);
+    let check = own.find(|one| one.row < signal.row).filter(|_| is_early);
+    match check {
+        Some(check) => interrupted(run, check.row, &[signal.row], waits),
+        None => swapped(run, blamed).filter(|_| is_early),
     }
 }
 
@@ -44,6 +83,7 @@ fn interrupted(
             vec![leaves, outermost(run, update_begins(run, first)?)?],
         ],
         complete: last,
+        absent: None,
     })
 }
 
@@ -56,6 +96,7 @@ fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
         with: vec![early, held_after(run, early, late)?],
         without: vec![vec![late, outermost(run, update_begins(run, early)?)?]],
         complete: late,
+        absent: None,
     })
 }
 
@@ -111,5 +152,27 @@ mod tests {
         let fine = "main fork main.1 @1\nmain.1 R p =5 @20 use\nmain W p =0 @7";
         let (with, without) = lines(&[fine; 6], early);
         assert_eq!((with, without), (vec![7, 20], vec![vec![20, 7]]));
+    }
+
+    #[test]
+    fn what_never_came_comes_after_the_read_or_before_it() {
+        let early = "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain.1 fails @20";
+        let fine = "main fork main.1 @1\nmain W p =5 @7\nmain.1 R p =5 @20 use";
+        let (with, without) = lines(&[fine; 6], early);
+        assert_eq!((with, without), (vec![20], vec![vec![20]]));
+        let found = explain(&corpus(&[fine; 6], &[early]), &Budget::unlimited());
+        let orders = intervention(found.findings.first().unwrap(), &run(early)).unwrap();
+        assert_eq!(orders.absent.unwrap().place.line, 7);
+    }
+
+    #[test]
+    fn a_signal_comes_during_the_wait_or_before_the_check() {
+        let hangs = "start main.1 consume\nmain fork main.1 @40\n\
+            main.1 R ready =0 @10 consume\nmain W ready =1 @21\nmain signal filled =0 @22\n\
+            main.1 lock m @11 consume\nmain.1 wait filled @12 consume\nmain.1 unlock m @12 consume\n\
+            main.1 blocked condition filled @12\nmain blocked join main.1 @50\ndeadlocks";
+        let (with, without) = lines(&[], hangs);
+        assert_eq!(with, [10, 22, 11]);
+        assert_eq!(without, [[12, 22], [22, 10]]);
     }
 }

@@ -36,7 +36,7 @@ use candidates::{Candidate, Story, candidates, spurious_wakeup};
 use causes::Told;
 pub use intervention::{Intervention, intervention};
 use std::collections::{BTreeMap, BTreeSet};
-pub use turned::{Turn, Turned, bears_out, outermost, turned};
+pub use turned::{Turn, Turned, bears_out, never_came, outermost, turned};
 use view::View;
 pub use weigh::rank_in_words;
 

@@ -2,7 +2,7 @@
 //! is right, the program passes in them.
 
 use crate::{
-    explanation::{BugKind, Explanation, Role, SiteMark, Step},
+    explanation::{Absent, BugKind, Explanation, Role, SiteMark, Step},
     facts::short,
     orders::{Accesses, dependencies, other_thread},
 };
@@ -211,13 +211,25 @@ pub(super) fn update_begins(run: &Run, row: EventId) -> Option<EventId> {
     Some(read.map_or(row, |(row, _)| row))
 }
 
-/// For a read that came before a write which the failing run never reached.
-fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
+/// The mark of what the explanation says never came.
+pub fn never_came(explanation: &Explanation) -> Option<&SiteMark> {
     let mut marks = explanation.sites.iter();
-    let absent = marks.find(|mark| {
+    marks.find(|mark| {
         let is_blamed = matches!(mark.role, Role::Cause | Role::Interference);
         mark.step.is_none() && is_blamed && mark.thread.is_empty() && mark.place.line != 0
-    })?;
+    })
+}
+
+/// The write that the explanation says came too late, if it is all that it blames besides a read.
+pub(super) fn missing(explanation: &Explanation) -> Option<Absent> {
+    let mark = never_came(explanation).filter(|mark| mark.role == Role::Interference)?;
+    let mut who = explanation.absent.iter();
+    who.find(|one| one.place == mark.place).cloned()
+}
+
+/// For a read that came before a write which the failing run never reached.
+fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
+    let absent = never_came(explanation)?;
     let mut who = explanation.absent.iter();
     let by = who.find(|one| one.place == absent.place);
     let reader = blamed(explanation).last()?.row;
