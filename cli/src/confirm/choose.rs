@@ -5,7 +5,11 @@ use super::{
     experiment::{Experiment, Trials},
 };
 use anyhow::Result;
-use unsnarl_core::{Budget, BugKind, Corpus, Explanation, diagnosis::PassedOver, explain::retold};
+use unsnarl_core::{
+    Budget, BugKind, Certainty, Corpus, Explanation,
+    diagnosis::PassedOver,
+    explain::{decided, retold},
+};
 use unsnarl_trace::{EventId, Run};
 
 /// Other stories that are tried.
@@ -25,31 +29,83 @@ pub fn choose(
 ) -> Result<()> {
     let own = trials.experiment(explanation, budget)?;
     explanation.evidence = own.as_ref().map(|own| own.evidence);
-    let mut best = own.map(|own| Tried::new(own, explanation, trials.executor.run, decision));
-    if best.as_ref().is_some_and(Tried::is_settled) || !orders_accesses(explanation) {
-        return Ok(());
+    let best = own.map(|own| Tried::new(own, explanation, trials.executor.run, decision));
+    let mut choice = Choice {
+        trials,
+        decision,
+        budget,
+        best,
+        passed_over: Vec::new(),
+    };
+    if !choice.is_settled() && is_open(explanation) {
+        let others = retold(corpus, explanation, budget);
+        choice.try_all(explanation, others, |_| true)?;
     }
-    let mut passed_over = Vec::new();
-    for other in retold(corpus, explanation, budget).into_iter().take(OTHERS) {
-        if budget.stop().is_some() {
-            break;
-        }
-        let found = trials.experiment(&other, budget)?;
-        let evidence = found.as_ref().map(|found| found.evidence);
-        let found = found.map(|found| Tried::new(found, &other, trials.executor.run, decision));
-        let other = Explanation { evidence, ..other };
-        if found
-            .as_ref()
-            .is_some_and(|it| it.is_better_than(best.as_ref()))
-        {
-            best = found;
-            passed_over.push(of(&std::mem::replace(explanation, other)));
-        } else {
-            passed_over.push(of(&other));
-        }
+    if !choice.tells() && is_open(explanation) {
+        let steps = decision.steps.iter().map(|step| EventId(step.event));
+        let steps: Vec<EventId> = steps.collect();
+        let others = decided(corpus, explanation, &steps, budget);
+        // No comparison of runs suggests them: experiments have to be clear.
+        choice.try_all(explanation, others, Tried::is_settled)?;
     }
-    explanation.passed_over = passed_over;
+    if choice.is_contradicted() {
+        explanation.certainty = Certainty::Possible;
+    }
+    explanation.passed_over = choice.passed_over;
     Ok(())
+}
+
+/// The search for the story that is borne out best.
+struct Choice<'c, 'a> {
+    trials: &'c Trials<'a>,
+    decision: &'c Decision,
+    budget: &'c Budget,
+    best: Option<Tried>,
+    passed_over: Vec<PassedOver>,
+}
+
+impl Choice<'_, '_> {
+    fn is_settled(&self) -> bool {
+        self.best.as_ref().is_some_and(Tried::is_settled)
+    }
+
+    fn tells(&self) -> bool {
+        let best = self.best.as_ref();
+        best.is_some_and(|best| best.experiment.evidence.tells())
+    }
+
+    /// Schedules with what is told fail no more often than those without it.
+    fn is_contradicted(&self) -> bool {
+        let best = self.best.as_ref();
+        best.is_some_and(|best| best.experiment.evidence.effect() <= 0.0)
+    }
+
+    /// Tries other stories; one that is borne out better takes the place of what is told.
+    fn try_all(
+        &mut self,
+        told: &mut Explanation,
+        others: Vec<Explanation>,
+        is_clear: fn(&Tried) -> bool,
+    ) -> Result<()> {
+        for other in others.into_iter().take(OTHERS) {
+            if self.budget.stop().is_some() {
+                break;
+            }
+            let found = self.trials.experiment(&other, self.budget)?;
+            let evidence = found.as_ref().map(|found| found.evidence);
+            let run = self.trials.executor.run;
+            let found = found.map(|found| Tried::new(found, &other, run, self.decision));
+            let other = Explanation { evidence, ..other };
+            let is_better = |it: &Tried| is_clear(it) && it.is_better_than(self.best.as_ref());
+            if found.as_ref().is_some_and(is_better) {
+                self.best = found;
+                self.passed_over.push(of(&std::mem::replace(told, other)));
+            } else {
+                self.passed_over.push(of(&other));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn of(explanation: &Explanation) -> PassedOver {
@@ -59,12 +115,14 @@ fn of(explanation: &Explanation) -> PassedOver {
     }
 }
 
-/// Does it blame the order of accesses? Waits are told by what the threads wait for.
-fn orders_accesses(explanation: &Explanation) -> bool {
-    !matches!(
-        explanation.kind,
-        BugKind::Deadlock | BugKind::LostWakeup | BugKind::Sequential
-    )
+/// May it be another story? A circle of waits is one, and so is a signal that was lost; that a signal never comes may have
+/// its reason in the order of accesses.
+fn is_open(explanation: &Explanation) -> bool {
+    match explanation.kind {
+        BugKind::Deadlock | BugKind::Sequential => false,
+        BugKind::LostWakeup => explanation.certainty == Certainty::Possible,
+        _ => true,
+    }
 }
 
 /// A story that was tried.

@@ -36,6 +36,14 @@ pub struct Decision {
     pub curve: Vec<CurvePoint>,
 }
 
+impl Decision {
+    /// The share of all schedules that fails.
+    pub fn from_the_start(&self) -> Option<Share> {
+        let start = self.curve.iter().find(|point| point.kept == 0);
+        start.map(|point| point.share)
+    }
+}
+
 /// Looks for where a run was decided, as far as the time of its sampler goes.
 pub fn decide(run: &Run, sampler: &Sampler<'_>) -> Result<Decision> {
     // What does not end takes all steps that a run may have, each time.

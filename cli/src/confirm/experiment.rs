@@ -6,7 +6,7 @@ use crate::dsp::Executor;
 use anyhow::Result;
 use std::collections::BTreeSet;
 use unsnarl_core::{
-    Budget, BugKind, Explanation,
+    Budget, Explanation,
     corpus::failure_place,
     diagnosis::{Evidence, Share},
     explain::{Intervention, bears_out, intervention, outermost},
@@ -15,7 +15,7 @@ use unsnarl_recorder::{
     proposal::{Ended, ProposalError},
     record::{Sampler, order::order_hash},
 };
-use unsnarl_trace::{EventId, Outcome, Policy, Proposal, Run, Wanted};
+use unsnarl_trace::{EventId, EventKind, Outcome, Policy, Proposal, Run, Wanted};
 
 /// Schedules that an experiment rests on, on each side.
 pub const SAMPLES: u32 = 30;
@@ -24,7 +24,7 @@ pub const SAMPLES: u32 = 30;
 const FEW: u32 = 8;
 
 /// Schedules that may miss an order before it counts as one that cannot be had.
-const MISSES: u32 = 8;
+const MISSES: u32 = 12;
 
 /// What came of the orders of an explanation.
 pub struct Experiment {
@@ -103,7 +103,28 @@ impl Trials<'_> {
                 way.proposal.events.insert(0, anywhere(run, row)?);
             }
         }
+        without.extend(self.after_its_end(orders));
         Some((vec![with], without))
+    }
+
+    /// The way in which a thread ends before what should have come after it.
+    fn after_its_end(&self, orders: &Intervention) -> Option<Way> {
+        let run = self.executor.run;
+        let late = *orders.without.first()?.last()?;
+        let mut way = Way::of(run, &[late]);
+        let ends = Wanted {
+            thread: run.meta.thread(orders.ends?).name.clone(),
+            kind: EventKind::End,
+            file: String::new(),
+            line: 0,
+            column: 0,
+            function: String::new(),
+            nth: 1,
+            location: String::new(),
+            optional: false,
+        };
+        way.proposal.events.insert(0, ends);
+        Some(way)
     }
 }
 
@@ -149,7 +170,12 @@ struct Way {
     tried: u32,
     /// Those of them that had the order.
     of: u32,
+    /// Those that did not, by how much of the run's beginning they kept: see [`BEGINNINGS`].
+    missed: [u32; BEGINNINGS],
 }
+
+/// The choices before what is blamed that a schedule begins with: all, half, none.
+const BEGINNINGS: usize = 3;
 
 impl Way {
     fn of(run: &Run, order: &[EventId]) -> Way {
@@ -160,7 +186,17 @@ impl Way {
             },
             tried: 0,
             of: 0,
+            missed: [0; BEGINNINGS],
         }
+    }
+
+    /// Which beginning the next schedule has: the one that was missed least, and now and then the next, since others may
+    /// come there in another way.
+    fn beginning(&self) -> usize {
+        let mut order: [usize; BEGINNINGS] = [0, 1, 2];
+        order.sort_by_key(|at| self.missed.get(*at).copied());
+        let second = usize::from(self.tried % 4 == 3);
+        order.get(second).copied().unwrap_or(0)
     }
 
     fn misses(&self) -> u32 {
@@ -169,7 +205,8 @@ impl Way {
 
     /// It cannot be had, or too seldom.
     fn is_hopeless(&self) -> bool {
-        self.misses() >= MISSES.max(self.of * 2)
+        const FOR_EACH: u32 = 4;
+        self.misses() >= MISSES + FOR_EACH * self.of
     }
 }
 
@@ -196,12 +233,16 @@ impl Samples<'_> {
             return Ok(false);
         };
         let number = way.tried;
-        way.tried += 1;
-        // Most begin where what is blamed begins; others may come there in another way.
-        let kept = match number % 4 {
-            3 => self.choices.len() / 2,
-            _ => self.choices.len(),
+        let beginning = way.beginning();
+        let kept = match beginning {
+            0 => self.choices.len(),
+            1 => self.choices.len() / 2,
+            _ => 0,
         };
+        way.tried += 1;
+        if let Some(missed) = way.missed.get_mut(beginning) {
+            *missed += 1;
+        }
         let proposal = Proposal {
             choices: self.choices.iter().take(kept).copied().collect(),
             then: policy(number, self.executor.run),
@@ -216,10 +257,13 @@ impl Samples<'_> {
             return Ok(true);
         }
         let run = &verdict.run;
-        let fails = fails_so(self.explanation, run);
+        let fails = fails_alike(self.executor.run, run);
         // Without what is blamed a run may have it all the same, at other occurrences: then it is no run without it.
         if !fails || self.is_with || bears_out(self.explanation, run) != Some(true) {
             way.of += 1;
+            if let Some(missed) = way.missed.get_mut(beginning) {
+                *missed -= 1;
+            }
             self.of += 1;
             self.fails += u32::from(fails);
             self.orders.insert(order_hash(run));
@@ -236,25 +280,24 @@ impl Samples<'_> {
     }
 }
 
-/// Whether a run fails in the way that is explained. Where threads wait for ever, who waits where besides depends on the
+/// Whether a run fails as the one that is explained. Where threads wait for ever, who waits where besides depends on the
 /// schedule.
-fn fails_so(explanation: &Explanation, run: &Run) -> bool {
-    match explanation.kind {
-        BugKind::LostWakeup => run.meta.outcome == Outcome::Deadlocked,
-        _ => failure_place(run).as_ref() == Some(&explanation.failure),
-    }
+fn fails_alike(failing: &Run, run: &Run) -> bool {
+    let hangs = |run: &Run| run.meta.outcome == Outcome::Deadlocked;
+    hangs(failing) && hangs(run) || failure_place(run) == failure_place(failing)
 }
 
-/// Random walks and PCT in turn.
+/// Random walks, and PCT with no, one and two preemptions in turn: walks make threads meet everywhere, so that hardly any
+/// of them is without what is blamed.
 fn policy(number: u32, run: &Run) -> Policy {
-    const DEPTH: u32 = 3;
+    const WAYS: u32 = 4;
     let seed = u64::from(number);
-    match number % 3 {
-        2 => Policy::Pct {
+    match number % WAYS {
+        0 => Policy::Random { seed },
+        depth => Policy::Pct {
             seed,
-            depth: DEPTH,
+            depth,
             steps: run.meta.steps.max(1),
         },
-        _ => Policy::Random { seed },
     }
 }

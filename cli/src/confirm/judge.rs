@@ -18,7 +18,6 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
     Budget, BugKind, Certainty, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark,
     Tally, Verdict,
-    claims::{Claim, Counted},
     corpus::failure_place,
     diagnosis::Share,
     dsp::Advice,
@@ -133,6 +132,19 @@ impl<'a> Judge<'a> {
             return Ok(case.ends(Verdict::Unsettled, None, OVER));
         }
         self.experiment(&mut case, halt, budget)?;
+        if let Some(share) = case
+            .decision
+            .from_the_start()
+            .filter(|share| share.is_all())
+        {
+            case.says.push(format!(
+                "All {} schedules that were drawn fail so, {} different orders: it does not depend on the schedule as far as was tried.",
+                share.of, share.orders
+            ));
+            if case.explanation.kind == BugKind::Deadlock {
+                return Ok(case.ends(Verdict::Confirmed, None, ""));
+            }
+        }
         let directed = self.directed(&mut case)?;
         if let Some(passed) = directed.passes {
             // Nothing says that what is blamed flowed into the failure: another story may be borne out better.
@@ -142,7 +154,10 @@ impl<'a> Judge<'a> {
                 false => Ok(case.passes(passed.0, passed.1, passed.2)),
             };
         }
-        if (directed.is_against() || directed.undecided.is_some())
+        // Who waits for what at the end is no matter of interpretation.
+        let is_open = !waits(case.explanation);
+        if is_open
+            && (directed.is_against() || directed.undecided.is_some())
             && let Some((other, passes, of)) = self.retell(&mut case, budget)?
         {
             return Ok(case.passes(other, passes, of));
@@ -151,6 +166,7 @@ impl<'a> Judge<'a> {
             return Ok(case.ends(Verdict::Unsettled, None, OVER));
         }
         if let Some((turn, says, _)) = directed.fails.first()
+            && is_open
             && directed.is_against()
         {
             let reason = fails_too(*turn, says, case.explanation);
@@ -644,35 +660,18 @@ impl Case<'_, '_> {
     }
 }
 
-/// Why an order that passes shows nothing: schedules drawn at random fail about as often without what is blamed, or, where
-/// none could be drawn, most runs that passed have it, too.
+/// Why an order that passes is not enough: schedules drawn at random fail about as often without what is blamed, or none
+/// could be drawn. Who waits for whom in a circle needs none.
 fn contradicts(explanation: &Explanation) -> Option<String> {
     let share = |share: Share| format!("{} of {}", share.fails, share.of);
     match explanation.evidence {
-        Some(evidence) if evidence.tells() => None,
+        _ if explanation.kind == BugKind::Deadlock => None,
+        Some(evidence) if evidence.tells() && evidence.is_necessary() => None,
         Some(evidence) => Some(format!(
             "{} schedules with it fail, and {} without it",
             share(evidence.with),
             share(evidence.without)
         )),
-        None => {
-            let mut claims = explanation.claims.iter();
-            let usual = claims.find(|counted| is_blamed(&counted.claim) && is_usual(counted))?;
-            Some(format!(
-                "{} of {} runs that passed have what is blamed, too, and no schedules could be drawn with it and without it",
-                usual.holds_in, usual.of
-            ))
-        }
+        None => Some("no other schedules could be drawn with it and without it".to_owned()),
     }
-}
-
-/// Does a claim say that another run has what is blamed?
-fn is_blamed(claim: &Claim) -> bool {
-    matches!(claim, Claim::Between { .. } | Claim::Overlap { .. })
-}
-
-/// In more than half of the runs, of enough to tell.
-fn is_usual(counted: &Counted) -> bool {
-    const ENOUGH: u32 = 10;
-    counted.of >= ENOUGH && counted.holds_in * 2 > counted.of
 }

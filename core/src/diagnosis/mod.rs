@@ -34,6 +34,11 @@ impl Evidence {
         self.with.value() - self.without.value()
     }
 
+    /// The program hardly ever fails without it: at most one in ten of the schedules, which another bug may have.
+    pub fn is_necessary(self) -> bool {
+        self.without.of > 0 && self.without.fails * 10 <= self.without.of
+    }
+
     /// The program fails much more often with it than without it: by more than chance gives with samples of this size
     /// (three standard deviations of the difference of two shares).
     pub fn tells(self) -> bool {

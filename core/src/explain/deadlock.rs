@@ -1,30 +1,18 @@
 //! Deadlocks: what every thread waits for at the end, and who has it.
 
 use super::{
+    circle::{explain_circle, wait_effect},
     draft::Draft,
     lost_wakeup::lost_wakeup,
     missing::{end_of, learned},
     view::View,
+    waiting::{Keeper, Keeps, Waiting, circle, object_name, request, waiting},
 };
 use crate::{
-    explanation::{BugKind, Certainty, EdgeKind, Explanation, Role},
+    explanation::{BugKind, Certainty, Explanation, Role},
     facts,
 };
-use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, raw::WaitsFor};
-
-/// A thread that waits at the end of the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Waiting {
-    /// Who waits.
-    pub thread: ThreadId,
-    /// Its `Blocked` row.
-    row: EventId,
-    waits_for: WaitsFor,
-    /// What for.
-    pub object: LocationId,
-    /// Who has what it waits for, and where that was taken (none for a join).
-    owner: Option<(ThreadId, Option<EventId>)>,
-}
+use unsnarl_trace::{EventId, EventKind, ThreadId, raw::WaitsFor};
 
 /// Why a run ended in which all threads wait.
 pub(super) struct Hang {
@@ -36,28 +24,30 @@ pub(super) struct Hang {
     pub condition: Option<EventId>,
 }
 
-/// Explains a run in which all threads wait.
+/// Explains a run in which all threads wait: in a circle of locks, units and ends; for a signal that was lost; in a circle
+/// in which conditions take part; for a signal that nobody sent; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
-    if let Some(cycle) = cycle(&waiting) {
-        return Some(Hang {
-            wait: cycle
-                .first()
-                .map_or(view.failure, |first| request(view, first)),
-            explanation: explain_cycle(view, &cycle),
-            condition: None,
-        });
+    if let Some(found) = circle(&waiting, |by| !matches!(by, Keeps::Value { .. })) {
+        return Some(of_circle(view, &found));
     }
     let mut waiters = waiting.clone();
-    waiters.retain(|w| w.waits_for == WaitsFor::Condition);
-    let locks = waiting.iter().filter(|w| w.waits_for != WaitsFor::Join);
-    let holders: Vec<ThreadId> = locks.filter_map(|w| Some(w.owner?.0)).collect();
-    if let Some(told) = lost_wakeup(view, &waiters, &holders) {
-        return Some(told);
+    waiters.retain(|one| one.waits_for == WaitsFor::Condition);
+    let locks = waiting.iter().filter(|one| one.waits_for != WaitsFor::Join);
+    let holders: Vec<ThreadId> = locks.filter_map(|one| Some(one.owner()?.0)).collect();
+    let lost = lost_wakeup(view, &waiters, &holders);
+    if let Some(lost) = &lost
+        && lost.condition.is_some()
+        && let Some(found) = circle(&waiting, |_| true)
+    {
+        return Some(of_circle(view, &found));
+    }
+    if lost.is_some() {
+        return lost;
     }
     let stuck = waiting
         .iter()
-        .find(|w| w.waits_for != WaitsFor::Join && w.waits_for != WaitsFor::Nothing)?;
+        .find(|one| one.waits_for != WaitsFor::Join && one.waits_for != WaitsFor::Nothing)?;
     Some(Hang {
         explanation: stuck_alone(view, stuck),
         wait: request(view, stuck),
@@ -65,181 +55,13 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     })
 }
 
-fn waiting(view: &View) -> Vec<Waiting> {
-    let blocked = view
-        .run
-        .events
-        .iter()
-        .filter(|(_, event)| event.kind == EventKind::Blocked);
-    let waits = blocked.filter_map(|(row, event)| {
-        let waits_for = WaitsFor::from_u32(event.size)?;
-        let owner = match waits_for {
-            WaitsFor::Join => {
-                crate::orders::other_thread(event.value).map(|thread| (ThreadId(thread), None))
-            }
-            WaitsFor::Lock | WaitsFor::SharedLock => owner(view, event.location, event.thread),
-            _ => None,
-        };
-        Some(Waiting {
-            thread: event.thread,
-            row,
-            waits_for,
-            object: event.location,
-            owner,
-        })
-    });
-    waits.collect()
-}
-
-/// Who holds a lock at the end: another thread if one does, else perhaps the waiter itself.
-fn owner(view: &View, lock: LocationId, waiter: ThreadId) -> Option<(ThreadId, Option<EventId>)> {
-    let open = view.orders.locks().sections().iter().rev();
-    let mut open = open.filter(|section| section.lock == lock && section.released.is_none());
-    let other = open.clone().find(|section| section.thread != waiter);
-    other
-        .or_else(|| open.next())
-        .map(|section| (section.thread, Some(section.acquired)))
-}
-
-/// Threads of which each waits for the next and the last for the first, beginning with the lowest; one
-/// that holds a lock must be among them.
-fn cycle(waiting: &[Waiting]) -> Option<Vec<Waiting>> {
-    let of = |thread: ThreadId| waiting.iter().find(|w| w.thread == thread).copied();
-    for start in waiting {
-        let mut path = vec![*start];
-        while let Some((next, _)) = path.last().and_then(|w| w.owner)
-            && let Some(next) = of(next)
-        {
-            if next.thread == start.thread {
-                return Some(path);
-            }
-            if path.iter().any(|w| w.thread == next.thread) {
-                break;
-            }
-            path.push(next);
-        }
+fn of_circle(view: &View, circle: &[(Waiting, Keeper)]) -> Hang {
+    let first = circle.first();
+    Hang {
+        wait: first.map_or(view.failure, |(first, _)| request(view, first)),
+        explanation: explain_circle(view, circle),
+        condition: None,
     }
-    None
-}
-
-/// Where a thread's wait began: its last request for the lock, or the row that says that it waits.
-pub(super) fn request(view: &View, waiting: &Waiting) -> EventId {
-    let before = view
-        .rows
-        .before(waiting.thread, waiting.row)
-        .iter()
-        .rev()
-        .copied();
-    let asks = |row: &EventId| {
-        let event = view.event(*row);
-        matches!(event.kind, EventKind::LockWait | EventKind::Wait)
-            && event.location == waiting.object
-    };
-    let last = before.take(4).find(asks);
-    last.unwrap_or(waiting.row)
-}
-
-/// What a row is about, as the source says it.
-pub(super) fn object_name(view: &View, row: EventId) -> String {
-    facts::variable(&view.run, &view.event(row))
-}
-
-fn explain_cycle(view: &View, cycle: &[Waiting]) -> Explanation {
-    let names: Vec<String> = cycle
-        .iter()
-        .map(|w| facts::thread_name(&view.run, w.thread))
-        .collect();
-    let locks_only = cycle.iter().all(|w| w.waits_for != WaitsFor::Join);
-    let headline = match names.as_slice() {
-        [one] => format!("{one} waits for a lock that it holds itself"),
-        [a, b] if locks_only => format!("{a} and {b} wait for each other's lock"),
-        [a, b] => format!("{a} and {b} wait for each other"),
-        many => format!("{} threads wait for each other in a circle", many.len()),
-    };
-    let mut draft = Draft::new(view, BugKind::Deadlock, headline);
-    let parts: Vec<String> = cycle
-        .iter()
-        .map(|w| waits_in_words(view, w, cycle))
-        .collect();
-    draft.detail(format!("{}.", parts.join(";\n")));
-    draft.set().certainty = Certainty::Likely;
-    draft.set().remark = same_site_remark(view, cycle);
-    for waiting in cycle {
-        if let Some((_, Some(held))) = waiting.owner {
-            draft.step(held, "holds it to the end");
-            draft.mark(held, Role::Interference);
-        }
-        let request = request(view, waiting);
-        let mut step = view.step(request, "for ever");
-        step.effect = wait_effect(view, waiting, request);
-        draft.add(step);
-        draft.mark(request, Role::Cause);
-    }
-    let mut explanation = draft.finish();
-    explanation
-        .edges
-        .iter_mut()
-        .for_each(|edge| edge.kind = EdgeKind::WaitsFor);
-    explanation
-}
-
-fn wait_effect(view: &View, waiting: &Waiting, request: EventId) -> String {
-    match waiting.waits_for {
-        WaitsFor::Join => {
-            let whom = waiting
-                .owner
-                .map(|(thread, _)| facts::thread_name(&view.run, thread));
-            format!(
-                "waits for the end of {}",
-                whom.unwrap_or_else(|| "a thread".to_owned())
-            )
-        }
-        _ => format!("waits for {}", object_name(view, request)),
-    }
-}
-
-/// ``execute (main.1) holds `a` (line 30) and waits for `b` (line 31)``.
-fn waits_in_words(view: &View, waiting: &Waiting, cycle: &[Waiting]) -> String {
-    let who = facts::thread_in_words(&view.run, waiting.thread);
-    let request = request(view, waiting);
-    let wants = match waiting.waits_for {
-        WaitsFor::Join => wait_effect(view, waiting, request),
-        _ => format!(
-            "waits for `{}` ({})",
-            object_name(view, request),
-            view.at(request)
-        ),
-    };
-    let held = cycle
-        .iter()
-        .filter_map(|w| w.owner)
-        .find(|(owner, held)| *owner == waiting.thread && held.is_some());
-    match held.and_then(|(_, held)| held) {
-        Some(held) => format!(
-            "{who} holds `{}` ({}) and {wants}",
-            object_name(view, held),
-            view.at(held)
-        ),
-        None => format!("{who} {wants}"),
-    }
-}
-
-/// Both threads may stand on the same lines: then the names of the locks alone tell the story.
-fn same_site_remark(view: &View, cycle: &[Waiting]) -> String {
-    let places: Vec<_> = cycle.iter().map(|w| view.place(request(view, w))).collect();
-    let same = places
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if (&a.file, a.line) == (&b.file, b.line)));
-    let says = match (same, cycle.len()) {
-        (false, _) | (_, 0 | 1) => "",
-        (true, 2) => {
-            "The same lines lock in both orders: which lock comes first depends on the arguments."
-        }
-        (true, _) => {
-            "All lock on the same lines: which two locks these are differs from thread to thread."
-        }
-    };
-    says.to_owned()
 }
 
 /// A thread that used to come to the barrier and has ended: what it learned last from another one.
@@ -266,7 +88,7 @@ fn stuck_alone(view: &View, stuck: &Waiting) -> Explanation {
     let request = request(view, stuck);
     let who = facts::thread_in_words(&view.run, stuck.thread);
     let what = object_name(view, request);
-    let headline = match (stuck.waits_for, stuck.owner) {
+    let headline = match (stuck.waits_for, stuck.owner()) {
         (WaitsFor::Lock | WaitsFor::SharedLock, Some(_)) => {
             format!("{who} waits for `{what}`, which is never unlocked")
         }
@@ -276,7 +98,7 @@ fn stuck_alone(view: &View, stuck: &Waiting) -> Explanation {
     };
     let mut draft = Draft::new(view, BugKind::Deadlock, headline);
     let mut detail = format!("{who} waits at {}", view.at(request));
-    if let Some((owner, Some(held))) = stuck.owner {
+    if let Some((owner, held)) = stuck.owner() {
         let owner = facts::thread_in_words(&view.run, owner);
         detail.push_str(&format!(
             ";\n{owner} locked it at {} and did not unlock it",
@@ -303,7 +125,7 @@ fn stuck_alone(view: &View, stuck: &Waiting) -> Explanation {
     }
     draft.detail(format!("{detail}."));
     let mut step = view.step(request, "for ever");
-    step.effect = wait_effect(view, stuck, request);
+    step.effect = wait_effect(view, stuck);
     draft.add(step);
     draft.mark(request, Role::Cause);
     draft.finish()

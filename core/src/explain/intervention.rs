@@ -3,7 +3,7 @@
 
 use super::turned::{Blamed, blamed, missing, outermost, region, thread, update_begins};
 use crate::explanation::{Absent, BugKind, Explanation, Role};
-use unsnarl_trace::{EventId, Run};
+use unsnarl_trace::{EventId, Run, ThreadId};
 
 /// Orders of events of one failing run, each to be kept while everything else is drawn.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +16,9 @@ pub struct Intervention {
     pub complete: EventId,
     /// A write that runs that passed have: with what is blamed it comes after those events, if it comes; without it, before.
     pub absent: Option<Absent>,
+    /// Where another way without it is that this thread ends before the last event of the first one: whatever it does again
+    /// comes in time, too.
+    pub ends: Option<ThreadId>,
 }
 
 /// The orders of what the explanation blames; none when it blames no order: locks that wait for each other in a circle,
@@ -44,12 +47,18 @@ fn too_late(run: &Run, blamed: &[Blamed<'_>], absent: Absent) -> Option<Interven
         without: vec![vec![outermost(run, reader)?]],
         complete: reader,
         absent: Some(absent),
+        ends: None,
     })
 }
 
-/// A signal that came before the wait for it, and perhaps after the check that led to the wait.
+/// A signal that came before the wait for it, and perhaps after the check that led to the wait; or a change that came
+/// during the wait, without one.
 fn unheard(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
-    let waits = blamed.last().filter(|last| last.role == Role::Cause)?.row;
+    let last = blamed.last()?;
+    if last.role == Role::Interference {
+        return swapped(run, blamed);
+    }
+    let waits = last.row;
     let waiter = thread(run, waits);
     let is_own = |one: &&Blamed<'_>| thread(run, one.row) == waiter;
     let signal = blamed.iter().find(|one| one.role == Role::Interference)?;
@@ -84,6 +93,7 @@ fn interrupted(
         ],
         complete: last,
         absent: None,
+        ends: None,
     })
 }
 
@@ -97,6 +107,7 @@ fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
         without: vec![vec![late, outermost(run, update_begins(run, early)?)?]],
         complete: late,
         absent: None,
+        ends: thread(run, late),
     })
 }
 

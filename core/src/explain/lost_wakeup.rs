@@ -1,14 +1,16 @@
-//! Lost wakeups: a signal that came too early, that went to another thread, or that never comes.
+//! Lost wakeups: a signal that came too early, that went to another thread, that a change did not bring, or that never comes.
 
 use super::{
-    deadlock::{Hang, Waiting, object_name, request},
+    deadlock::Hang,
     draft::Draft,
     view::View,
+    waiting::{Waiting, changed_since, object_name, request},
 };
 use crate::{
     explanation::{BugKind, Certainty, Explanation, Role},
     facts,
 };
+use rustc_hash::FxHashSet;
 use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value};
 
 /// What became of the signal.
@@ -17,6 +19,8 @@ enum Sent {
     Early(EventId),
     /// It was sent while the thread waited, and woke another one.
     Elsewhere(Stolen),
+    /// What the thread had checked was changed there, and nobody sent one after that.
+    Forgotten(EventId),
     /// There was none.
     Never,
 }
@@ -33,10 +37,22 @@ impl Sent {
     /// What became of the signal that a waiting thread should have had.
     fn of(view: &View, waiter: &Waiting) -> Sent {
         let wait = request(view, waiter);
-        match (stolen(view, wait), unheard(view, waiter.object, wait)) {
-            (Some(stolen), _) => Sent::Elsewhere(stolen),
-            (None, Some(signal)) => Sent::Early(signal),
-            (None, None) => Sent::Never,
+        let checked = checked_before(view, wait);
+        if let Some(stolen) = stolen(view, wait) {
+            return Sent::Elsewhere(stolen);
+        }
+        // What was signalled before the check was there to be seen by it.
+        let unheard = unheard(view, waiter.object, wait);
+        if let Some(signal) = unheard
+            && checked.is_none_or(|read| signal > read)
+        {
+            return Sent::Early(signal);
+        }
+        match checked.and_then(|read| changed_since(view, read)) {
+            Some(write) if !is_signalled_after(view, waiter.object, write) => {
+                Sent::Forgotten(write)
+            }
+            _ => Sent::Never,
         }
     }
 
@@ -45,7 +61,8 @@ impl Sent {
         match self {
             Sent::Elsewhere(_) => 0,
             Sent::Early(_) => 1,
-            Sent::Never => 2,
+            Sent::Forgotten(_) => 2,
+            Sent::Never => 3,
         }
     }
 }
@@ -61,27 +78,31 @@ pub(super) fn lost_wakeup(view: &View, waiters: &[Waiting], holders: &[ThreadId]
     let wait = request(view, waiter);
     let condition = match sent {
         Sent::Never => checked_before(view, wait),
-        Sent::Early(_) | Sent::Elsewhere(_) => None,
+        Sent::Early(_) | Sent::Elsewhere(_) | Sent::Forgotten(_) => None,
     };
     Some(Hang {
-        explanation: explain(view, waiter, sent),
+        explanation: explain(view, waiter, waiters, sent),
         wait,
         condition,
     })
 }
 
-fn explain(view: &View, waiter: &Waiting, sent: Sent) -> Explanation {
+fn explain(view: &View, waiter: &Waiting, waiters: &[Waiting], sent: Sent) -> Explanation {
     let wait = request(view, waiter);
     let condition = object_name(view, wait);
     let who = facts::thread_in_words(&view.run, waiter.thread);
     let headline = match sent {
         Sent::Early(_) => format!("{who} waits for a signal that was already sent"),
         Sent::Elsewhere(_) => format!("{who} waits for a signal that went to another thread"),
+        Sent::Forgotten(write) => format!(
+            "{who} is not woken after `{}` was changed",
+            view.variable(write)
+        ),
         Sent::Never => format!("{who} waits for a signal that never comes"),
     };
     let mut draft = Draft::new(view, BugKind::LostWakeup, headline);
     draft.set().certainty = match sent {
-        Sent::Never => Certainty::Possible,
+        Sent::Never | Sent::Forgotten(_) => Certainty::Possible,
         Sent::Early(_) | Sent::Elsewhere(_) => Certainty::Likely,
     };
     let began = format!(
@@ -92,6 +113,9 @@ fn explain(view: &View, waiter: &Waiting, sent: Sent) -> Explanation {
     match &sent {
         Sent::Early(signal) => tell_early(view, &mut draft, *signal, &condition, &began),
         Sent::Elsewhere(stolen) => tell_stolen(view, &mut draft, stolen, &condition),
+        Sent::Forgotten(write) => {
+            tell_forgotten(view, &mut draft, *write, waiter, &condition, &began)
+        }
         Sent::Never => {
             let about = |(row, event): (EventId, unsnarl_trace::Event)| {
                 row > wait
@@ -107,9 +131,12 @@ fn explain(view: &View, waiter: &Waiting, sent: Sent) -> Explanation {
     if !matches!(sent, Sent::Elsewhere(_)) {
         let signal = match sent {
             Sent::Early(signal) => Some(signal),
-            Sent::Elsewhere(_) | Sent::Never => None,
+            Sent::Elsewhere(_) | Sent::Forgotten(_) | Sent::Never => None,
         };
         tell_check(view, &mut draft, wait, signal);
+    }
+    if matches!(sent, Sent::Never) {
+        tell_others(view, &mut draft, waiter, waiters);
     }
     let mut step = view.step(wait, "for ever");
     step.effect = format!("waits for {condition}");
@@ -126,6 +153,65 @@ fn tell_early(view: &View, draft: &mut Draft, signal: EventId, condition: &str, 
     ));
     draft.step(signal, "nobody waits");
     draft.mark(signal, Role::Interference);
+}
+
+/// A change that was not signalled, and what was signalled instead.
+fn tell_forgotten(
+    view: &View,
+    draft: &mut Draft,
+    write: EventId,
+    waiter: &Waiting,
+    condition: &str,
+    began: &str,
+) {
+    let who = view.words(write);
+    draft.detail(format!(
+        "{began} for `{condition}`;\n{who} changed `{}`{} at {}, and no thread signalled `{condition}` after that{}.",
+        view.variable(write),
+        view.equals(write).replacen(" =", " to", 1),
+        view.at(write),
+        instead(view, write, waiter.object),
+    ));
+    draft.step(write, "not signalled");
+    draft.mark(write, Role::Interference);
+}
+
+/// ``; it signalled `not_empty` at line 35``: the next other condition that the thread signals.
+fn instead(view: &View, write: EventId, condition: LocationId) -> String {
+    const NEAR: usize = 16;
+    let rows = view.rows.after(view.thread(write), write).iter().copied();
+    let mut signals = rows.take(NEAR).filter(|row| {
+        let event = view.event(*row);
+        matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
+            && event.location != condition
+    });
+    signals.next().map_or(String::new(), |row| {
+        let other = object_name(view, row);
+        format!(";\nit signalled `{other}` at {}", view.at(row))
+    })
+}
+
+/// Is a condition signalled after a row?
+fn is_signalled_after(view: &View, condition: LocationId, row: EventId) -> bool {
+    view.run.events.iter().any(|(later, event)| {
+        later > row
+            && event.location == condition
+            && matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
+    })
+}
+
+/// The other threads that wait for conditions: the reason may lie with them.
+fn tell_others(view: &View, draft: &mut Draft, waiter: &Waiting, waiters: &[Waiting]) {
+    for other in waiters.iter().filter(|one| one.thread != waiter.thread) {
+        let wait = request(view, other);
+        if let Some(read) = checked_before(view, wait) {
+            draft.step(read, "");
+        }
+        let mut step = view.step(wait, "for ever");
+        step.effect = format!("waits for {}", object_name(view, wait));
+        draft.add(step);
+        draft.mark(wait, Role::Cause);
+    }
 }
 
 /// Several threads wait for one condition, and one signal wakes only one of them.
@@ -222,8 +308,8 @@ fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId>
     signals.map(|(row, _)| row).last()
 }
 
-/// The read by which the thread decided to wait: of a location that somebody wrote afterwards, before or with
-/// the signal; else the last read of shared data in its function.
+/// The read by which the thread decided to wait: the last one of shared data in the function that waits, and rather one of
+/// what somebody wrote afterwards, before the wait; else the last read of such data anywhere near.
 pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     const NEAR: usize = 80;
     let thread = view.thread(wait);
@@ -237,7 +323,12 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     let shared = |row: &EventId| {
         view.event(*row).kind.reads() && view.orders.accesses().is_shared(view.event(*row).location)
     };
-    let reads: Vec<EventId> = before.filter(shared).collect();
+    // What was read again later is known by that.
+    let mut seen = FxHashSet::default();
+    let reads: Vec<EventId> = before
+        .filter(shared)
+        .filter(|row| seen.insert(view.event(*row).location))
+        .collect();
     let outdated = |row: &&EventId| {
         let after = view
             .orders
@@ -252,9 +343,8 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         let read = view.place(**row);
         read.function == place.function || (&read.file, read.line) == (&place.file, place.line)
     };
-    reads
-        .iter()
-        .find(outdated)
-        .or_else(|| reads.iter().find(here))
-        .copied()
+    let last = |is_it: &dyn Fn(&&EventId) -> bool| reads.iter().find(is_it).copied();
+    last(&|row| here(row) && outdated(row))
+        .or_else(|| last(&here))
+        .or_else(|| last(&outdated))
 }

@@ -7,7 +7,9 @@ mod after_free;
 mod atomicity;
 mod candidates;
 mod causes;
+mod circle;
 mod deadlock;
+mod decided;
 mod draft;
 mod found;
 mod intervention;
@@ -24,6 +26,7 @@ mod spurious;
 mod tests;
 mod turned;
 mod view;
+mod waiting;
 mod weigh;
 
 use crate::{
@@ -34,6 +37,7 @@ use crate::{
 };
 use candidates::{Candidate, Story, candidates, spurious_wakeup};
 use causes::Told;
+pub use decided::decided;
 pub use intervention::{Intervention, intervention};
 use std::collections::{BTreeMap, BTreeSet};
 pub use turned::{Turn, Turned, bears_out, never_came, outermost, turned};
@@ -97,6 +101,9 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
         {
             findings.push(new);
         }
+    }
+    if let (Some(says), [only]) = (sequential::always_hangs(corpus), findings.as_mut_slice()) {
+        only.remark = [only.remark.as_str(), &says].join(" ").trim().to_owned();
     }
     rank_in_words(&mut findings);
     Outcome { findings, stopped }

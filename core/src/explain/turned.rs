@@ -220,9 +220,10 @@ pub fn never_came(explanation: &Explanation) -> Option<&SiteMark> {
     })
 }
 
-/// The write that the explanation says came too late, if it is all that it blames besides a read.
+/// The write that the explanation says came too late, where all else that it blames leads to the read before it.
 pub(super) fn missing(explanation: &Explanation) -> Option<Absent> {
-    let mark = never_came(explanation).filter(|mark| mark.role == Role::Interference)?;
+    let is_order = explanation.kind == BugKind::OrderViolation;
+    let mark = never_came(explanation).filter(|_| is_order)?;
     let mut who = explanation.absent.iter();
     who.find(|one| one.place == mark.place).cloned()
 }

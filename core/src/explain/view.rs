@@ -486,4 +486,11 @@ impl ThreadRows {
         rows.get(..rows.partition_point(|&r| r < row))
             .unwrap_or(&[])
     }
+
+    /// Rows of the thread after `row`, in order.
+    pub fn after(&self, thread: ThreadId, row: EventId) -> &[EventId] {
+        let rows = self.rows.get(thread.index()).map_or(&[][..], Vec::as_slice);
+        rows.get(rows.partition_point(|&r| r <= row)..)
+            .unwrap_or(&[])
+    }
 }

@@ -125,6 +125,10 @@ pub fn certainty(explanation: &Explanation) -> Option<String> {
     let tally = explanation.confirmed.unwrap_or_default();
     let reason = &executed.reason;
     let last = match executed.verdict {
+        Verdict::Confirmed if tally.of_passes == 0 => format!(
+            "Confirmed: this order fails {}/{}.",
+            tally.fails, tally.of_fails
+        ),
         Verdict::Confirmed => format!(
             "Confirmed: this order fails {}/{}, {} passes {}/{}.",
             tally.fails,

@@ -19,7 +19,7 @@ use unsnarl_trace::{
 /// How a continuation ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Continuation {
-    /// As the run itself fails: in the same way and at the same place.
+    /// As the run itself fails: in the same way and at the same place; where threads wait for ever, in any place.
     pub fails: bool,
     /// Another outcome than that and than a pass.
     pub is_other: bool,
@@ -125,7 +125,7 @@ impl<'a> Sampler<'a> {
         if is_over || left > 0 || outcome == Outcome::CutShort {
             return Ok(None);
         }
-        let fails = Way::of(&executed.run) == self.way;
+        let fails = Way::of(&executed.run).is_like(&self.way);
         Ok(Some(Continuation {
             fails,
             is_other: !fails && outcome != Outcome::Passed,

@@ -139,6 +139,13 @@ fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
     let symmetric = view.place(triple.remote).function == view.place(triple.second).function;
     let carried = first == EventKind::Rmw || second == EventKind::Rmw || symmetric;
     let updates = first.reads() && second.writes();
+    // What comes first in every schedule, such as the variable's first value, is no part of what went wrong.
+    if !first.reads() && view.is_forced(triple.first, triple.remote) {
+        return Story::Order {
+            early: triple.remote,
+            late: triple.second,
+        };
+    }
     match (remote_first, remote_last) {
         _ if updates || carried => Story::Atomicity(triple),
         (0, last) if last >= ENOUGH => Story::Order {

@@ -124,3 +124,185 @@ fn what_a_thread_waits_for_was_overwritten() {
         "#]],
     );
 }
+
+/// Units of semaphores are held like locks.
+#[test]
+fn units_of_two_semaphores_in_opposite_order() {
+    let text = "
+        start main.1 saw_first
+        start main.2 hammer_first
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main.1 sem-wait saw @10 saw_first \"sem_wait(&saw);\"
+        main.2 sem-wait hammer @20 hammer_first \"sem_wait(&hammer);\"
+        main blocked join main.1 @42
+        main.1 blocked semaphore hammer @11 saw_first \"sem_wait(&hammer);\"
+        main.2 blocked semaphore saw @21 hammer_first \"sem_wait(&saw);\"
+        deadlocks";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: main.1 and main.2 wait for each other
+          saw_first (main.1) has a unit of `saw` (test.c:10) and waits for a unit of `hammer` (test.c:11);
+          hammer_first (main.2) has a unit of `hammer` (test.c:20) and waits for a unit of `saw`
+            (test.c:21).
+
+           main.1  test.c:10  sem_wait(&saw);     passes saw        never given back
+           main.2  test.c:20  sem_wait(&hammer);  passes hammer     never given back
+           main.1  test.c:11  sem_wait(&hammer);  waits for hammer  for ever
+           main.2  test.c:21  sem_wait(&saw);     waits for saw     for ever
+
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+/// Who waits for a signal keeps the lock that the one needs who sends it.
+#[test]
+fn a_condition_and_a_lock_in_a_circle() {
+    let text = "
+        start main.1 job
+        start main.2 drain
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main.1 lock m @9 job \"pthread_mutex_lock(&m);\"
+        main.1 W active =1 @10 job \"active++;\"
+        main.1 unlock m @11 job \"pthread_mutex_unlock(&m);\"
+        main.2 lock registry @20 drain \"pthread_mutex_lock(&registry);\"
+        main.2 lock m @21 drain \"pthread_mutex_lock(&m);\"
+        main.2 R active =1 @22 drain \"while (active)\"
+        main.2 wait idle @23 drain \"pthread_cond_wait(&idle, &m);\"
+        main.2 unlock m @23 drain \"pthread_cond_wait(&idle, &m);\"
+        main.1 lock-wait registry @12 job \"pthread_mutex_lock(&registry);\"
+        main.1 blocked lock registry @12 job \"pthread_mutex_lock(&registry);\"
+        main.2 blocked condition idle @23 drain \"pthread_cond_wait(&idle, &m);\"
+        deadlocks";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: main.1 and main.2 wait for each other
+          job (main.1) waits for `registry` (test.c:12);
+          drain (main.2) holds `registry` (test.c:20) and waits for a signal of `idle` (test.c:23): it had
+            read active = 1, which main.1 had written at test.c:10.
+
+           main.1  test.c:10  active++;                       writes 1
+           main.2  test.c:20  pthread_mutex_lock(&registry);  locks registry      holds it to the end
+           main.2  test.c:22  while (active)                  reads 1
+           main.2  test.c:23  pthread_cond_wait(&idle, &m);   waits for idle      for ever
+           main.1  test.c:12  pthread_mutex_lock(&registry);  waits for registry  for ever
+
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+/// The other condition is signalled, and the one that waits is not woken.
+#[test]
+fn a_change_without_its_signal() {
+    let text = "
+        start main.1 writer
+        start main.2 reader
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main.1 lock m @10 writer
+        main.1 W used =2 @11 writer \"used++;\"
+        main.1 R used =2 @12 writer \"while (used == ROOM)\"
+        main.1 wait not_full @13 writer \"pthread_cond_wait(&not_full, &m);\"
+        main.1 unlock m @13 writer
+        main.2 lock m @20 reader
+        main.2 W used =1 @21 reader \"used--;\"
+        main.2 signal not_empty =0 @22 reader \"pthread_cond_signal(&not_empty);\"
+        main.2 W used =0 @21 reader \"used--;\"
+        main.2 signal not_empty =0 @22 reader \"pthread_cond_signal(&not_empty);\"
+        main.2 R used =0 @19 reader \"while (used == 0)\"
+        main.2 wait not_empty @20 reader \"pthread_cond_wait(&not_empty, &m);\"
+        main.2 unlock m @20 reader
+        main.1 blocked condition not_full @13
+        main.2 blocked condition not_empty @20
+        deadlocks";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: writer (main.1) is not woken after `used` was changed
+          main.1 began to wait at test.c:13 for `not_full`;
+          reader (main.2) changed `used` to 0 at test.c:21, and no thread signalled `not_full` after that;
+          it signalled `not_empty` at test.c:22.
+
+           main.1  test.c:12  while (used == ROOM)               reads 2
+           main.1  test.c:13  pthread_cond_wait(&not_full, &m);  waits for not_full  for ever
+           main.2  test.c:21  used--;                            writes 0            not signalled
+
+          It last checked `used` at test.c:12.
+          Possible: the recorded runs do not settle it. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+/// The flag was set, signalled and cleared again by the one that waits for it.
+#[test]
+fn a_flag_that_the_waiting_thread_clears() {
+    let start = "
+        start main.1 worker
+        main fork main.1 @40 main
+        main.1 lock m @9 worker
+        main.1 R set =1 @10 worker \"while (!set)\"
+        main.1 unlock m @11 worker";
+    let clears = "
+        main.1 lock m @12 worker
+        main.1 W set =0 @13 worker \"set = 0;\"
+        main.1 unlock m @14 worker";
+    let sets = "
+        main lock m @20 deliver
+        main W set =1 @21 deliver \"set = 1;\"
+        main signal more =0 @22 deliver \"pthread_cond_signal(&more);\"
+        main unlock m @23 deliver";
+    let fine = [
+        start,
+        clears,
+        sets,
+        "
+        main.1 lock m @9 worker
+        main.1 R set =1 @10 worker \"while (!set)\"
+        main.1 unlock m @11 worker
+        main.1 end",
+    ]
+    .concat();
+    let fails = [
+        start,
+        sets,
+        clears,
+        "
+        main.1 lock m @9 worker
+        main.1 R set =0 @10 worker \"while (!set)\"
+        main.1 wait more @15 worker \"pthread_cond_wait(&more, &m);\"
+        main.1 unlock m @15 worker
+        main.1 blocked condition more @15
+        main blocked join main.1 @50
+        deadlocks",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: another thread's update of `set` was lost
+              worker (main.1) read set = 1 at test.c:10 and wrote 0 at line 13;
+              in between main wrote 1 at test.c:21.
+
+               main.1  test.c:10  while (!set)  reads 1
+               main    test.c:21  set = 1;      writes 1  <- in between
+               main.1  test.c:13  set = 0;      writes 0  1 is lost
+
+              worker (main.1) waits for ever at test.c:15: it had read set = 0. Both accesses hold `m`, but
+              worker releases it between them.
+              In none of 6 passing runs did line 21 come between lines 10 and 13.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}

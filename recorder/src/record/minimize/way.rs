@@ -41,6 +41,15 @@ impl Way {
     }
 }
 
+impl Way {
+    /// Whether two runs fail alike, as far as the schedule is not what they differ in: who waits where besides, once
+    /// threads wait for ever, is a matter of the schedule.
+    pub fn is_like(&self, other: &Way) -> bool {
+        let both_hang = [self, other].map(|way| way.outcome == Outcome::Deadlocked);
+        both_hang == [true, true] || self == other
+    }
+}
+
 fn blocked(run: &Run) -> impl Iterator<Item = SiteId> + '_ {
     let columns = run.events.kinds().iter().zip(run.events.sites());
     columns

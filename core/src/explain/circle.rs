@@ -1,0 +1,155 @@
+//! Threads that wait for each other in a circle, in words.
+
+use super::{
+    draft::Draft,
+    view::View,
+    waiting::{Keeper, Keeps, Waiting, object_name, request},
+};
+use crate::{
+    explanation::{BugKind, Certainty, EdgeKind, Explanation, Role},
+    facts,
+};
+use unsnarl_trace::{ThreadId, raw::WaitsFor};
+
+/// A thread of the circle, and what keeps it waiting.
+type Link = (Waiting, Keeper);
+
+/// Explains a circle.
+pub(super) fn explain_circle(view: &View, circle: &[Link]) -> Explanation {
+    let mut draft = Draft::new(view, BugKind::Deadlock, headline(view, circle));
+    let parts: Vec<String> = circle
+        .iter()
+        .map(|(waiting, keeper)| part(view, waiting, keeper, circle))
+        .collect();
+    draft.detail(format!("{}.", parts.join(";\n")));
+    draft.set().certainty = Certainty::Likely;
+    draft.set().remark = same_site_remark(view, circle);
+    for (waiting, keeper) in circle {
+        tell_keeper(&mut draft, keeper);
+        let request = request(view, waiting);
+        let mut step = view.step(request, "for ever");
+        step.effect = wait_effect(view, waiting);
+        draft.add(step);
+        draft.mark(request, Role::Cause);
+    }
+    let mut explanation = draft.finish();
+    explanation
+        .edges
+        .iter_mut()
+        .for_each(|edge| edge.kind = EdgeKind::WaitsFor);
+    explanation
+}
+
+fn headline(view: &View, circle: &[Link]) -> String {
+    let locks_only = circle.iter().all(is_lock);
+    let name = |(waiting, _): &Link| facts::thread_name(&view.run, waiting.thread);
+    match circle.iter().map(name).collect::<Vec<_>>().as_slice() {
+        [one] => format!("{one} waits for a lock that it holds itself"),
+        [a, b] if locks_only => format!("{a} and {b} wait for each other's lock"),
+        [a, b] => format!("{a} and {b} wait for each other"),
+        many => format!("{} threads wait for each other in a circle", many.len()),
+    }
+}
+
+fn is_lock((_, keeper): &Link) -> bool {
+    matches!(keeper.by, Keeps::Lock(_))
+}
+
+fn tell_keeper(draft: &mut Draft, keeper: &Keeper) {
+    match keeper.by {
+        Keeps::Lock(held) => {
+            draft.step(held, "holds it to the end");
+            draft.mark(held, Role::Interference);
+        }
+        Keeps::Unit(taken) => {
+            draft.step(taken, "never given back");
+            draft.mark(taken, Role::Interference);
+        }
+        Keeps::Value { write, read } => {
+            draft.step(write, "");
+            draft.step(read, "");
+            draft.mark(write, Role::Interference);
+        }
+        Keeps::Running => {}
+    }
+}
+
+/// `waits for m`, `waits for the end of main.2`.
+pub(super) fn wait_effect(view: &View, waiting: &Waiting) -> String {
+    match waiting.waits_for {
+        WaitsFor::Join => {
+            let whom = waiting.keepers.first();
+            let whom = whom.map(|keeper| facts::thread_name(&view.run, keeper.thread));
+            let whom = whom.unwrap_or_else(|| "a thread".to_owned());
+            format!("waits for the end of {whom}")
+        }
+        _ => format!("waits for {}", object_name(view, request(view, waiting))),
+    }
+}
+
+/// ``execute (main.1) holds `a` (line 30) and waits for `b` (line 31)``.
+fn part(view: &View, waiting: &Waiting, keeper: &Keeper, circle: &[Link]) -> String {
+    let who = facts::thread_in_words(&view.run, waiting.thread);
+    let request = request(view, waiting);
+    let wants = match (waiting.waits_for, keeper.by) {
+        (WaitsFor::Join, _) => wait_effect(view, waiting),
+        (WaitsFor::Condition, Keeps::Value { write, read }) => format!(
+            "waits for a signal of `{}` ({}): it had read {}{}, which {} had written at {}",
+            object_name(view, request),
+            view.at(request),
+            view.variable_of(&[read, write]),
+            view.equals_read(read),
+            view.name(write),
+            view.at(write)
+        ),
+        (WaitsFor::Semaphore, _) => format!(
+            "waits for a unit of `{}` ({})",
+            object_name(view, request),
+            view.at(request)
+        ),
+        _ => format!(
+            "waits for `{}` ({})",
+            object_name(view, request),
+            view.at(request)
+        ),
+    };
+    match has(view, waiting.thread, circle) {
+        Some(has) => format!("{who} {has} and {wants}"),
+        None => format!("{who} {wants}"),
+    }
+}
+
+/// ``holds `a` (line 30)``: what the one before in the circle waits for.
+fn has(view: &View, thread: ThreadId, circle: &[Link]) -> Option<String> {
+    let mut links = circle.iter().map(|(_, keeper)| keeper);
+    let (word, row) = links.find_map(|keeper| match keeper.by {
+        Keeps::Lock(row) if keeper.thread == thread => Some(("holds", row)),
+        Keeps::Unit(row) if keeper.thread == thread => Some(("has a unit of", row)),
+        _ => None,
+    })?;
+    Some(format!(
+        "{word} `{}` ({})",
+        object_name(view, row),
+        view.at(row)
+    ))
+}
+
+/// All threads may stand on the same lines: then the names of the locks alone tell the story.
+fn same_site_remark(view: &View, circle: &[Link]) -> String {
+    let place = |(waiting, _): &Link| view.place(request(view, waiting));
+    let places: Vec<_> = circle.iter().map(place).collect();
+    let same = places
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if (&a.file, a.line) == (&b.file, b.line)));
+    let locks_only = circle.iter().all(is_lock);
+    let says = match (same && locks_only, circle.len()) {
+        (false, _) | (_, 0 | 1) => "",
+        (true, 2) => {
+            "The same lines lock in both orders: which lock comes first depends on the arguments."
+        }
+        (true, _) => {
+            "All lock on the same lines: which two locks these are differs from thread to thread."
+        }
+    };
+    says.to_owned()
+}
