@@ -125,10 +125,18 @@ fn is_open(explanation: &Explanation) -> bool {
     }
 }
 
+/// Kinds of stories that may say no more than what the failing check reads.
+fn ends_with_a_look(kind: BugKind) -> bool {
+    matches!(
+        kind,
+        BugKind::OrderViolation | BugKind::MultiVariableAtomicityViolation
+    )
+}
+
 /// A story that was tried.
 struct Tried {
     experiment: Experiment,
-    /// It says no more than that the failing check reads too early or too late: perhaps a symptom.
+    /// It ends with what the failing check reads: perhaps a symptom.
     is_symptom: bool,
     /// A step that decides lies within it, as far as any is known.
     spans: bool,
@@ -152,7 +160,7 @@ impl Tried {
         let within = |row: u32| (experiment.begins.0..=complete.0).contains(&row);
         let steps = &decision.steps;
         Tried {
-            is_symptom: explanation.kind == BugKind::OrderViolation
+            is_symptom: ends_with_a_look(explanation.kind)
                 && failure.is_some()
                 && line(complete) == failure,
             spans: steps.is_empty() || steps.iter().any(|step| within(step.event)),

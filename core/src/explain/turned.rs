@@ -3,7 +3,7 @@
 
 use crate::{
     explanation::{Absent, BugKind, Explanation, Role, SiteMark, Step},
-    facts::short,
+    facts::{self, short},
     orders::{Accesses, dependencies, other_thread},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -299,8 +299,8 @@ fn at(run: &Run, row: EventId) -> String {
     let Some(event) = run.events.get(row) else {
         return String::new();
     };
-    let place = crate::facts::place(run, event.site);
-    let who = crate::facts::thread_name(run, event.thread);
+    let place = facts::place(run, event.site);
+    let who = facts::thread_name(run, event.thread);
     format!("{who} {}", short(&place))
 }
 
@@ -311,6 +311,9 @@ type Key<'a> = (&'a str, u32, &'a str);
 /// nothing that a run could have: events that never came, or no accesses at all. Linear in the run.
 pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
     let blamed = blamed(explanation);
+    if let (Some(absent), Some(reader)) = (missing(explanation), blamed.last()) {
+        return Some(comes_too_early(run, reader.step, &absent));
+    }
     let mut last: BTreeMap<&str, &Step> = BTreeMap::new();
     let mut wanted: BTreeSet<(Key<'_>, Key<'_>)> = BTreeSet::new();
     for Blamed { step, .. } in &blamed {
@@ -334,6 +337,24 @@ pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
         }
     });
     Some(missing.is_empty())
+}
+
+/// Does a run read on a step's line what the line of the missing write has not written by then? Of an array each element
+/// counts for itself.
+fn comes_too_early(run: &Run, reader: &Step, absent: &Absent) -> bool {
+    let mut written: BTreeSet<LocationId> = BTreeSet::new();
+    let family = facts::family(&reader.location);
+    run.events.iter().any(|(_, event)| {
+        let site = run.meta.site(event.site);
+        if (&site.file, site.line) == (&absent.place.file, absent.place.line) && event.kind.writes()
+        {
+            written.insert(event.location);
+        }
+        let is_it = (site.line, event.kind.name()) == (reader.place.line, reader.access.as_str())
+            && site.file == reader.place.file
+            && facts::family(run.location(event.location)) == family;
+        is_it && !written.contains(&event.location)
+    })
 }
 
 fn key(step: &Step) -> Key<'_> {
@@ -424,6 +445,18 @@ mod tests {
                 Awaited test.c:7 before main.1 test.c:20: 1
             "#]],
         );
+    }
+
+    #[test]
+    fn a_run_bears_out_that_a_write_is_missing() {
+        let early = "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain.1 fails @20";
+        let fine = "main fork main.1 @1\nmain W p =5 @7\nmain.1 R p =5 @20 use";
+        let late =
+            "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain W p =5 @7\nmain.1 R p =5 @20 use";
+        let told = explanation(&[fine; 6], early);
+        assert_eq!(bears_out(&told, &run(early)), Some(true));
+        assert_eq!(bears_out(&told, &run(fine)), Some(false));
+        assert_eq!(bears_out(&told, &run(late)), Some(true));
     }
 
     #[test]
