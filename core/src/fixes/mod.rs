@@ -8,6 +8,7 @@ mod atomic;
 pub mod constraint;
 mod deadlock;
 mod lock_calls;
+mod missed;
 mod model;
 mod mutexes;
 mod needs;
@@ -78,9 +79,6 @@ pub fn offer(
             .push("the failing run is not at hand".to_owned());
         return offered;
     };
-    if explanation.kind == BugKind::Sequential {
-        return offered;
-    }
     let files = Files::new(sources, runs);
     let case = Case {
         explanation,
@@ -96,6 +94,7 @@ pub fn offer(
         BugKind::LostWakeup => offered
             .fixes
             .extend(keep(wait::signal_under_lock(&case), refused)),
+        BugKind::Sequential => {}
         _ => {
             let instead = wait::look_again(&case).or_else(|| publish::change_last(&case));
             if let Some(fix) = instead {
@@ -137,6 +136,12 @@ pub fn offer(
             Some(why) => offered.refused.push(format!("{}: {why}", fix.title)),
             None => offered.fixes.push(fix),
         }
+    }
+    if offered.fixes.is_empty()
+        && let Some(fix) = missed::signal(&case)
+    {
+        let refused = &mut offered.refused;
+        offered.fixes.extend(keep(fix, refused));
     }
     let passed = shortest_passing(runs);
     for (number, fix) in (1..).zip(&mut offered.fixes) {

@@ -21,6 +21,8 @@ pub enum FixKind {
     LockOrder,
     /// Looks again after a wait: `while` instead of `if`.
     LookAgain,
+    /// Tells those who wait of a change that nobody told them of.
+    Signal,
 }
 
 /// A place in a text.

@@ -86,11 +86,23 @@ pub(super) fn in_function(
     let style = style
         .or_else(|| style_of(declared_type(source, name)?))
         .unwrap_or_else(|| guard_style(source));
+    let object = object_at(source, function, line, lock)?;
+    Ok(Mutex { object, style })
+}
+
+/// What a function calls an object that the runs call `lock`, at a line that uses data beside it.
+///
+/// # Errors
+/// When nothing there names it.
+pub(super) fn object_at(
+    source: &Source,
+    function: Node<'_>,
+    line: u32,
+    lock: &str,
+) -> Result<String, Refusal> {
+    let name = last_name(lock);
     if is_member(source, function, name) {
-        return Ok(Mutex {
-            object: name.to_owned(),
-            style,
-        });
+        return Ok(name.to_owned());
     }
     let first = lock.split(['.', '[']).next().unwrap_or(lock);
     if family(lock) == lock && lock != name && is_global(source, first)
@@ -106,13 +118,9 @@ pub(super) fn in_function(
                 "which of the locks `{lock}` it is, line {line} does not say"
             ));
         }
-        return Ok(Mutex {
-            object: lock.to_owned(),
-            style,
-        });
+        return Ok(lock.to_owned());
     }
     sibling(source, function, line, name)?
-        .map(|object| Mutex { object, style })
         .ok_or_else(|| format!("nothing on line {line} names the lock `{lock}`"))
 }
 

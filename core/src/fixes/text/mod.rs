@@ -12,6 +12,7 @@ pub mod lock_order;
 pub mod locks;
 pub mod move_behind;
 pub mod move_statement;
+pub mod signals;
 pub mod source;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,324 @@
+//! Signals that nobody sends: a thread waits for ever on a condition whose data was changed after it had looked.
+
+use super::{
+    Case,
+    atomic::Changes,
+    model::{Fix, FixKind},
+    mutexes,
+    seen::{At, frames},
+    text::{
+        Refusal,
+        change::Change,
+        signals::{self, Waiting},
+    },
+};
+use crate::{callers::call_sites, facts::basename, orders::Locks};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+use unsnarl_trace::{EventId, EventKind, LocationId, Outcome, Run, ThreadId, Value};
+
+/// A thread that waits on a condition when nobody can go on.
+struct Stuck {
+    thread: ThreadId,
+    waited: EventId,
+    /// What the wait gave back.
+    mutex: LocationId,
+}
+
+/// A place behind which a signal is missing.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    file: String,
+    line: u32,
+    /// The condition as the function there writes it.
+    condition: String,
+}
+
+/// Signals behind the changes that threads were not told of which wait for ever; `None` when no run ends so.
+pub(super) fn signal(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+    let own = |name: &String| case.explanation.runs.contains(name);
+    let failing = case.runs.iter().filter(|(name, _)| own(name));
+    let mut missing: BTreeMap<Place, Change> = BTreeMap::new();
+    let mut refused = None;
+    for (_, run) in failing {
+        for stuck in stuck(run) {
+            match untold(case, run, &stuck) {
+                Ok(found) => missing.extend(found),
+                Err(why) => refused = refused.or(Some(why)),
+            }
+        }
+    }
+    match (missing.is_empty(), refused) {
+        (false, _) => Some(fix(case, missing)),
+        (true, Some(why)) => Some(Err(format!("a signal: {why}"))),
+        (true, None) => None,
+    }
+}
+
+fn fix(case: &Case<'_>, missing: BTreeMap<Place, Change>) -> Result<Fix, Refusal> {
+    let said: Vec<String> = missing.keys().map(Place::in_words).collect();
+    let mut changes = Changes::new();
+    for (place, change) in missing {
+        changes.entry(place.file).or_default().push(change);
+    }
+    let edits = case.files.edits(&changes)?;
+    Ok(Fix {
+        assumes: vec!["all changes that matter are in the failing runs".to_owned()],
+        ..Fix::edit(
+            FixKind::Signal,
+            format!("wake those who wait on {}", said.join(", and on ")),
+            edits,
+            "each waiter looks at its condition once more".to_owned(),
+        )
+    })
+}
+
+impl Place {
+    fn in_words(&self) -> String {
+        format!(
+            "`{}` after line {} of {}",
+            self.condition.trim_start_matches('&'),
+            self.line,
+            basename(&self.file)
+        )
+    }
+}
+
+/// The threads that wait on conditions when all of a run's threads wait.
+fn stuck(run: &Arc<Run>) -> Vec<Stuck> {
+    if run.meta.outcome != Outcome::Deadlocked {
+        return Vec::new();
+    }
+    let mut open: BTreeMap<ThreadId, (EventId, Option<LocationId>)> = BTreeMap::new();
+    for (row, event) in run.events.iter() {
+        match event.kind {
+            EventKind::Wait => drop(open.insert(event.thread, (row, None))),
+            EventKind::Wake => drop(open.remove(&event.thread)),
+            EventKind::Unlock => {
+                if let Some((_, mutex @ None)) = open.get_mut(&event.thread) {
+                    *mutex = Some(event.location);
+                }
+            }
+            _ => {}
+        }
+    }
+    let all = open
+        .into_iter()
+        .filter_map(|(thread, (waited, mutex))| Some((thread, waited, mutex?)));
+    all.map(|(thread, waited, mutex)| Stuck {
+        thread,
+        waited,
+        mutex,
+    })
+    .collect()
+}
+
+/// The places in this run behind which a signal for the waiter is missing.
+fn untold(case: &Case<'_>, run: &Run, stuck: &Stuck) -> Result<BTreeMap<Place, Change>, Refusal> {
+    let known = |at: &At| case.files.get(&at.file).is_ok();
+    let own = frames(run, stuck.waited).into_iter().find(known);
+    let own = own.ok_or("the text of the wait is not at hand")?;
+    let waiting = signals::waiting(case.files.get(&own.file)?, own.line)?;
+    let seen = looked_at(run, stuck, &own, &waiting);
+    let mut places = BTreeMap::new();
+    for row in changes(run, stuck, &seen)? {
+        let (place, change) = behind(case, run, stuck, &waiting, row)?;
+        places.insert(place, change);
+    }
+    Ok(places)
+}
+
+/// The data that the waiter looked at before it waited, with what it saw last.
+fn looked_at(
+    run: &Run,
+    stuck: &Stuck,
+    own: &At,
+    waiting: &Waiting,
+) -> BTreeMap<LocationId, (EventId, Option<Value>)> {
+    let looks = |row: EventId| {
+        let mut frames = frames(run, row).into_iter();
+        frames.any(|at| {
+            (&at.file, &at.function) == (&own.file, &own.function)
+                && waiting.looks.contains(&at.line)
+        })
+    };
+    let mut seen = BTreeMap::new();
+    let before = (0..stuck.waited.0).map(EventId);
+    for (row, event) in before.filter_map(|row| Some((row, run.events.get(row)?))) {
+        if event.thread != stuck.thread {
+            continue;
+        }
+        if event.kind == EventKind::Lock && event.location == stuck.mutex {
+            seen.clear();
+        } else if event.kind.reads() && looks(row) {
+            seen.insert(event.location, (row, event.value));
+        }
+    }
+    seen
+}
+
+/// The last changes of the data in each critical section of others, where what the waiter saw is out of date at the end.
+fn changes(
+    run: &Run,
+    stuck: &Stuck,
+    seen: &BTreeMap<LocationId, (EventId, Option<Value>)>,
+) -> Result<BTreeSet<EventId>, Refusal> {
+    let mut last: BTreeMap<LocationId, (EventId, Option<Value>)> = BTreeMap::new();
+    for (row, event) in run.events.iter() {
+        let looked = seen.get(&event.location);
+        if event.kind.writes()
+            && event.thread != stuck.thread
+            && looked.is_some_and(|(at, _)| *at < row)
+        {
+            last.insert(event.location, (row, event.value));
+        }
+    }
+    let is_other = |(location, (_, value)): &(&LocationId, &(EventId, Option<Value>))| {
+        let saw = seen.get(*location).and_then(|(_, saw)| *saw);
+        saw.is_none() || saw != *value
+    };
+    let rows = last
+        .iter()
+        .filter(is_other)
+        .map(|(_, (row, _))| *row)
+        .collect::<BTreeSet<EventId>>();
+    let locks = Locks::new(run, &mut Vec::new());
+    let mut by_section = BTreeMap::new();
+    for row in rows {
+        let section = held(run, &locks, stuck, row).ok_or_else(|| {
+            let line = run
+                .events
+                .get(row)
+                .map_or(0, |event| run.meta.site(event.site).line);
+            format!("line {line} changes what is waited for without the lock of the wait")
+        })?;
+        by_section.insert(section, row);
+    }
+    Ok(by_section.into_values().collect())
+}
+
+/// Where the lock of the wait was taken that is held at a row.
+fn held(run: &Run, locks: &Locks, stuck: &Stuck, row: EventId) -> Option<EventId> {
+    let event = run.events.get(row)?;
+    let mut own = locks.held_at(event.thread, row);
+    let section = own.find(|section| section.lock == stuck.mutex)?;
+    Some(section.acquired)
+}
+
+/// The innermost statement with the change in it behind which the condition has a name, and the lock is still held.
+fn behind(
+    case: &Case<'_>,
+    run: &Run,
+    stuck: &Stuck,
+    waiting: &Waiting,
+    row: EventId,
+) -> Result<(Place, Change), Refusal> {
+    let locks = Locks::new(run, &mut Vec::new());
+    let acquired = held(run, &locks, stuck, row).ok_or("the lock is not held")?;
+    let (taken, changed) = (call_sites(run, acquired), call_sites(run, row));
+    let same = taken
+        .iter()
+        .zip(&changed)
+        .take_while(|(a, b)| a == b)
+        .count();
+    // Outside of the function that takes the lock it is given back already.
+    let within = changed.len().saturating_sub(same).max(1);
+    let mut why = "no line of this program's own changes it".to_owned();
+    for at in frames(run, row).into_iter().take(within) {
+        match at_line(case, waiting, &at) {
+            Ok(found) => return Ok(found),
+            Err(refused) => why = refused,
+        }
+    }
+    Err(why)
+}
+
+fn at_line(case: &Case<'_>, waiting: &Waiting, at: &At) -> Result<(Place, Change), Refusal> {
+    let source = case.files.get(&at.file)?;
+    let condition = match signals::named_in(source, at.line, waiting) {
+        Some(written) => written,
+        None => {
+            let function = source
+                .function(at.line)
+                .ok_or_else(|| format!("line {} is in no function", at.line))?;
+            let object = mutexes::object_at(source, function, at.line, &waiting.name)?;
+            waiting.argument(&object)
+        }
+    };
+    let change = signals::behind(source, at.line, &waiting.wake_all(&condition))?;
+    let place = Place {
+        file: at.file.clone(),
+        line: at.line,
+        condition,
+    };
+    Ok((place, change))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        budget::Budget,
+        corpus::{Corpora, RunSummary},
+        explain,
+        fixes::{Offered, apply, offer},
+    };
+    use std::{collections::BTreeMap, sync::Arc};
+    use unsnarl_trace::script;
+
+    const TEXT: &str = "void *worker(void *unused)\n{\n    pthread_mutex_lock(&m);\n    while (!ready)\n        pthread_cond_wait(&changed, &m);\n    pthread_mutex_unlock(&m);\n    return NULL;\n}\nint main(void)\n{\n    start();\n    pthread_mutex_lock(&m);\n    other = 1;\n    ready = 1;\n    pthread_mutex_unlock(&m);\n    pthread_join(thread, NULL);\n}\npthread_cond_t changed;\n";
+
+    fn offered(script: &str) -> Offered {
+        let run = Arc::new(script::parse(script).unwrap());
+        let mut corpora = Corpora::default();
+        corpora.insert(RunSummary::new("deadlocked-1", run.clone()));
+        let corpus = corpora.iter().next().unwrap();
+        let explanation = explain(corpus, &Budget::unlimited()).findings.remove(0);
+        let sources = BTreeMap::from([("test.c".to_owned(), TEXT.to_owned())]);
+        let runs = [("deadlocked-1".to_owned(), run)];
+        offer(&explanation, &runs, &sources, &Budget::unlimited())
+    }
+
+    fn waits(changes: &str) -> String {
+        format!(
+            "main fork main.1 @11 main\nmain.1 lock m @3 worker\nmain.1 R ready =0 @4\nmain.1 wait changed @5\nmain.1 unlock m @5\n{changes}main blocked join main.1 @16 main\nmain.1 blocked condition changed @5 worker\ndeadlocks\n"
+        )
+    }
+
+    #[test]
+    fn who_waits_is_told_of_a_change_that_it_has_not_seen() {
+        let changes =
+            "main lock m @12 main\nmain W other =1 @13\nmain W ready =1 @14\nmain unlock m @15\n";
+        let offered = offered(&waits(changes));
+        let fix = offered.fixes.first().expect("a fix");
+        assert_eq!(
+            fix.title,
+            "wake those who wait on `changed` after line 14 of test.c"
+        );
+        let expected = TEXT.replace(
+            "ready = 1;\n",
+            "ready = 1;\n    pthread_cond_broadcast(&changed);\n",
+        );
+        assert_eq!(apply(TEXT, "test.c", &fix.edits), Some(expected));
+    }
+
+    #[test]
+    fn a_change_without_the_lock_needs_more_than_a_signal() {
+        let offered = offered(&waits("main W ready =1 @14 main\n"));
+        assert!(offered.fixes.is_empty(), "{offered:?}");
+        let why = "line 14 changes what is waited for without the lock of the wait";
+        assert!(
+            offered.refused.iter().any(|it| it.contains(why)),
+            "{offered:?}"
+        );
+    }
+
+    #[test]
+    fn a_value_that_is_as_it_was_seen_is_no_change() {
+        let changes =
+            "main lock m @12 main\nmain W ready =1 @13\nmain W ready =0 @14\nmain unlock m @15\n";
+        let offered = offered(&waits(changes));
+        assert!(offered.fixes.is_empty(), "{offered:?}");
+    }
+}

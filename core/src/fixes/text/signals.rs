@@ -1,0 +1,174 @@
+//! Signals of condition variables: what a wait looks at, what a condition is called, and one signal more.
+
+use super::{
+    Refusal,
+    change::{Change, line_after},
+    locks::{callee, calls, last_name},
+    source::{Source, children, descendants, lines, range},
+};
+use std::ops::RangeInclusive;
+use tree_sitter::Node;
+
+/// How all waiters of a condition are woken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Style {
+    Pthread,
+    C11,
+    /// A method of the condition.
+    Method,
+}
+
+/// A wait on a condition variable, as the text has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// The last part of the condition's name.
+    pub name: String,
+    /// The lines of the loop that looks at the condition's data, or those of a wait that is given a predicate.
+    pub looks: RangeInclusive<u32>,
+    style: Style,
+}
+
+/// Calls that wait on a condition, with the number of arguments of one that looks again by itself.
+const WAITS: [(&str, Style, usize); 7] = [
+    ("pthread_cond_wait", Style::Pthread, usize::MAX),
+    ("pthread_cond_timedwait", Style::Pthread, usize::MAX),
+    ("cnd_wait", Style::C11, usize::MAX),
+    ("cnd_timedwait", Style::C11, usize::MAX),
+    ("wait", Style::Method, 2),
+    ("wait_for", Style::Method, 3),
+    ("wait_until", Style::Method, 3),
+];
+
+/// The wait on a line.
+///
+/// # Errors
+/// When there is none, or nothing looks again after it.
+pub fn waiting(source: &Source, line: u32) -> Result<Waiting, Refusal> {
+    let unseen = || format!("no wait is seen on line {line}");
+    let mut around = source.function(line);
+    // A predicate on the same line is a function of its own, within the call.
+    let (call, style, predicate) = loop {
+        let node = around.ok_or_else(unseen)?;
+        let mut waits = calls(node).filter(|call| lines(*call).contains(&line));
+        match waits.find_map(|call| known_wait(source, call)) {
+            Some(found) => break found,
+            None => around = node.parent(),
+        }
+    };
+    let condition = of_call(source, call).ok_or_else(unseen)?;
+    let arguments = call.child_by_field_name("arguments").map(children);
+    let looks = match arguments.is_some_and(|all| all.len() >= predicate) {
+        true => lines(call),
+        false => loop_around(call)
+            .map(lines)
+            .ok_or_else(|| format!("nothing looks again after the wait on line {line}"))?,
+    };
+    Ok(Waiting {
+        name: last_name(&condition).to_owned(),
+        looks,
+        style,
+    })
+}
+
+fn known_wait<'t>(source: &Source, call: Node<'t>) -> Option<(Node<'t>, Style, usize)> {
+    let name = callee(source, call);
+    let mut known = WAITS.iter();
+    let (_, style, predicate) = known.find(|(word, ..)| *word == name)?;
+    Some((call, *style, *predicate))
+}
+
+/// The innermost loop around a node, in its function.
+fn loop_around(node: Node<'_>) -> Option<Node<'_>> {
+    let mut around = node.parent();
+    while let Some(node) = around {
+        match node.kind() {
+            "while_statement" | "do_statement" | "for_statement" => return Some(node),
+            "function_definition" | "lambda_expression" => return None,
+            _ => around = node.parent(),
+        }
+    }
+    None
+}
+
+/// The condition variable that a call waits on or signals, as it is written: `&queue->full`, `changed_`.
+pub fn of_call(source: &Source, call: Node<'_>) -> Option<String> {
+    let function = call.child_by_field_name("function")?;
+    if let Some(field) = function.child_by_field_name("field") {
+        let owner = source.slice(function.start_byte(), field.start_byte());
+        return Some(owner.trim_end_matches(['.', '>', '-']).to_owned());
+    }
+    let arguments = children(call.child_by_field_name("arguments")?);
+    Some(source.str(*arguments.first()?).to_owned())
+}
+
+/// What a function that uses the condition writes before the dot of a method, or as the argument of a call.
+pub fn named_in(source: &Source, line: u32, waiting: &Waiting) -> Option<String> {
+    let function = source.function(line)?;
+    let uses = |call: &Node<'_>| {
+        let name = callee(source, *call);
+        let words = ["signal", "broadcast", "notify", "wait"];
+        words.iter().any(|word| name.contains(word))
+    };
+    let written = calls(function)
+        .filter(uses)
+        .filter_map(|call| of_call(source, call));
+    let mut same = written.filter(|condition| last_name(condition) == waiting.name);
+    same.next()
+}
+
+impl Waiting {
+    /// The object as the argument of a call, or as what stands before the dot.
+    pub fn argument(&self, object: &str) -> String {
+        match self.style {
+            Style::Method => object.to_owned(),
+            _ => format!("&{object}"),
+        }
+    }
+
+    /// Wakes all who wait, each of which looks again.
+    pub fn wake_all(&self, argument: &str) -> String {
+        match self.style {
+            Style::Pthread => format!("pthread_cond_broadcast({argument});"),
+            Style::C11 => format!("cnd_broadcast({argument});"),
+            Style::Method => format!("{argument}.notify_all();"),
+        }
+    }
+}
+
+/// `statement` behind the one on `line`.
+///
+/// # Errors
+/// When the statement on the line may leave, or is the head of a loop or a condition.
+pub fn behind(source: &Source, line: u32, statement: &str) -> Result<Change, Refusal> {
+    let function = source
+        .function(line)
+        .ok_or_else(|| format!("line {line} is in no function of this file"))?;
+    let place = range(function, line, line)?;
+    let mut node = *place.statements().last().ok_or("there is no statement")?;
+    while let Some(parent) = node.parent()
+        && !matches!(parent.kind(), "compound_statement" | "case_statement")
+    {
+        node = parent;
+    }
+    let leaves = [
+        "return_statement",
+        "goto_statement",
+        "break_statement",
+        "continue_statement",
+        "throw_statement",
+    ];
+    if descendants(node)
+        .iter()
+        .any(|inner| leaves.contains(&inner.kind()))
+    {
+        return Err(format!(
+            "the statement on line {line} may leave before the signal"
+        ));
+    }
+    Ok(line_after(
+        source,
+        node.start_byte(),
+        node.end_byte(),
+        statement,
+    ))
+}
