@@ -194,7 +194,8 @@ pub fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
     }
 }
 
-/// A location without what tells the elements of an array, blocks from one place and threads apart.
+/// A location without what tells the elements of an array, blocks from one place and threads apart:
+/// `accounts[].lock` of `accounts[2].lock`.
 pub fn family(location: &str) -> String {
     let mut family = String::new();
     let mut rest = location;
@@ -204,6 +205,9 @@ pub fn family(location: &str) -> String {
             .and_then(|tail| tail.find([']', ')', '.']))
             .map_or(rest.len(), |end| at + 1 + end);
         family.push_str(rest.get(..at).unwrap_or(""));
+        if rest.get(at..).is_some_and(|tail| tail.starts_with('[')) {
+            family.push('[');
+        }
         rest = rest.get(end..).unwrap_or("");
     }
     family + rest
