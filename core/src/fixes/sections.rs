@@ -298,7 +298,9 @@ impl<'a> Walk<'a> {
     fn is_next(&self, open: &Open, hit: Hit, key: Option<Key>, row: EventId) -> bool {
         let region = self.regions.get(hit.region);
         let part = region.and_then(|region| region.parts.get(hit.part));
-        let is_once = part.is_some_and(|part| !part.is_loop);
+        // Where the lines begin with the lock, a round begins there.
+        let begins_anywhere = region.is_some_and(|region| !region.opens);
+        let is_once = begins_anywhere && part.is_some_and(|part| !part.is_loop);
         let comes_again = key.is_some_and(|key| open.seen.contains(&key));
         hit.part < open.hit.part
             || hit.part == open.hit.part

@@ -29,35 +29,49 @@ pub(super) fn hold(
     };
     let within = at.list.get(at.first..=last).unwrap_or(&[]);
     let inner = guards(source, mutex, within);
+    let mut by_hand = Vec::new();
     for &(node, name) in &inner {
-        only_holds(source, function, node, name)?;
+        let own = given_by_hand(source, node, name);
+        only_holds(source, function, node, name, &own)?;
+        by_hand.extend(own);
     }
     let is_guarded = |node: &Node<'_>| inner.iter().any(|(guard, _)| guard.parent() == Some(*node));
     for node in within.iter().filter(|node| !is_guarded(node)) {
-        if !inner.iter().any(|(guard, _)| guard == node) {
+        if !inner.iter().any(|(guard, _)| guard == node) && !by_hand.contains(node) {
             watch.refuses(*node, true)?;
         }
     }
     let (Some(first), Some(end)) = (within.first(), within.last()) else {
         return Err("there is no statement".to_owned());
     };
-    let mut changes: Vec<Change> = inner
-        .iter()
-        .map(|(node, _)| remove(source, node.start_byte(), node.end_byte()))
-        .collect();
     let lock = match inner.first() {
         Some((guard, name)) => declared(source, *guard, name, mutex),
         None => new_guard(source, mutex)?,
     };
+    // A guard that begins the lines stays, and is held to the end of its scope.
+    let opens = !braces
+        && inner
+            .first()
+            .is_some_and(|(guard, _)| guard == first && source.str(*guard) == lock);
+    let mut changes: Vec<Change> = inner
+        .iter()
+        .skip(usize::from(opens))
+        .map(|(node, _)| node)
+        .chain(&by_hand)
+        .map(|node| remove(source, node.start_byte(), node.end_byte()))
+        .collect();
     if inner.is_empty() {
         changes.extend(mutable(source, function, mutex)?);
     }
     if braces {
         around(source, *first, *end, &lock, &mut changes);
-    } else {
+    } else if !opens {
         changes.push(line_before(source, first.start_byte(), &lock));
     }
-    Ok(kept(source, &at, last, changes, inner.len() as u32))
+    Ok(Kept {
+        opens,
+        ..kept(source, &at, last, changes, inner.len() as u32)
+    })
 }
 
 /// The declaration of a guard that is there, for this mutex alone.
@@ -223,25 +237,49 @@ fn is_held(source: &Source, mutex: &Mutex, function: Node<'_>, at: &Range<'_>) -
         .filter(|node| node.kind() == "declaration")
         .copied()
         .collect();
-    let here = !guards(source, mutex, &own).is_empty();
-    here || at
-        .outer(function)
-        .is_some_and(|outer| is_held(source, mutex, function, &outer))
+    let mut here = guards(source, mutex, &own).into_iter();
+    let is_whole = |(guard, name): (Node<'_>, &str)| given_by_hand(source, guard, name).is_empty();
+    here.any(is_whole)
+        || at
+            .outer(function)
+            .is_some_and(|outer| is_held(source, mutex, function, &outer))
 }
 
-/// A guard that is waited with, or given back by hand, is more than a scope.
+/// Statements of a guard's own block that give its mutex back before the scope ends, or take it again.
+fn given_by_hand<'t>(source: &Source, guard: Node<'t>, name: &str) -> Vec<Node<'t>> {
+    let operates = |node: &Node<'t>| {
+        let call = super::source::children(*node).first().copied();
+        let found = call
+            .filter(|call| call.kind() == "call_expression")
+            .and_then(|call| locks::operation(source, call));
+        node.kind() == "expression_statement" && found.is_some_and(|it| same(&it.object, name))
+    };
+    let block = guard.parent().map(super::source::statements);
+    block
+        .unwrap_or_default()
+        .into_iter()
+        .filter(operates)
+        .collect()
+}
+
+/// A guard that is waited with, or given back in a nested block, is more than a scope.
 fn only_holds(
     source: &Source,
     function: Node<'_>,
     guard: Node<'_>,
     name: &str,
+    by_hand: &[Node<'_>],
 ) -> Result<(), Refusal> {
     let line = *lines(guard).start();
     let uses = descendants(function)
         .into_iter()
         .filter(|node| node.kind() == "identifier" && source.str(*node) == name);
     let used = uses.into_iter().find(|node| {
+        let is_by_hand = by_hand
+            .iter()
+            .any(|own| own.byte_range().contains(&node.start_byte()));
         node.start_byte() > guard.end_byte()
+            && !is_by_hand
             && guard
                 .parent()
                 .is_some_and(|scope| scope.end_byte() >= node.end_byte())
