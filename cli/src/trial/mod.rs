@@ -15,7 +15,7 @@ use std::{
 };
 use unsnarl_core::{
     Corpus, Explanation,
-    fixes::{Trial, TrialVerdict, constraint},
+    fixes::{self, Trial, TrialVerdict, constraint},
 };
 use unsnarl_recorder::{permit::Deed, record::Observed, target};
 use unsnarl_trace::{Mode, Run, input::RunInput};
@@ -51,8 +51,11 @@ pub fn try_fixes(
 
 /// Says of each fix why it was not tried.
 pub fn leave_out(explanations: &mut [Explanation], reason: &str) {
-    for fix in explanations.iter_mut().flat_map(|one| &mut one.fixes) {
-        fix.tried = Some(Trial::not_run(reason));
+    for explanation in explanations {
+        fixes::without_alternatives(&mut explanation.fixes);
+        for fix in &mut explanation.fixes {
+            fix.tried = Some(Trial::not_run(reason));
+        }
     }
 }
 
@@ -182,5 +185,6 @@ fn note(explanations: &mut [Explanation], trials: Vec<Trial>) {
         let verdict =
             |fix: &unsnarl_core::fixes::Fix| fix.tried.as_ref().map(|trial| trial.verdict);
         explanation.fixes.sort_by_key(verdict);
+        fixes::without_alternatives(&mut explanation.fixes);
     }
 }

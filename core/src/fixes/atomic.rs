@@ -21,38 +21,24 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Changes by file.
 pub(super) type Changes = BTreeMap<String, Vec<Change>>;
 
-/// The fixes that make the wanted lines one step, the one that needs nothing new first; and why others are refused.
-pub(super) fn atomic(
-    wanted: &Wanted,
-    seen: &Seen,
-    files: &Files<'_>,
-    in_the_way: &dyn Fn(&Fix) -> Option<Refusal>,
-    refused: &mut Vec<Refusal>,
-) -> Vec<Fix> {
-    let known = wanted.lock.clone().or_else(|| mutexes::usual(seen));
-    if let Some(lock) = &known {
-        match with_lock(wanted, seen, files, lock) {
-            Ok(fix) => match in_the_way(&fix) {
-                None => return vec![fix],
-                Some(why) => refused.push(format!("{}: {why}", fix.title)),
-            },
-            Err(why) => refused.push(format!("keeping `{}`: {why}", shown(lock))),
-        }
-    }
-    match with_new(wanted, seen, files) {
-        Ok(fix) => vec![fix],
-        Err(why) => {
-            refused.push(format!("a new mutex: {why}"));
-            Vec::new()
-        }
-    }
-}
-
 fn shown(lock: &str) -> String {
     facts::in_block(lock)
 }
 
-fn with_lock(wanted: &Wanted, seen: &Seen, files: &Files<'_>, lock: &str) -> Result<Fix, Refusal> {
+/// The wanted lines in one critical section of a lock that there is.
+///
+/// # Errors
+/// Why that cannot be right.
+pub(super) fn with_lock(
+    wanted: &Wanted,
+    seen: &Seen,
+    files: &Files<'_>,
+    lock: &str,
+) -> Result<Fix, Refusal> {
+    widened(wanted, seen, files, lock).map_err(|why| format!("keeping `{}`: {why}", shown(lock)))
+}
+
+fn widened(wanted: &Wanted, seen: &Seen, files: &Files<'_>, lock: &str) -> Result<Fix, Refusal> {
     let family = family(lock);
     let lacks = |access: &Access| {
         let own = |held: &String| {
@@ -75,7 +61,15 @@ fn with_lock(wanted: &Wanted, seen: &Seen, files: &Files<'_>, lock: &str) -> Res
     Ok(fix)
 }
 
-fn with_new(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refusal> {
+/// The wanted lines, and all other accesses, in critical sections of a mutex that is declared for them.
+///
+/// # Errors
+/// Why that cannot be right.
+pub(super) fn with_new(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refusal> {
+    guarded_anew(wanted, seen, files).map_err(|why| format!("a new mutex: {why}"))
+}
+
+fn guarded_anew(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refusal> {
     let mut places = all_places(wanted, seen, &|_| true);
     for place in &mut places {
         let lines = Lines {
@@ -116,7 +110,7 @@ fn with_new(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refu
 }
 
 /// What runs have not shown is not guarded.
-fn assumed(seen: &Seen) -> Option<String> {
+pub(super) fn assumed(seen: &Seen) -> Option<String> {
     let (looked, all) = seen.runs;
     let runs = if looked == all {
         format!("the {all} runs")
@@ -167,7 +161,7 @@ fn all_places(wanted: &Wanted, seen: &Seen, lacks: &dyn Fn(&Access) -> bool) -> 
 }
 
 /// The mutex of each place held there.
-fn guarded(
+pub(super) fn guarded(
     places: Vec<Place>,
     files: &Files<'_>,
     lock: Option<&str>,

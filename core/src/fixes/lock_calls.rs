@@ -113,7 +113,7 @@ impl Seen {
 }
 
 /// Where waits on conditions give locks back and take them again.
-fn of_waits(run: &Run) -> BTreeSet<EventId> {
+pub(super) fn of_waits(run: &Run) -> BTreeSet<EventId> {
     let (mut found, mut last) = (BTreeSet::new(), BTreeMap::new());
     for (row, event) in run.events.iter() {
         let before = last.insert(event.thread, (row, event.kind));

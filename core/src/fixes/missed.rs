@@ -258,26 +258,12 @@ fn at_line(case: &Case<'_>, waiting: &Waiting, at: &At) -> Result<(Place, Change
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        budget::Budget,
-        corpus::{Corpora, RunSummary},
-        explain,
-        fixes::{Offered, apply, offer},
-    };
-    use std::{collections::BTreeMap, sync::Arc};
-    use unsnarl_trace::script;
+    use crate::fixes::{Offered, apply, tests::offered_of};
 
     const TEXT: &str = "void *worker(void *unused)\n{\n    pthread_mutex_lock(&m);\n    while (!ready)\n        pthread_cond_wait(&changed, &m);\n    pthread_mutex_unlock(&m);\n    return NULL;\n}\nint main(void)\n{\n    start();\n    pthread_mutex_lock(&m);\n    other = 1;\n    ready = 1;\n    pthread_mutex_unlock(&m);\n    pthread_join(thread, NULL);\n}\npthread_cond_t changed;\n";
 
     fn offered(script: &str) -> Offered {
-        let run = Arc::new(script::parse(script).unwrap());
-        let mut corpora = Corpora::default();
-        corpora.insert(RunSummary::new("deadlocked-1", run.clone()));
-        let corpus = corpora.iter().next().unwrap();
-        let explanation = explain(corpus, &Budget::unlimited()).findings.remove(0);
-        let sources = BTreeMap::from([("test.c".to_owned(), TEXT.to_owned())]);
-        let runs = [("deadlocked-1".to_owned(), run)];
-        offer(&explanation, &runs, &sources, &Budget::unlimited())
+        offered_of(&[("deadlocked-1", script)], TEXT)
     }
 
     fn waits(changes: &str) -> String {

@@ -7,7 +7,10 @@
 mod atomic;
 pub mod constraint;
 mod deadlock;
+mod invocation;
+mod lacking;
 mod lock_calls;
+mod locking;
 mod missed;
 mod model;
 mod mutexes;
@@ -16,6 +19,7 @@ mod nested_locks;
 mod order;
 mod places;
 mod publish;
+mod rejoin;
 mod sections;
 mod seen;
 #[cfg(test)]
@@ -87,54 +91,16 @@ pub fn offer(
         files: &files,
     };
     let refused = &mut offered.refused;
-    match explanation.kind {
-        BugKind::Deadlock => offered
-            .fixes
-            .extend(keep(deadlock::same_order(&case), refused)),
-        BugKind::LostWakeup => offered
-            .fixes
-            .extend(keep(wait::signal_under_lock(&case), refused)),
-        BugKind::Sequential => {}
-        _ => {
-            let instead = wait::look_again(&case).or_else(|| publish::change_last(&case));
-            if let Some(fix) = instead {
-                offered.fixes.extend(keep(fix, refused));
-            } else {
-                let last = publish::set_last(&case);
-                offered
-                    .fixes
-                    .extend(last.and_then(|fix| keep(fix, refused)));
-                for fix in order::ordered(&case) {
-                    offered.fixes.extend(keep(fix, refused));
-                }
-                let known = places::wanted(explanation, run)
-                    .map(|wanted| (wanted, places::families(explanation)));
-                let wanted = match offered.fixes.is_empty() {
-                    true => known.or_else(|| places::both_sides(&case)),
-                    false => known,
-                };
-                if let Some((wanted, data)) = wanted {
-                    let seen = seen::look(runs, &data, budget);
-                    let fixes = atomic::atomic(
-                        &wanted,
-                        &seen,
-                        &files,
-                        &|fix| in_the_way(&case, fix),
-                        refused,
-                    );
-                    offered.fixes.extend(fixes);
-                }
-                if offered.fixes.is_empty() && refused.is_empty() {
-                    refused.push("which lines belong together is not known".to_owned());
-                }
-            }
-        }
+    let (proposed, goes_on) = proposed(&case);
+    for fix in proposed {
+        offered.fixes.extend(keep(right(&case, fix), refused));
     }
-    let all = std::mem::take(&mut offered.fixes);
-    for fix in all {
-        match in_the_way(&case, &fix) {
-            Some(why) => offered.refused.push(format!("{}: {why}", fix.title)),
-            None => offered.fixes.push(fix),
+    if goes_on {
+        let is_last = offered.fixes.is_empty();
+        let held = locking::held(&case, is_last, budget, refused);
+        offered.fixes.extend(held);
+        if offered.fixes.is_empty() && refused.is_empty() {
+            refused.push("which lines belong together is not known".to_owned());
         }
     }
     if offered.fixes.is_empty()
@@ -149,6 +115,42 @@ pub fn offer(
         fix.share = passed.and_then(|run| shared(fix, run));
     }
     offered
+}
+
+/// The fixes that bring an explanation's steps into another order, and whether holding a lock may be one as well.
+fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
+    match case.explanation.kind {
+        BugKind::Deadlock => (vec![deadlock::same_order(case)], false),
+        BugKind::LostWakeup => (vec![wait::signal_under_lock(case)], true),
+        BugKind::Sequential => (Vec::new(), false),
+        _ => {
+            let instead = wait::look_again(case).or_else(|| publish::change_last(case));
+            if let Some(fix) = instead {
+                return (vec![fix], false);
+            }
+            let mut fixes: Vec<_> = publish::set_last(case).into_iter().collect();
+            fixes.extend(order::ordered(case));
+            (fixes, true)
+        }
+    }
+}
+
+/// The fix if the recorded runs have nothing against it.
+fn right(case: &Case<'_>, fix: Result<Fix, Refusal>) -> Result<Fix, Refusal> {
+    let fix = fix?;
+    match in_the_way(case, &fix) {
+        Some(why) => Err(format!("{}: {why}", fix.title)),
+        None => Ok(fix),
+    }
+}
+
+/// Takes the fixes out that hold a lock where a better one does: one of them is enough. The best come first.
+pub fn without_alternatives(fixes: &mut Vec<Fix>) {
+    let mut is_locked = false;
+    fixes.retain(|fix| {
+        let locks = matches!(fix.kind, FixKind::WidenSection | FixKind::NewMutex);
+        !locks || !std::mem::replace(&mut is_locked, true)
+    });
 }
 
 /// What the recorded runs have against a fix.

@@ -3,7 +3,7 @@
 use super::{
     seen::Seen,
     text::{
-        Refusal, declared_type, guard_style,
+        Refusal, declared_type, function_name, guard_style,
         locks::{self, Mutex, Style, last_name},
         source::{Source, children, descendants, lines},
     },
@@ -26,7 +26,38 @@ pub(super) fn lock_name(run: &Run, row: EventId) -> String {
 pub(super) fn guards(lock: &str, location: &str) -> bool {
     let indexed = family(lock) != lock;
     let location = facts::stack_variable(location);
-    !indexed || base(lock) == base(location) || facts::block(lock) == facts::block(location)
+    let is_near = facts::block(lock) == facts::block(location) && !is_other_element(lock, location);
+    !indexed || base(lock) == base(location) || is_near
+}
+
+/// Do two names lie in different elements of one array?
+fn is_other_element(one: &str, other: &str) -> bool {
+    let same = one
+        .bytes()
+        .zip(other.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let (Some(before), Some(rest), Some(other)) =
+        (one.get(..same), one.get(same..), other.get(same..))
+    else {
+        return false;
+    };
+    let is_index = before.rfind('[') > before.rfind(']');
+    let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    is_index && (digit(rest) || digit(other))
+}
+
+/// Does the lock lie in the same object as the location?
+pub(super) fn is_beside(lock: &str, location: &str) -> bool {
+    let location = facts::stack_variable(location);
+    base(lock) != lock && base(lock) == base(location)
+}
+
+/// The mutex that is taken by what stands on a line.
+pub(super) fn taken_on(source: &Source, line: u32) -> Option<Mutex> {
+    let all = operations(source, source.function(line)?);
+    let mut own = all.into_iter().filter(|(at, _)| *at == line);
+    own.next().map(|(_, mutex)| mutex)
 }
 
 /// `accounts[0]` of `accounts[0].lock`.
@@ -90,6 +121,55 @@ pub(super) fn in_function(
     Ok(Mutex { object, style })
 }
 
+/// What a function calls the lock that one of its calls is given by way of an argument: `boxes[i].lock` where `f(&boxes[i])`
+/// uses `box->lock`.
+pub(super) fn through_call(
+    (outer, line): (&Source, u32),
+    (inner, used): (&Source, u32),
+    mutex: &Mutex,
+) -> Option<Mutex> {
+    let callee = inner.function(used)?;
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let object = mutex.object.as_str();
+    let (root, path) = object.split_at(object.find(|c| !is_word(c))?);
+    let nth = parameters(inner, callee)
+        .iter()
+        .position(|name| *name == root)?;
+    let name = function_name(inner, callee)?;
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let mut calls = locks::calls(outer.function(line)?)
+        .filter(|call| lines(*call).contains(&line) && locks::callee(outer, *call) == name);
+    let arguments = children(calls.next()?.child_by_field_name("arguments")?);
+    let given = outer.str(*arguments.get(nth)?);
+    let object = match (given.strip_prefix('&'), path.strip_prefix("->")) {
+        (Some(object), Some(field)) => format!("{object}.{field}"),
+        _ => format!("{given}{path}"),
+    };
+    Some(Mutex {
+        object,
+        style: mutex.style,
+    })
+}
+
+/// The names of a function's parameters; empty for one without a name.
+fn parameters<'s>(source: &'s Source, function: Node<'_>) -> Vec<&'s str> {
+    let all = descendants(function).into_iter();
+    let list = all
+        .filter(|node| node.kind() == "parameter_list")
+        .min_by_key(Node::start_byte);
+    let one = |parameter: Node<'_>| {
+        let declarator = parameter.child_by_field_name("declarator");
+        let mut names = declarator.map(descendants).unwrap_or_default().into_iter();
+        let name = names.find(|node| node.kind() == "identifier");
+        name.map_or("", |name| source.str(name))
+    };
+    list.map(children)
+        .unwrap_or_default()
+        .into_iter()
+        .map(one)
+        .collect()
+}
+
 /// What a function calls an object that the runs call `lock`, at a line that uses data beside it.
 ///
 /// # Errors
@@ -114,9 +194,8 @@ pub(super) fn object_at(
             ));
         }
         if lock.contains("[]") {
-            return Err(format!(
-                "which of the locks `{lock}` it is, line {line} does not say"
-            ));
+            let unknown = format!("which of the locks `{lock}` it is, line {line} does not say");
+            return sibling(source, function, line, name)?.ok_or(unknown);
         }
         return Ok(lock.to_owned());
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use unsnarl_trace::{EventId, EventKind, Outcome, Run};
+use unsnarl_trace::{Event, EventId, EventKind, Outcome, Run};
 
 /// Events of all runs together that are looked at: beyond that fewer runs are.
 const MOST_EVENTS: usize = 4_000_000;
@@ -79,34 +79,7 @@ pub(super) fn look(
 fn add(run: &Run, families: &BTreeSet<String>, seen: &mut Seen) {
     let locks = Locks::new(run, &mut Vec::new());
     lock_calls::taken(run, &|row| lock_name(run, row), &mut seen.taken);
-    let lives = Lives::of(run);
-    let wanted: BTreeSet<u32> = (0..run.locations.len() as u32)
-        .filter(|&id| {
-            run.locations
-                .get(id as usize)
-                .is_some_and(|name| families.contains(&family(name)))
-        })
-        .collect();
-    let mut users: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
-    let rows = || {
-        run.events
-            .iter()
-            .filter(|(_, event)| event.kind.is_access() || event.kind == EventKind::Free)
-    };
-    for (_, event) in rows().filter(|(_, event)| wanted.contains(&event.location.0)) {
-        users
-            .entry(event.location.0)
-            .or_default()
-            .insert(event.thread.0);
-    }
-    for (row, event) in rows().filter(|(_, event)| wanted.contains(&event.location.0)) {
-        let others = users.get(&event.location.0).into_iter().flatten();
-        if !others
-            .into_iter()
-            .any(|&other| other != event.thread.0 && lives.alive(other, row))
-        {
-            continue;
-        }
+    for (row, event) in shared(run, families) {
         let mut held: Vec<String> = locks
             .held_at(event.thread, row)
             .map(|section| lock_name(run, section.acquired))
@@ -121,6 +94,50 @@ fn add(run: &Run, families: &BTreeSet<String>, seen: &mut Seen) {
         };
         *seen.accesses.entry(access).or_default() += 1;
     }
+}
+
+/// The runs that are looked at within bounds: the failing ones first, they have what matters.
+pub(super) fn within_bounds(runs: &[(String, Arc<Run>)]) -> Vec<&Run> {
+    let passed = |run: &Run| run.meta.outcome == Outcome::Passed;
+    let failing = runs.iter().filter(|(_, run)| !passed(run));
+    let all = failing.chain(runs.iter().filter(|(_, run)| passed(run)));
+    let mut events = 0;
+    let within = all
+        .map(|(_, run)| &**run)
+        .enumerate()
+        .take_while(|(at, run)| {
+            events += run.events.len();
+            *at == 0 || events <= MOST_EVENTS
+        });
+    within.map(|(_, run)| run).collect()
+}
+
+/// Accesses to these families of locations, and blocks of them that are freed, while another thread that uses them is
+/// there.
+pub(super) fn shared(run: &Run, families: &BTreeSet<String>) -> Vec<(EventId, Event)> {
+    let lives = Lives::of(run);
+    let wanted: BTreeSet<u32> = (0..run.locations.len() as u32)
+        .filter(|&id| {
+            run.locations
+                .get(id as usize)
+                .is_some_and(|name| families.contains(&family(name)))
+        })
+        .collect();
+    let rows = run.events.iter().filter(|(_, event)| {
+        (event.kind.is_access() || event.kind == EventKind::Free)
+            && wanted.contains(&event.location.0)
+    });
+    let rows: Vec<(EventId, Event)> = rows.collect();
+    let mut users: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
+    for (_, event) in &rows {
+        let own = users.entry(event.location.0).or_default();
+        own.insert(event.thread.0);
+    }
+    let is_shared = |(row, event): &(EventId, Event)| {
+        let mut others = users.get(&event.location.0).into_iter().flatten();
+        others.any(|&other| other != event.thread.0 && lives.alive(other, *row))
+    };
+    rows.into_iter().filter(is_shared).collect()
 }
 
 /// Where a row is and from where that was called, innermost first.

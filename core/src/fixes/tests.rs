@@ -170,6 +170,22 @@ const LOST: &str = "main fork main.1 @14 main\nmain fork main.2 @14 main\n\
     main R words =1 @17 main \"assert(words == 2);\"\n\
     main fails @17 assertion `words == 2` failed\n";
 
+/// What is offered for the first explanation of runs of `test.c`.
+pub(super) fn offered_of(runs: &[(&str, &str)], text: &str) -> Offered {
+    let mut corpora = Corpora::default();
+    let runs: Vec<(String, Arc<Run>)> = runs
+        .iter()
+        .map(|(name, script)| ((*name).to_owned(), Arc::new(run(script))))
+        .collect();
+    for (name, run) in &runs {
+        corpora.insert(RunSummary::new(name.clone(), run.clone()));
+    }
+    let corpus = corpora.iter().next().unwrap();
+    let explanation = explain(corpus, &Budget::unlimited()).findings.remove(0);
+    let sources = BTreeMap::from([("test.c".to_owned(), text.to_owned())]);
+    offer(&explanation, &runs, &sources, &Budget::unlimited())
+}
+
 fn offered(sources: &[(&str, &str)]) -> Offered {
     let lost = Arc::new(run(LOST));
     let mut corpora = Corpora::default();

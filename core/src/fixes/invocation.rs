@@ -1,0 +1,151 @@
+//! Sections of a lock and accesses within one call of a function.
+
+use super::{lock_calls::of_waits, mutexes::lock_name, places::Place};
+use crate::{
+    callers::call_sites,
+    orders::{Locks, Section},
+};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
+use unsnarl_trace::{EventId, LocationId, Run, SiteId, ThreadId};
+
+/// The sections of a run by lock and thread, with the ways to all rows that were asked for.
+pub(super) struct Invocations<'a> {
+    pub run: &'a Run,
+    pub locks: Locks,
+    by_owner: BTreeMap<(LocationId, ThreadId), Vec<Section>>,
+    by_lock: BTreeMap<LocationId, Vec<Section>>,
+    /// Rows by thread, once somebody asks.
+    rows: OnceCell<BTreeMap<ThreadId, Vec<EventId>>>,
+}
+
+/// Two rows of one call of a function.
+pub(super) struct Together {
+    /// Frames outside of the function.
+    pub depth: usize,
+    pub file: String,
+    pub function: String,
+    /// The lines of the function that lead to the two.
+    pub lines: (u32, u32),
+}
+
+impl<'a> Invocations<'a> {
+    /// Linear in the run. What waits on conditions give back and take again are no sections of their own.
+    pub fn of(run: &'a Run) -> Invocations<'a> {
+        let locks = Locks::new(run, &mut Vec::new());
+        let waits = of_waits(run);
+        let mut by_owner: BTreeMap<(LocationId, ThreadId), Vec<Section>> = BTreeMap::new();
+        for section in locks.sections() {
+            let is_wait = |row: &EventId| waits.contains(row);
+            if !is_wait(&section.acquired) && !section.released.as_ref().is_some_and(is_wait) {
+                let key = (section.lock, section.thread);
+                by_owner.entry(key).or_default().push(*section);
+            }
+        }
+        let mut by_lock: BTreeMap<LocationId, Vec<Section>> = BTreeMap::new();
+        for section in locks.sections() {
+            by_lock.entry(section.lock).or_default().push(*section);
+        }
+        Invocations {
+            run,
+            locks,
+            by_owner,
+            by_lock,
+            rows: OnceCell::new(),
+        }
+    }
+
+    /// The sections of other threads between two of one lock.
+    pub fn between(&self, one: &Section, other: &Section) -> Vec<&Section> {
+        let all = self.by_lock.get(&one.lock).map_or(&[][..], Vec::as_slice);
+        let from = all.partition_point(|section| section.acquired <= one.acquired);
+        let to = all.partition_point(|section| section.acquired < other.acquired);
+        all.get(from..to).unwrap_or(&[]).iter().collect()
+    }
+
+    /// The sections of each lock and thread, in order.
+    pub fn sections(&self) -> impl Iterator<Item = &[Section]> {
+        self.by_owner.values().map(Vec::as_slice)
+    }
+
+    /// The sections of a thread of locks that a name is asked of.
+    pub fn named<'s>(
+        &'s self,
+        thread: ThreadId,
+        is_it: &'s dyn Fn(&str) -> bool,
+    ) -> impl Iterator<Item = &'s Section> {
+        let own = self
+            .by_owner
+            .iter()
+            .filter(move |((_, owner), _)| *owner == thread);
+        let named = own.filter(move |(_, sections)| {
+            let first = sections.first();
+            first.is_some_and(|section| is_it(&lock_name(self.run, section.acquired)))
+        });
+        named.flat_map(|(_, sections)| sections)
+    }
+
+    /// The innermost function that has two rows of a thread in one call, the first of them before the second one in the
+    /// text, and does not return between them.
+    pub fn together(&self, first: EventId, second: EventId) -> Option<Together> {
+        let (a, b) = (call_sites(self.run, first), call_sites(self.run, second));
+        let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+        let depth = same.min(a.len().min(b.len()).saturating_sub(1));
+        let (one, other) = (
+            self.run.meta.site(*a.get(depth)?),
+            self.run.meta.site(*b.get(depth)?),
+        );
+        let is_same = (&one.file, &one.function) == (&other.file, &other.function);
+        let is_forward = one.line != 0 && one.line <= other.line;
+        if !is_same || !is_forward || !self.stays(first, second, a.get(..depth)?) {
+            return None;
+        }
+        Some(Together {
+            depth,
+            file: one.file.clone(),
+            function: one.function.clone(),
+            lines: (one.line, other.line),
+        })
+    }
+
+    /// Is the thread within these calls from one row to another?
+    fn stays(&self, first: EventId, second: EventId, callers: &[SiteId]) -> bool {
+        let thread = self.run.events.get(first).map(|event| event.thread);
+        let rows = self.rows.get_or_init(|| by_thread(self.run));
+        let own = thread.and_then(|thread| rows.get(&thread));
+        let own = own.map_or(&[][..], Vec::as_slice);
+        let from = own.partition_point(|row| *row < first);
+        let to = own.partition_point(|row| *row <= second);
+        let mut known = BTreeSet::new();
+        own.get(from..to).unwrap_or(&[]).iter().all(|row| {
+            let event = self.run.events.get(*row);
+            let key = event.map(|event| (event.site, event.stack));
+            !known.insert(key) || {
+                let sites = call_sites(self.run, *row);
+                sites.len() > callers.len() && sites.starts_with(callers)
+            }
+        })
+    }
+}
+
+fn by_thread(run: &Run) -> BTreeMap<ThreadId, Vec<EventId>> {
+    let mut rows: BTreeMap<ThreadId, Vec<EventId>> = BTreeMap::new();
+    for (row, event) in run.events.iter() {
+        rows.entry(event.thread).or_default().push(row);
+    }
+    rows
+}
+
+impl Together {
+    /// The lines from one to the other.
+    pub fn place(&self) -> Place {
+        Place {
+            file: self.file.clone(),
+            function: self.function.clone(),
+            first: self.lines.0,
+            last: self.lines.1,
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Takes the lock that guards the data where it is lacking: in the call that came without it, and not in what others
+//! call with the lock held.
+
+use super::{
+    Case, atomic,
+    invocation::Invocations,
+    model::{Fix, FixKind},
+    mutexes::{self, lock_name},
+    places::{self, Place},
+    seen::{self, At, Seen, frames},
+    text::{Refusal, locks::Mutex},
+};
+use crate::{
+    callers::call_sites,
+    facts::{family, in_block},
+};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, ThreadId};
+
+/// Locks that are tried at most.
+const MOST: usize = 3;
+
+/// An access without the lock.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Lacking {
+    /// Where, innermost first.
+    frames: Vec<At>,
+    /// Where the same call of a function takes that very lock: the function and the line.
+    neighbour: Option<At>,
+}
+
+/// What the runs show of one family of locks.
+#[derive(Default)]
+struct Found {
+    lacking: BTreeSet<Lacking>,
+    /// Functions that are called with the lock held.
+    called_with: BTreeSet<String>,
+    /// The locks that are lacking, by name.
+    names: BTreeSet<String>,
+}
+
+/// Threads that read and write a location.
+type Users = BTreeMap<LocationId, (BTreeSet<ThreadId>, BTreeSet<ThreadId>)>;
+
+/// Fixes that take the lock of the data where it is lacking, for each lock that may be the one.
+pub(super) fn taken(
+    case: &Case<'_>,
+    data: &BTreeSet<String>,
+    seen: &Seen,
+) -> Vec<Result<Fix, Refusal>> {
+    let candidates = candidates(seen);
+    let locks: Vec<String> = candidates.into_iter().take(MOST).collect();
+    let looked = look(case, data, &locks).into_iter().zip(locks);
+    let lacking = looked.filter(|(found, _)| !found.lacking.is_empty());
+    let both = lacking.flat_map(|(found, lock)| {
+        [true, false].map(|is_wide| {
+            held(case, seen, (&found, is_wide), &lock)
+                .map_err(|why| format!("taking `{}` where it is lacking: {why}", in_block(&lock)))
+        })
+    });
+    both.collect()
+}
+
+/// Families of locks: those that are held at accesses, most often first; else those beside the data.
+fn candidates(seen: &Seen) -> Vec<String> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for (access, times) in &seen.accesses {
+        let own = access
+            .held
+            .iter()
+            .filter(|lock| mutexes::guards(lock, &access.location));
+        for lock in own {
+            *counts.entry(family(lock)).or_default() += times;
+        }
+    }
+    if counts.is_empty() {
+        let locks: BTreeSet<&String> = seen.taken.values().flatten().collect();
+        let accesses = || seen.accesses.keys();
+        let beside = locks
+            .into_iter()
+            .filter(|lock| accesses().any(|access| mutexes::is_beside(lock, &access.location)));
+        return beside.map(|lock| family(lock)).collect();
+    }
+    let mut all: Vec<(String, u64)> = counts.into_iter().collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all.into_iter().map(|(lock, _)| lock).collect()
+}
+
+/// What the runs show of each of the locks.
+fn look(case: &Case<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Found> {
+    let mut found: Vec<Found> = locks.iter().map(|_| Found::default()).collect();
+    for run in seen::within_bounds(case.runs) {
+        let rows = seen::shared(run, data);
+        let users = users(&rows);
+        let calls = Invocations::of(run);
+        let mut known = Known::new();
+        for (row, event) in &rows {
+            if conflicts(&users, event) && known.insert(key(&calls, *row, event)) {
+                for (lock, found) in locks.iter().zip(&mut found) {
+                    add(&calls, (*row, event), lock, found);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn users(rows: &[(EventId, Event)]) -> Users {
+    let mut users = Users::new();
+    for (_, event) in rows {
+        let (reading, writing) = users.entry(event.location).or_default();
+        match event.kind.reads() {
+            true => reading.insert(event.thread),
+            false => writing.insert(event.thread),
+        };
+        if event.kind.writes() {
+            writing.insert(event.thread);
+        }
+    }
+    users
+}
+
+/// Does another thread change what is read, or look at what is changed?
+fn conflicts(users: &Users, event: &Event) -> bool {
+    let is_other = |thread: &ThreadId| *thread != event.thread;
+    users
+        .get(&event.location)
+        .is_some_and(|(reading, writing)| {
+            let writes = event.kind.writes() || event.kind == EventKind::Free;
+            writing.iter().any(is_other) || writes && reading.iter().any(is_other)
+        })
+}
+
+/// Rows with the same way, location and locks say the same.
+type Known = BTreeSet<(u32, u32, u32, Vec<u32>)>;
+
+fn key(calls: &Invocations<'_>, row: EventId, event: &Event) -> (u32, u32, u32, Vec<u32>) {
+    let held = calls.locks.held_at(event.thread, row);
+    let held = held.map(|section| section.lock.0).collect();
+    (event.site.0, event.stack.0, event.location.0, held)
+}
+
+fn add(calls: &Invocations<'_>, (row, event): (EventId, &Event), lock: &str, found: &mut Found) {
+    let run = calls.run;
+    let location = run.location(event.location);
+    let is_it = |name: &str| family(name) == lock && mutexes::guards(name, location);
+    let mut held = calls.locks.held_at(event.thread, row);
+    let own = held.find(|section| is_it(&lock_name(run, section.acquired)));
+    if let Some(section) = own {
+        let (taken, used) = (call_sites(run, section.acquired), call_sites(run, row));
+        let same = taken.iter().zip(&used).take_while(|(a, b)| a == b).count();
+        let inner = used.iter().skip(same + 1);
+        let names = inner.map(|site| run.meta.site(*site).function.clone());
+        found.called_with.extend(names);
+        return;
+    }
+    let neighbour = neighbour(calls, (row, event), &is_it);
+    found
+        .names
+        .extend(neighbour.as_ref().map(|it| it.1.clone()));
+    found.lacking.insert(Lacking {
+        frames: frames(run, row),
+        neighbour: neighbour.map(|it| it.0),
+    });
+}
+
+/// The section of the lock that is next to a row in the innermost call that has one, with the name of the lock.
+fn neighbour(
+    calls: &Invocations<'_>,
+    (row, event): (EventId, &Event),
+    is_it: &dyn Fn(&str) -> bool,
+) -> Option<(At, String)> {
+    let all: Vec<_> = calls.named(event.thread, is_it).collect();
+    let before = all.iter().filter(|section| section.acquired < row);
+    let after = all.iter().filter(|section| row < section.acquired);
+    let nearest = [
+        after.min_by_key(|section| section.acquired),
+        before.max_by_key(|section| section.acquired),
+    ];
+    let found = nearest.into_iter().flatten().filter_map(|section| {
+        let is_later = row < section.acquired;
+        let together = match is_later {
+            true => calls.together(row, section.acquired)?,
+            false => calls.together(section.acquired, row)?,
+        };
+        let (one, other) = together.lines;
+        let at = At {
+            line: if is_later { other } else { one },
+            file: together.file,
+            function: together.function,
+        };
+        let name = lock_name(calls.run, section.acquired);
+        Some((together.depth, (at, name)))
+    });
+    let found = found.max_by_key(|(depth, _)| *depth);
+    found.map(|(_, found)| found)
+}
+
+/// With the lock from, or to, the critical section that the same function has (`is_wide`), or around the accesses alone.
+fn held(
+    case: &Case<'_>,
+    seen: &Seen,
+    (found, is_wide): (&Found, bool),
+    lock: &str,
+) -> Result<Fix, Refusal> {
+    let mut places = Vec::new();
+    let mut begins: BTreeMap<(String, String), u32> = BTreeMap::new();
+    for lacking in &found.lacking {
+        let (place, begin) = place(case, (found, is_wide), lacking)
+            .ok_or_else(|| format!("`{lock}` is lacking where no line is known"))?;
+        if let Some(begin) = begin {
+            begins.insert((place.file.clone(), place.function.clone()), begin);
+        }
+        places.push(place);
+    }
+    let name = |place: &Place, line: u32| -> Result<Mutex, Refusal> {
+        let source = case.files.get(&place.file)?;
+        let begin = begins.get(&(place.file.clone(), place.function.clone()));
+        if let Some(mutex) = begin.and_then(|begin| mutexes::taken_on(source, *begin)) {
+            return Ok(mutex);
+        }
+        let named = mutexes::in_function(source, &place.file, line, lock, seen);
+        named.or_else(|why| through_call(case, found, (place, line), lock, seen).ok_or(why))
+    };
+    let shown = match found.names.iter().collect::<Vec<_>>()[..] {
+        [one] => one.clone(),
+        _ => lock.to_owned(),
+    };
+    let places = places::by_function(places);
+    let mut fix = atomic::guarded(places, case.files, Some(&shown), &name)?;
+    if fix.edits.is_empty() {
+        return Err("it is held over these lines already".to_owned());
+    }
+    fix.kind = FixKind::WidenSection;
+    fix.lock = Some(shown);
+    fix.assumes.extend(atomic::assumed(seen));
+    Ok(fix)
+}
+
+/// What the function calls the lock that it gives away with the object that the lock is in.
+fn through_call(
+    case: &Case<'_>,
+    found: &Found,
+    (place, line): (&Place, u32),
+    lock: &str,
+    seen: &Seen,
+) -> Option<Mutex> {
+    let is_there =
+        |at: &At| (&at.file, &at.function, at.line) == (&place.file, &place.function, line);
+    let mut ways = found.lacking.iter().filter_map(|lacking| {
+        let at = lacking.frames.iter().position(is_there)?;
+        let inner = lacking.frames.get(at.checked_sub(1)?)?;
+        let (outer, source) = (
+            case.files.get(&place.file).ok()?,
+            case.files.get(&inner.file).ok()?,
+        );
+        let mutex = mutexes::in_function(source, &inner.file, inner.line, lock, seen).ok()?;
+        mutexes::through_call((outer, line), (source, inner.line), &mutex)
+    });
+    ways.next()
+}
+
+/// The lines of the innermost function of this program that is not called with the lock held, with the line on which it
+/// takes the lock, if it does.
+fn place(
+    case: &Case<'_>,
+    (found, is_wide): (&Found, bool),
+    lacking: &Lacking,
+) -> Option<(Place, Option<u32>)> {
+    let is_own =
+        |at: &At| case.files.get(&at.file).is_ok() && !found.called_with.contains(&at.function);
+    let lowest = lacking.frames.iter().position(is_own)?;
+    let at = lacking.frames.get(lowest)?;
+    let near = lacking.neighbour.as_ref().filter(|_| is_wide);
+    let near = near.filter(|near| (&near.file, &near.function) == (&at.file, &at.function));
+    let begin = near.map(|near| near.line);
+    let other = begin.unwrap_or(at.line);
+    let place = Place {
+        file: at.file.clone(),
+        function: at.function.clone(),
+        first: at.line.min(other),
+        last: at.line.max(other),
+    };
+    Some((place, begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixes::{apply, tests::offered_of};
+
+    const TEXT: &str = "struct box { pthread_mutex_t lock; int used; } boxes[2];\nvoid add(struct box *b)\n{\n    int used = b->used;\n    b->used = used + 1;\n}\nvoid with(struct box *b)\n{\n    pthread_mutex_lock(&b->lock);\n    add(b);\n    pthread_mutex_unlock(&b->lock);\n}\nvoid without(int i)\n{\n    add(&boxes[i]);\n}\n";
+
+    /// `via` is the call of `add`.
+    fn adds(thread: &str, via: &str, at: (u32, u32)) -> (String, String) {
+        let (old, new) = at;
+        (
+            format!("{thread} R boxes[1].used ={old} via={via} @4 add\n"),
+            format!("{thread} W boxes[1].used ={new} via={via} @5 add\n"),
+        )
+    }
+
+    #[test]
+    fn the_call_that_comes_without_the_lock_gets_it() {
+        let locked = |thread: &str, inner: &str| {
+            format!(
+                "{thread} lock boxes[1].lock @9 with\n{inner}{thread} unlock boxes[1].lock @11 with\n"
+            )
+        };
+        let (read, write) = adds("main.1", "15@without", (0, 1));
+        let (other_read, other_write) = adds("main.2", "10@with", (0, 1));
+        let between = locked("main.2", &(other_read + &other_write));
+        let begin = "main fork main.1 @17 main\nmain fork main.2 @18 main\n".to_owned();
+        let end = "main join main.1 @19 main\nmain join main.2 @19 main\nmain R boxes[1].used =1 @20 main\nmain fails @20 main assertion `boxes[1].used == 2` failed\n";
+        let failed = begin + &read + &between + &write + end;
+        let offered = offered_of(&[("failed-1", &failed)], TEXT);
+        let mut fixes = offered.fixes.iter();
+        let fix = fixes
+            .find(|fix| fix.title == "hold `boxes[i].lock` on line 15")
+            .unwrap_or_else(|| panic!("{offered:?}"));
+        let expected = TEXT.replace(
+            "    add(&boxes[i]);\n",
+            "    pthread_mutex_lock(&boxes[i].lock);\n    add(&boxes[i]);\n    pthread_mutex_unlock(&boxes[i].lock);\n",
+        );
+        assert_eq!(apply(TEXT, "test.c", &fix.edits), Some(expected));
+    }
+}

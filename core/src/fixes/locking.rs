@@ -1,0 +1,77 @@
+//! The fixes that hold a lock for longer, from the one that changes least to a new mutex.
+
+use super::{
+    Case, atomic, lacking,
+    model::Fix,
+    mutexes, places, rejoin, right,
+    seen::{self, Seen},
+    text::Refusal,
+};
+use crate::{budget::Budget, explanation::BugKind};
+use std::collections::BTreeSet;
+
+/// Fixes that are offered at most: trying them tells which one is right.
+const MOST: usize = 3;
+
+/// Fixes that make the blamed accesses one step, the best first: what the explanation wants as one step under the lock
+/// that guards it, sections that were split, the lock where it is lacking, a new mutex. `is_last` when nothing else is
+/// offered.
+pub(super) fn held(
+    case: &Case<'_>,
+    is_last: bool,
+    budget: &Budget,
+    refused: &mut Vec<Refusal>,
+) -> Vec<Fix> {
+    let blamed = places::families(case.explanation);
+    let wanted = || places::wanted(case.explanation, case.run);
+    let known = match case.explanation.kind {
+        // A look and a wait are one step already.
+        BugKind::LostWakeup => None,
+        _ => wanted().map(|wanted| (wanted, blamed.clone())),
+    };
+    let known = match is_last && case.explanation.kind != BugKind::LostWakeup {
+        true => known.or_else(|| places::both_sides(case)),
+        false => known,
+    };
+    let data = known.as_ref().map_or(&blamed, |(_, data)| data);
+    if data.is_empty() || known.is_none() && !is_last {
+        return Vec::new();
+    }
+    let seen = seen::look(case.runs, data, budget);
+    let mut fixes = Vec::new();
+    let mut tried = |fix: Result<Fix, Refusal>, refused: &mut Vec<Refusal>| {
+        let is_known = fix.as_ref().is_ok_and(|fix| !is_new(&fixes, fix));
+        if is_known || fixes.len() == MOST {
+            return;
+        }
+        match right(case, fix) {
+            Ok(fix) => fixes.push(fix),
+            Err(why) if refused.contains(&why) => {}
+            Err(why) => refused.push(why),
+        }
+    };
+    if let Some((wanted, _)) = &known {
+        let lock = wanted.lock.clone().or_else(|| mutexes::usual(&seen));
+        if let Some(lock) = lock {
+            tried(atomic::with_lock(wanted, &seen, case.files, &lock), refused);
+        }
+    }
+    for fix in elsewhere(case, data, &seen) {
+        tried(fix, refused);
+    }
+    if let Some((wanted, _)) = &known {
+        tried(atomic::with_new(wanted, &seen, case.files), refused);
+    }
+    fixes
+}
+
+/// Fixes that start from what the locks do in the runs, whatever the explanation wants as one step.
+fn elsewhere(case: &Case<'_>, data: &BTreeSet<String>, seen: &Seen) -> Vec<Result<Fix, Refusal>> {
+    let mut fixes = rejoin::rejoined(case, seen);
+    fixes.extend(lacking::taken(case, data, seen));
+    fixes
+}
+
+fn is_new(fixes: &[Fix], fix: &Fix) -> bool {
+    fixes.iter().all(|known| known.edits != fix.edits)
+}

@@ -1,0 +1,173 @@
+//! Makes one critical section of two: a function gave a lock back and took it again, and another thread's section came
+//! in between that has to do with both.
+
+use super::{
+    Case, atomic,
+    invocation::Invocations,
+    model::{Fix, FixKind},
+    mutexes::{self, lock_name},
+    places::{self, Place},
+    seen::Seen,
+    text::Refusal,
+};
+use crate::{facts::family, orders::Section};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{EventId, LocationId, Run};
+
+/// Critical sections that were split, in one function.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Split {
+    place: Place,
+    lock: String,
+}
+
+/// Fixes that are tried at most.
+const MOST: usize = 3;
+
+/// Sections that are one again, those first that have to do with what the explanation blames.
+pub(super) fn rejoined(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>> {
+    let data = places::families(case.explanation);
+    let own = |name: &String| case.explanation.runs.contains(name);
+    let failing = case.runs.iter().filter(|(name, _)| own(name));
+    let mut found: BTreeMap<Split, (bool, usize)> = BTreeMap::new();
+    for (_, run) in failing {
+        for (split, is_blamed) in splits(run, &data) {
+            let (known, times) = found.entry(split).or_default();
+            *known |= is_blamed;
+            *times += 1;
+        }
+    }
+    let mut all: Vec<(Split, (bool, usize))> = found.into_iter().collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let best = all.into_iter().take(MOST);
+    best.map(|(split, _)| joined(case, seen, split)).collect()
+}
+
+fn joined(case: &Case<'_>, seen: &Seen, split: Split) -> Result<Fix, Refusal> {
+    let Split { place, lock } = split;
+    let begin = place.first;
+    let name = |place: &Place, line: u32| {
+        let source = case.files.get(&place.file)?;
+        let taken = mutexes::taken_on(source, begin);
+        taken.map_or_else(
+            || mutexes::in_function(source, &place.file, line, &family(&lock), seen),
+            Ok,
+        )
+    };
+    let mut fix = atomic::guarded(vec![place], case.files, Some(&lock), &name)?;
+    if fix.edits.is_empty() {
+        return Err("the critical sections are one already".to_owned());
+    }
+    fix.kind = FixKind::WidenSection;
+    fix.lock = Some(lock);
+    Ok(fix)
+}
+
+/// The splits of a run, and whether they have to do with the data.
+fn splits(run: &Run, data: &BTreeSet<String>) -> Vec<(Split, bool)> {
+    let calls = Invocations::of(run);
+    let mut found = Vec::new();
+    for sections in calls.sections() {
+        for pair in sections.windows(2) {
+            if let [one, other] = pair {
+                let between = calls.between(one, other);
+                found.extend(split(&calls, (one, other), &between, data));
+            }
+        }
+    }
+    found
+}
+
+fn split(
+    calls: &Invocations<'_>,
+    (one, other): (&Section, &Section),
+    between: &[&Section],
+    data: &BTreeSet<String>,
+) -> Option<(Split, bool)> {
+    let run = calls.run;
+    let end = other.released?;
+    if between.is_empty() {
+        return None;
+    }
+    let taken = calls.together(one.acquired, other.acquired)?;
+    let whole = calls.together(one.acquired, end)?;
+    if taken.depth != whole.depth || taken.lines.0 >= taken.lines.1 {
+        return None;
+    }
+    let (first, second) = (accesses(run, one), accesses(run, other));
+    let mut met = BTreeSet::new();
+    for section in between {
+        let inner = accesses(run, section);
+        let (before, after) = (conflicts(&first, &inner), conflicts(&inner, &second));
+        if !before.is_empty() && !after.is_empty() {
+            met.extend(before);
+            met.extend(after);
+        }
+    }
+    let is_blamed = met
+        .iter()
+        .any(|location| data.contains(&family(run.location(*location))));
+    let split = Split {
+        place: whole.place(),
+        lock: lock_name(run, one.acquired),
+    };
+    (!met.is_empty()).then_some((split, is_blamed))
+}
+
+/// Locations with whether they are written.
+type Accesses = BTreeMap<LocationId, bool>;
+
+/// What a section's thread accesses in it.
+fn accesses(run: &Run, section: &Section) -> Accesses {
+    let end = section
+        .released
+        .map_or(run.events.len() as u32, |row| row.0);
+    let rows = (section.acquired.0..end).filter_map(|row| run.events.get(EventId(row)));
+    let mut found = Accesses::new();
+    for event in rows {
+        if event.thread == section.thread && event.kind.is_access() {
+            *found.entry(event.location).or_default() |= event.kind.writes();
+        }
+    }
+    found
+}
+
+fn conflicts(one: &Accesses, other: &Accesses) -> Vec<LocationId> {
+    let is_conflict = |(location, writes): &(&LocationId, &bool)| {
+        other.get(*location).is_some_and(|other| **writes || *other)
+    };
+    one.iter()
+        .filter(is_conflict)
+        .map(|(location, _)| *location)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixes::{apply, tests::offered_of};
+
+    const TEXT: &str = "int used;\nint bag[9];\nvoid put(int what)\n{\n    pthread_mutex_lock(&m);\n    int at = used;\n    pthread_mutex_unlock(&m);\n    pthread_mutex_lock(&m);\n    bag[at] = what;\n    used = at + 1;\n    pthread_mutex_unlock(&m);\n}\n";
+
+    #[test]
+    fn sections_that_were_split_become_one() {
+        let first = |thread: &str| {
+            format!("{thread} lock m @5 put\n{thread} R used =0 @6\n{thread} unlock m @7\n")
+        };
+        let second = |thread: &str| {
+            format!(
+                "{thread} lock m @8 put\n{thread} W bag[0] @9\n{thread} W used =1 @10\n{thread} unlock m @11\n"
+            )
+        };
+        let both = |thread: &str| first(thread) + &second(thread);
+        let end = "main R used =1 @20 main\nmain fails @20 main assertion `used == 2` failed\n";
+        let failed = first("main.1") + &both("main.2") + &second("main.1") + end;
+        let offered = offered_of(&[("failed-1", &failed)], TEXT);
+        let fix = offered.fixes.first().expect("a fix");
+        assert_eq!(fix.title, "keep `m` from line 5 to line 11");
+        let expected = TEXT.replace(
+            "    pthread_mutex_unlock(&m);\n    pthread_mutex_lock(&m);\n",
+            "",
+        );
+        assert_eq!(apply(TEXT, "test.c", &fix.edits), Some(expected));
+    }
+}
