@@ -39,6 +39,13 @@ struct Found {
     names: BTreeSet<String>,
 }
 
+/// The same of what the explanation blames, and of all that lies beside the lock.
+#[derive(Default)]
+struct Both {
+    of_blamed: Found,
+    of_struct: Found,
+}
+
 /// Threads that read and write a location.
 type Users = BTreeMap<LocationId, (BTreeSet<ThreadId>, BTreeSet<ThreadId>)>;
 
@@ -51,7 +58,11 @@ pub(super) fn taken(
     let candidates = candidates(seen);
     let locks: Vec<String> = candidates.into_iter().take(MOST).collect();
     let looked = look(case, data, &locks).into_iter().zip(locks);
-    let lacking = looked.filter(|(found, _)| !found.lacking.is_empty());
+    let kinds = looked.flat_map(|(found, lock)| {
+        // A lock in a struct guards the struct, and not only what the explanation blames.
+        [found.of_struct, found.of_blamed].map(|found| (found, lock.clone()))
+    });
+    let lacking = kinds.filter(|(found, _)| !found.lacking.is_empty());
     let both = lacking.flat_map(|(found, lock)| {
         [true, false].map(|is_wide| {
             held(case, seen, (&found, is_wide), &lock)
@@ -87,17 +98,39 @@ fn candidates(seen: &Seen) -> Vec<String> {
 }
 
 /// What the runs show of each of the locks.
-fn look(case: &Case<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Found> {
-    let mut found: Vec<Found> = locks.iter().map(|_| Found::default()).collect();
+fn look(case: &Case<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Both> {
+    let mut found: Vec<Both> = locks.iter().map(|_| Both::default()).collect();
+    let structs: Vec<&str> = locks
+        .iter()
+        .filter(|lock| {
+            data.iter()
+                .any(|location| mutexes::is_beside(lock, location))
+        })
+        .filter_map(|lock| mutexes::owner(lock))
+        .collect();
     for run in seen::within_bounds(case.runs) {
-        let rows = seen::shared(run, data);
+        let families: BTreeSet<String> = run
+            .locations
+            .iter()
+            .map(|name| family(name))
+            .filter(|name| {
+                data.contains(name) || structs.iter().any(|owner| mutexes::lies_in(owner, name))
+            })
+            .collect();
+        let rows = seen::shared(run, &families);
         let users = users(&rows);
         let calls = Invocations::of(run);
         let mut known = Known::new();
         for (row, event) in &rows {
             if conflicts(&users, event) && known.insert(key(&calls, *row, event)) {
+                let name = family(run.location(event.location));
                 for (lock, found) in locks.iter().zip(&mut found) {
-                    add(&calls, (*row, event), lock, found);
+                    if data.contains(&name) {
+                        add(&calls, (*row, event), lock, &mut found.of_blamed);
+                    }
+                    if mutexes::is_beside(lock, &name) {
+                        add(&calls, (*row, event), lock, &mut found.of_struct);
+                    }
                 }
             }
         }

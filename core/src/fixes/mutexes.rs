@@ -53,6 +53,16 @@ pub(super) fn is_beside(lock: &str, location: &str) -> bool {
     base(lock) != lock && base(lock) == base(location)
 }
 
+/// The object that a lock is a member of.
+pub(super) fn owner(lock: &str) -> Option<&str> {
+    Some(base(lock)).filter(|owner| *owner != lock)
+}
+
+/// Is this a member of the object?
+pub(super) fn lies_in(owner: &str, location: &str) -> bool {
+    base(facts::stack_variable(location)) == owner
+}
+
 /// The mutex that is taken by what stands on a line.
 pub(super) fn taken_on(source: &Source, line: u32) -> Option<Mutex> {
     let all = operations(source, source.function(line)?);
