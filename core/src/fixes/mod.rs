@@ -144,12 +144,17 @@ fn right(case: &Case<'_>, fix: Result<Fix, Refusal>) -> Result<Fix, Refusal> {
     }
 }
 
-/// Takes the fixes out that hold a lock where a better one does: one of them is enough. The best come first.
+/// Takes the fixes out that hold a lock, or join a thread, where a better one does: one of a kind is enough. The best come
+/// first.
 pub fn without_alternatives(fixes: &mut Vec<Fix>) {
-    let mut is_locked = false;
+    let mut known = BTreeSet::new();
     fixes.retain(|fix| {
-        let locks = matches!(fix.kind, FixKind::WidenSection | FixKind::NewMutex);
-        !locks || !std::mem::replace(&mut is_locked, true)
+        let kind = match fix.kind {
+            FixKind::NewMutex => FixKind::WidenSection,
+            kind => kind,
+        };
+        let is_one_of = matches!(kind, FixKind::WidenSection | FixKind::JoinBefore);
+        !is_one_of || known.insert(kind)
     });
 }
 

@@ -4,15 +4,17 @@ use super::{
     Case,
     atomic::Changes,
     model::{Fix, FixKind, Ordered},
-    seen::{At, frames},
+    right,
+    seen::{self, At, frames},
     text::{Refusal, move_statement},
 };
 use crate::{
     explanation::{BugKind, Role, SiteMark},
     facts::basename,
-    orders::other_thread,
+    orders::{Locks, other_thread},
 };
-use unsnarl_trace::{EventId, EventKind, Run, SiteRow, ThreadId};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteRow, ThreadId, ThreadRow};
 
 /// Orders for what happened too early or too late; empty when the explanation is of another kind.
 pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
@@ -42,11 +44,11 @@ pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
     let joined = other.as_ref().and_then(|(name, created)| {
         let mut known = frames.iter();
         let at = known.find(|at| at.function == created.function && at.file == created.file);
-        at.map(|at| join(case, name, created, at))
+        at.map(|at| joins_in_time(case, name, created, at))
     });
     let starts = thread_of(case, early).filter(|(_, own)| own.function == late.place.function);
     match (joined, starts, other) {
-        (Some(fix), ..) => fixes.push(fix),
+        (Some(joins), ..) => fixes.extend(joins),
         (None, Some((name, own)), _) => fixes.push(set(case, &name, &own, late)),
         (None, None, Some((name, created))) => fixes.push(Err(format!(
             "{} created {name} on line {}, and its handle is not known on line {}",
@@ -97,6 +99,72 @@ fn created_at(run: &Run, thread: &str) -> Option<SiteRow> {
         .iter()
         .find(|row| row.name == thread && row.parent.is_some())?;
     Some(run.meta.site(row.created_at).clone()).filter(|site| site.line != 0)
+}
+
+/// Joins before the blamed line, and before the first one that has to do with what the thread does and where waiting for
+/// it ends: what is blamed need not be the first that came too early.
+fn joins_in_time(
+    case: &Case<'_>,
+    thread: &str,
+    created: &SiteRow,
+    at: &At,
+) -> Vec<Result<Fix, Refusal>> {
+    let runs = seen::within_bounds(case.runs).into_iter().take(RUNS);
+    let lines: BTreeSet<u32> = runs.flat_map(|run| unordered_lines(run, created)).collect();
+    let earlier = lines.into_iter().filter(|line| *line < at.line);
+    let mut fixes = earlier.filter_map(|line| {
+        let at = At { line, ..at.clone() };
+        right(case, join(case, thread, created, &at)).ok()
+    });
+    let first = fixes.next().map(Ok);
+    std::iter::once(join(case, thread, created, at))
+        .chain(first)
+        .collect()
+}
+
+/// Runs that are looked at for what comes too early.
+const RUNS: usize = 10;
+
+/// Lines of the function that creates threads on which it uses, behind the creation and without a lock, what one of them
+/// changes, or changes what one uses.
+fn unordered_lines(run: &Run, created: &SiteRow) -> BTreeSet<u32> {
+    let is_one = |row: &ThreadRow| {
+        let site = run.meta.site(row.created_at);
+        row.parent.is_some() && (&site.file, site.line) == (&created.file, created.line)
+    };
+    let threads = (0..).map(ThreadId).zip(&run.meta.threads);
+    let own: BTreeMap<ThreadId, Option<ThreadId>> = threads
+        .filter(|(_, row)| is_one(row))
+        .map(|(id, row)| (id, row.parent))
+        .collect();
+    let mut used: BTreeMap<LocationId, bool> = BTreeMap::new();
+    for (_, event) in run.events.iter() {
+        if own.contains_key(&event.thread) && event.kind.is_access() {
+            *used.entry(event.location).or_default() |= event.kind.writes();
+        }
+    }
+    let locks = Locks::new(run, &mut Vec::new());
+    let is_fork = |event: &Event| {
+        let other = other_thread(event.value).map(ThreadId);
+        event.kind == EventKind::Fork && other.is_some_and(|other| own.contains_key(&other))
+    };
+    let later = run.events.iter().skip_while(|(_, event)| !is_fork(event));
+    let racing = later.filter(|(at, event)| {
+        let writes = used.get(&event.location);
+        own.values().any(|parent| *parent == Some(event.thread))
+            && event.kind.is_access()
+            && !event.kind.is_atomic()
+            && writes.is_some_and(|writes| *writes || event.kind.writes())
+            && locks.held_at(event.thread, *at).next().is_none()
+    });
+    let lines = racing.filter_map(|(row, _)| {
+        let mut frames = frames(run, row).into_iter();
+        frames.find(|at| (&at.file, &at.function) == (&created.file, &created.function))
+    });
+    lines
+        .map(|at| at.line)
+        .filter(|line| *line > created.line)
+        .collect()
 }
 
 fn join(case: &Case<'_>, thread: &str, created: &SiteRow, at: &At) -> Result<Fix, Refusal> {

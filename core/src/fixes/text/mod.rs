@@ -16,6 +16,7 @@ pub mod signals;
 pub mod source;
 #[cfg(test)]
 mod tests;
+mod unjoined;
 pub mod waits;
 mod watch;
 

@@ -6,6 +6,7 @@ use super::{
     change::{Change, line_before, remove},
     locks::{callee, calls},
     source::{Range, Source, descendants, lines, range},
+    unjoined,
 };
 use tree_sitter::Node;
 
@@ -63,6 +64,9 @@ pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined,
             "lines {created} and {before} are in different functions: the thread's handle is not known there"
         ));
     }
+    if let Some(joined) = unjoined::instead_of_detach(source, created, before) {
+        return Ok(joined);
+    }
     let mut creating = calls(function)
         .filter(|call| CREATES.contains(&callee(source, *call)) && lines(*call).contains(&created));
     let call = creating
@@ -78,6 +82,7 @@ pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined,
     });
     let joins: Vec<Node<'_>> = joins.collect();
     let anchor = *place.statements().first().ok_or("there is no statement")?;
+    let anchor = outside_of_loops(anchor, function, call);
     if let Some(join) = joins.iter().find(|join| *lines(**join).start() > before) {
         return moved_up(source, *join, anchor);
     }
@@ -88,9 +93,16 @@ pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined,
         ));
     }
     if in_loop(call, function) {
-        return Err(format!(
-            "the threads of line {created} are created in a loop: which of them is meant is not seen"
-        ));
+        let text = unjoined::joining_loop(source, call, handle).ok_or_else(|| {
+            format!(
+                "the threads of line {created} are created in a loop: which of them is meant is not seen"
+            )
+        })?;
+        return Ok(Joined {
+            changes: vec![line_before(source, anchor.start_byte(), &text)],
+            at: None,
+            is_loop: true,
+        });
     }
     let name = callee(source, call).replace("create", "join");
     let text = format!("{name}({handle}, NULL);");
@@ -99,6 +111,21 @@ pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined,
         at: None,
         is_loop: false,
     })
+}
+
+/// The outermost loop around a statement in which threads are not created: they are joined once.
+fn outside_of_loops<'t>(statement: Node<'t>, function: Node<'t>, creates: Node<'t>) -> Node<'t> {
+    let (mut outermost, mut around) = (statement, statement.parent());
+    while let Some(node) = around.filter(|node| *node != function) {
+        if node.byte_range().contains(&creates.start_byte()) {
+            break;
+        }
+        if is_loop(node) {
+            outermost = node;
+        }
+        around = node.parent();
+    }
+    outermost
 }
 
 /// The join (with the loop around it) stands before the other statement instead.
@@ -186,7 +213,7 @@ fn words<'s>(source: &'s Source, node: Node<'_>) -> Vec<&'s str> {
         .collect()
 }
 
-fn argument<'s>(source: &'s Source, call: Node<'_>, nth: usize) -> Option<&'s str> {
+pub(super) fn argument<'s>(source: &'s Source, call: Node<'_>, nth: usize) -> Option<&'s str> {
     let arguments = call.child_by_field_name("arguments")?;
     super::source::children(arguments)
         .get(nth)
@@ -194,7 +221,7 @@ fn argument<'s>(source: &'s Source, call: Node<'_>, nth: usize) -> Option<&'s st
 }
 
 /// `threads[i]` and `threads[0]` are of one family.
-fn family(handle: &str) -> &str {
+pub(super) fn family(handle: &str) -> &str {
     handle
         .split('[')
         .next()
@@ -206,13 +233,17 @@ fn family(handle: &str) -> &str {
 fn in_loop(node: Node<'_>, function: Node<'_>) -> bool {
     let mut around = node.parent();
     while let Some(parent) = around.filter(|parent| *parent != function) {
-        if matches!(
-            parent.kind(),
-            "for_statement" | "while_statement" | "do_statement" | "for_range_loop"
-        ) {
+        if is_loop(parent) {
             return true;
         }
         around = parent.parent();
     }
     false
+}
+
+pub(super) fn is_loop(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "for_statement" | "while_statement" | "do_statement" | "for_range_loop"
+    )
 }

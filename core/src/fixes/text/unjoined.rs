@@ -1,0 +1,132 @@
+//! Threads that nobody joins: detached ones, and those of a loop whose handles are kept.
+
+use super::{
+    change::Change,
+    locks::{callee, calls},
+    move_statement::{Joined, argument, family, is_loop},
+    source::{Source, children, descendants, lines},
+};
+use tree_sitter::Node;
+
+/// Joins where the threads that are created on line `created` are detached before line `before`.
+pub fn instead_of_detach(source: &Source, created: u32, before: u32) -> Option<Joined> {
+    let function = source.function(created)?;
+    let handle = handle(source, function, created)?;
+    let is_it = |call: &Node<'_>| {
+        let line = *lines(*call).start();
+        let is_between = created < line && line < before;
+        is_between
+            && detached(source, *call).is_some_and(|name| names(source, *call, name, &handle))
+    };
+    let call = calls(function).find(is_it)?;
+    let name = call.child_by_field_name("function")?;
+    let place = name.child_by_field_name("field").unwrap_or(name);
+    let mut changes = vec![Change {
+        start: place.start_byte(),
+        end: place.end_byte(),
+        text: source.str(place).replace("detach", "join"),
+    }];
+    if place == name {
+        let last = argument_node(call)?;
+        changes.push(Change::insert(last.end_byte(), ", NULL".to_owned()));
+    }
+    Some(Joined {
+        changes,
+        at: Some(*lines(call).start()),
+        is_loop: loop_around(call, function).is_some(),
+    })
+}
+
+/// The loop that joins what the loop around a call creates: with the same head, for handles that it counts.
+pub fn joining_loop(source: &Source, call: Node<'_>, handle: &str) -> Option<String> {
+    let function = source.function(*lines(call).start())?;
+    let around = loop_around(call, function).filter(|node| node.kind() == "for_statement")?;
+    let body = around.child_by_field_name("body")?;
+    let head = source.slice(around.start_byte(), body.start_byte()).trim();
+    let declared = around.child_by_field_name("initializer")?;
+    let mut names = descendants(declared).into_iter();
+    let counter = names.find(|node| node.kind() == "identifier")?;
+    let counts = handle
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .any(|word| word == source.str(counter));
+    let leaves = ["break_statement", "continue_statement", "goto_statement"];
+    let is_whole = descendants(body)
+        .iter()
+        .all(|node| !leaves.contains(&node.kind()));
+    let is_outermost = loop_around(around, function).is_none();
+    if !counts || !is_whole || !is_outermost || declared.kind() != "declaration" {
+        return None;
+    }
+    let name = callee(source, call).replace("create", "join");
+    Some(format!("{head} {name}({handle}, NULL);"))
+}
+
+/// What a thread that is created on a line is kept as: a variable, or a container of threads.
+fn handle(source: &Source, function: Node<'_>, created: u32) -> Option<String> {
+    let on_line = |node: &Node<'_>| lines(*node).contains(&created);
+    let creating = calls(function).find(|call| {
+        let names = ["emplace_back", "push_back", "pthread_create", "thrd_create"];
+        on_line(call) && names.contains(&callee(source, *call))
+    });
+    if let Some(call) = creating {
+        let owner = call.child_by_field_name("function")?;
+        let owner = owner.child_by_field_name("argument");
+        let given = || argument(source, call, 0).map(str::to_owned);
+        return owner.map_or_else(given, |owner| Some(source.str(owner).to_owned()));
+    }
+    let all = descendants(function).into_iter();
+    let mut declared = all.filter(|node| node.kind() == "declaration" && on_line(node));
+    let declaration = declared.find(|node| {
+        let kind = node.child_by_field_name("type");
+        kind.is_some_and(|kind| source.str(kind).ends_with("thread"))
+    })?;
+    let mut names = descendants(declaration.child_by_field_name("declarator")?).into_iter();
+    let name = names.find(|node| node.kind() == "identifier")?;
+    Some(source.str(name).to_owned())
+}
+
+/// What a call detaches.
+fn detached<'s>(source: &'s Source, call: Node<'_>) -> Option<&'s str> {
+    match callee(source, call) {
+        "pthread_detach" | "thrd_detach" => argument(source, call, 0),
+        "detach" => {
+            let function = call.child_by_field_name("function")?;
+            Some(source.str(function.child_by_field_name("argument")?))
+        }
+        _ => None,
+    }
+}
+
+/// Is a name the handle, an element of it, or what a loop over it calls its elements?
+fn names(source: &Source, call: Node<'_>, name: &str, handle: &str) -> bool {
+    if family(name) == family(handle) {
+        return true;
+    }
+    let mut around = call.parent();
+    while let Some(node) = around {
+        let field = |field| node.child_by_field_name(field);
+        if let (Some(element), Some(all)) = (field("declarator"), field("right")) {
+            let mut own = descendants(element).into_iter();
+            let is_it = own.any(|it| it.kind() == "identifier" && source.str(it) == name);
+            return is_it && source.str(all) == handle;
+        }
+        around = node.parent();
+    }
+    false
+}
+
+fn argument_node(call: Node<'_>) -> Option<Node<'_>> {
+    let arguments = children(call.child_by_field_name("arguments")?);
+    arguments.first().copied()
+}
+
+fn loop_around<'t>(node: Node<'t>, function: Node<'t>) -> Option<Node<'t>> {
+    let mut around = node.parent();
+    while let Some(node) = around.filter(|node| *node != function) {
+        if is_loop(node) {
+            return Some(node);
+        }
+        around = node.parent();
+    }
+    None
+}
