@@ -372,3 +372,31 @@ fn around(source: &Source, first: Node<'_>, last: Node<'_>, lock: &str, changes:
         },
     ));
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fixes::text::{
+        change::apply,
+        hold::{Lines, hold},
+        locks::{Mutex, Style},
+        source::Source,
+    };
+
+    #[test]
+    fn a_guard_that_is_given_back_by_hand_is_kept() {
+        let text = "void note(int n)\n{\n    std::unique_lock<std::mutex> hold(mutex_);\n    last_ = n;\n    hold.unlock();\n    writes_++;\n}\n";
+        let source = Source::parse("a.cpp", text).unwrap();
+        let mutex = Mutex {
+            object: "mutex_".to_owned(),
+            style: Style::Guard,
+        };
+        let kept = hold(&source, &mutex, &Lines { first: 3, last: 6 }).unwrap();
+        let expected = text.replace("    hold.unlock();\n", "");
+        assert_eq!(apply(text, &kept.changes), Some(expected));
+        assert!(kept.opens);
+        let text = text.replace("hold.unlock();", "changed_.wait(hold);");
+        let source = Source::parse("a.cpp", &text).unwrap();
+        let waits = hold(&source, &mutex, &Lines { first: 3, last: 6 });
+        assert!(waits.unwrap().changes.is_empty());
+    }
+}

@@ -130,3 +130,44 @@ fn loop_around<'t>(node: Node<'t>, function: Node<'t>) -> Option<Node<'t>> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fixes::text::{change::apply, move_statement::join_before, source::Source};
+
+    fn joined(file: &str, text: &str, created: u32, before: u32) -> Result<String, String> {
+        let source = Source::parse(file, text).unwrap();
+        let joined = join_before(&source, created, before)?;
+        Ok(apply(text, &joined.changes).unwrap())
+    }
+
+    #[test]
+    fn detached_threads_are_joined_instead() {
+        let text = "void run()\n{\n    std::vector<std::thread> all;\n    for (int i = 0; i < 2; i++)\n        all.emplace_back(work, i);\n    for (std::thread &one : all)\n        one.detach();\n    check();\n}\n";
+        let expected = text.replace("one.detach()", "one.join()");
+        assert_eq!(joined("a.cpp", text, 5, 8), Ok(expected));
+        let text = "void run(void)\n{\n    pthread_t t;\n    pthread_create(&t, NULL, work, NULL);\n    pthread_detach(t);\n    check();\n}\n";
+        let expected = text.replace("pthread_detach(t)", "pthread_join(t, NULL)");
+        assert_eq!(joined("a.c", text, 4, 6), Ok(expected));
+        // Another thread's handle.
+        let text = "void run()\n{\n    std::thread one(work), other(work);\n    other.detach();\n    check();\n    one.join();\n}\n";
+        assert!(joined("a.cpp", text, 3, 5).is_err());
+    }
+
+    #[test]
+    fn threads_of_a_loop_are_joined_by_the_same_loop() {
+        let text = |body: &str| {
+            format!(
+                "void run(void)\n{{\n    pthread_t t[2];\n    for (int i = 0; i < 2; i++) {{\n        pthread_create(&t[i], NULL, work, NULL);\n        {body}\n    }}\n    for (int i = 0; i < 2; i++) {{\n        check(i);\n    }}\n}}\n"
+            )
+        };
+        let whole = text("started++;");
+        let expected = whole.replace(
+            "    for (int i = 0; i < 2; i++) {\n        check",
+            "    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);\n    for (int i = 0; i < 2; i++) {\n        check",
+        );
+        assert_eq!(joined("a.c", &whole, 5, 9), Ok(expected));
+        // It may have ended before all threads were there.
+        assert!(joined("a.c", &text("if (full()) break;"), 5, 9).is_err());
+    }
+}
