@@ -2,7 +2,7 @@
 //! call with the lock held.
 
 use super::{
-    Case, atomic,
+    Case, arguments, atomic,
     invocation::Invocations,
     model::{Fix, FixKind},
     mutexes::{self, lock_name},
@@ -15,7 +15,7 @@ use crate::{
     facts::{family, in_block},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{Event, EventId, EventKind, LocationId, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId};
 
 /// Locks that are tried at most.
 const MOST: usize = 3;
@@ -100,42 +100,51 @@ fn candidates(seen: &Seen) -> Vec<String> {
 /// What the runs show of each of the locks.
 fn look(case: &Case<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Both> {
     let mut found: Vec<Both> = locks.iter().map(|_| Both::default()).collect();
-    let structs: Vec<&str> = locks
-        .iter()
-        .filter(|lock| {
-            data.iter()
-                .any(|location| mutexes::is_beside(lock, location))
-        })
-        .filter_map(|lock| mutexes::owner(lock))
-        .collect();
     for run in seen::within_bounds(case.runs) {
-        let families: BTreeSet<String> = run
-            .locations
-            .iter()
-            .map(|name| family(name))
-            .filter(|name| {
-                data.contains(name) || structs.iter().any(|owner| mutexes::lies_in(owner, name))
-            })
-            .collect();
-        let rows = seen::shared(run, &families);
+        let rows = seen::shared(run, &families(run, data, locks));
         let users = users(&rows);
         let calls = Invocations::of(run);
         let mut known = Known::new();
         for (row, event) in &rows {
             if conflicts(&users, event) && known.insert(key(&calls, *row, event)) {
-                let name = family(run.location(event.location));
-                for (lock, found) in locks.iter().zip(&mut found) {
-                    if data.contains(&name) {
-                        add(&calls, (*row, event), lock, &mut found.of_blamed);
-                    }
-                    if mutexes::is_beside(lock, &name) {
-                        add(&calls, (*row, event), lock, &mut found.of_struct);
-                    }
-                }
+                sort_in(&calls, (*row, event), data, locks.iter().zip(&mut found));
             }
         }
     }
     found
+}
+
+/// The data, and what lies in one struct with some of it and a lock.
+fn families(run: &Run, data: &BTreeSet<String>, locks: &[String]) -> BTreeSet<String> {
+    let blamed = |lock: &&String| {
+        let mut data = data.iter();
+        data.any(|location| mutexes::is_beside(lock, location))
+    };
+    let structs = locks.iter().filter(blamed);
+    let structs: Vec<&str> = structs.filter_map(|lock| mutexes::owner(lock)).collect();
+    let is_it = |name: &String| {
+        let mut structs = structs.iter();
+        data.contains(name) || structs.any(|owner| mutexes::lies_in(owner, name))
+    };
+    let all = run.locations.iter().map(|name| family(name));
+    all.filter(is_it).collect()
+}
+
+fn sort_in<'l>(
+    calls: &Invocations<'_>,
+    (row, event): (EventId, &Event),
+    data: &BTreeSet<String>,
+    locks: impl Iterator<Item = (&'l String, &'l mut Both)>,
+) {
+    let name = family(calls.run.location(event.location));
+    for (lock, found) in locks {
+        if data.contains(&name) {
+            add(calls, (row, event), lock, &mut found.of_blamed);
+        }
+        if mutexes::is_beside(lock, &name) {
+            add(calls, (row, event), lock, &mut found.of_struct);
+        }
+    }
 }
 
 fn users(rows: &[(EventId, Event)]) -> Users {
@@ -288,7 +297,7 @@ fn through_call(
             case.files.get(&inner.file).ok()?,
         );
         let mutex = mutexes::in_function(source, &inner.file, inner.line, lock, seen).ok()?;
-        mutexes::through_call((outer, line), (source, inner.line), &mutex)
+        arguments::through_call((outer, line), (source, inner.line), &mutex)
     });
     ways.next()
 }

@@ -4,6 +4,7 @@
 //! A fix is offered when its edits can be right on every way through the code; whatever is not understood is a
 //! refusal, with the reason. Whether a fix holds is not known before it was tried (`unsnarl verify`).
 
+mod arguments;
 mod atomic;
 pub mod constraint;
 mod deadlock;
@@ -103,9 +104,7 @@ pub fn offer(
             refused.push("which lines belong together is not known".to_owned());
         }
     }
-    if offered.fixes.is_empty()
-        && let Some(fix) = missed::signal(&case)
-    {
+    if let Some(fix) = missed::signal(&case) {
         let refused = &mut offered.refused;
         offered.fixes.extend(keep(fix, refused));
     }

@@ -10,7 +10,10 @@ use super::{
     seen::Seen,
     text::Refusal,
 };
-use crate::{facts::family, orders::Section};
+use crate::{
+    facts::{family, in_block},
+    orders::Section,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, LocationId, Run};
 
@@ -40,7 +43,12 @@ pub(super) fn rejoined(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>
     let mut all: Vec<(Split, (bool, usize))> = found.into_iter().collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let best = all.into_iter().take(MOST);
-    best.map(|(split, _)| joined(case, seen, split)).collect()
+    let fixes = best.map(|(split, _)| {
+        let lock = in_block(&split.lock);
+        joined(case, seen, split)
+            .map_err(|why| format!("joining the critical sections of `{lock}`: {why}"))
+    });
+    fixes.collect()
 }
 
 fn joined(case: &Case<'_>, seen: &Seen, split: Split) -> Result<Fix, Refusal> {

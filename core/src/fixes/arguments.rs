@@ -1,0 +1,57 @@
+//! Locks that a function is given by way of an argument, as its caller calls them.
+
+use super::text::{
+    function_name,
+    locks::{self, Mutex},
+    source::{Source, children, descendants, lines},
+};
+use tree_sitter::Node;
+
+/// What a function calls the lock that one of its calls is given by way of an argument: `boxes[i].lock` where `f(&boxes[i])`
+/// uses `box->lock`.
+pub(super) fn through_call(
+    (outer, line): (&Source, u32),
+    (inner, used): (&Source, u32),
+    mutex: &Mutex,
+) -> Option<Mutex> {
+    let callee = inner.function(used)?;
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let object = mutex.object.as_str();
+    let (root, path) = object.split_at(object.find(|c| !is_word(c))?);
+    let nth = parameters(inner, callee)
+        .iter()
+        .position(|name| *name == root)?;
+    let name = function_name(inner, callee)?;
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let mut calls = locks::calls(outer.function(line)?)
+        .filter(|call| lines(*call).contains(&line) && locks::callee(outer, *call) == name);
+    let arguments = children(calls.next()?.child_by_field_name("arguments")?);
+    let given = outer.str(*arguments.get(nth)?);
+    let object = match (given.strip_prefix('&'), path.strip_prefix("->")) {
+        (Some(object), Some(field)) => format!("{object}.{field}"),
+        _ => format!("{given}{path}"),
+    };
+    Some(Mutex {
+        object,
+        style: mutex.style,
+    })
+}
+
+/// The names of a function's parameters; empty for one without a name.
+fn parameters<'s>(source: &'s Source, function: Node<'_>) -> Vec<&'s str> {
+    let all = descendants(function).into_iter();
+    let list = all
+        .filter(|node| node.kind() == "parameter_list")
+        .min_by_key(Node::start_byte);
+    let one = |parameter: Node<'_>| {
+        let declarator = parameter.child_by_field_name("declarator");
+        let mut names = declarator.map(descendants).unwrap_or_default().into_iter();
+        let name = names.find(|node| node.kind() == "identifier");
+        name.map_or("", |name| source.str(name))
+    };
+    list.map(children)
+        .unwrap_or_default()
+        .into_iter()
+        .map(one)
+        .collect()
+}
