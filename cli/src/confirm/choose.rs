@@ -172,10 +172,12 @@ impl Tried {
     fn is_settled(&self) -> bool {
         const ENOUGH: f64 = 0.7;
         let evidence = self.experiment.evidence;
-        evidence.tells() && evidence.effect() >= ENOUGH && self.spans && !self.is_symptom
+        let is_cause = evidence.tells() && evidence.is_necessary();
+        is_cause && evidence.effect() >= ENOUGH && self.spans && !self.is_symptom
     }
 
-    /// What makes much more of a difference comes before what makes less. Among stories that are about as good, one that
+    /// What makes much more of a difference comes before what makes less, and that without which nothing fails before what
+    /// the program fails without as well. Among stories that are about as good, one that
     /// ends with what the check reads gives way to one that was complete before.
     fn is_better_than(&self, other: Option<&Tried>) -> bool {
         let Some(other) = other else {
@@ -185,7 +187,10 @@ impl Tried {
         let more = own.effect() - known.effect();
         let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
         let replaces_symptom = other.is_symptom && !self.is_symptom && is_earlier;
-        let is_better = more >= BETTER || replaces_symptom && self.spans && more > -BETTER / 2.0;
+        let explains_all = own.is_necessary() && !known.is_necessary() && more > 0.0;
+        let is_better = more >= BETTER
+            || explains_all
+            || replaces_symptom && self.spans && more > -BETTER / 2.0;
         own.tells() && is_better
     }
 }

@@ -56,11 +56,6 @@ pub fn constrained(chosen: &Chosen, case: &Case<'_>, searched: &Searched) -> boo
         }
     );
     others(case);
-    if let Some(line) = case.waits {
-        message::note(&format!(
-            "line {line} waits for others while the lock is held: only building it tells whether they need that lock"
-        ));
-    }
     outln!(
         "next: unsnarl verify {} --build \"make\" (the command that builds the program)",
         chosen.name()

@@ -76,13 +76,18 @@ impl Trial {
         }
     }
 
-    /// Why these schedules do not settle it, if they do not: they came to what it changes too seldom, or do not fail
-    /// without it.
+    /// Why these schedules do not settle it, if they do not: they came to what it changes too seldom, do not fail without
+    /// it, or wait while its lock is held.
     pub fn unsettled(&self) -> Option<String> {
         if self.without == 0 {
             return Some(format!(
                 "none of {} fails without it either",
                 ran(self.schedules)
+            ));
+        }
+        if let Some(line) = self.waits {
+            return Some(format!(
+                "line {line} waits for others with the lock held, and whether they need it only building tells"
             ));
         }
         let is_few = self.reached == 0 || !self.is_whole && self.reached < ENOUGH;
@@ -114,10 +119,7 @@ impl Trial {
             ),
             TrialVerdict::Holds => format!("no failure in {}", self.passed()),
         };
-        let waits = self.waits.map(|line| {
-            format!("; line {line} waits for others with the lock held: building it tells more")
-        });
-        format!("{said}{}{}", self.others(), waits.unwrap_or_default())
+        format!("{said}{}", self.others())
     }
 
     /// `the 79 schedules with up to 2 preemptions that it allows`.
@@ -237,7 +239,13 @@ mod tests {
             why(&passes).as_deref(),
             Some("none of 100 schedules fails without it either")
         );
-        assert_eq!(why(&Trial { reached: 30, ..few }), None);
+        let enough = Trial { reached: 30, ..few };
+        assert_eq!(why(&enough), None);
+        let waits = Trial {
+            waits: Some(7),
+            ..enough
+        };
+        assert!(why(&waits).is_some_and(|why| why.starts_with("line 7 waits")));
     }
 
     #[test]
