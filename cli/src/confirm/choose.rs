@@ -19,14 +19,19 @@ const OTHERS: usize = 8;
 const BETTER: f64 = 0.3;
 
 /// Tries what the explanation blames, and other stories of its run where that does not settle it; the explanation becomes
-/// the one that is borne out best, with its evidence.
+/// the one that is borne out best, with its evidence. A story that explains other runs already (`known`, by id) is told of
+/// this one as well if it holds here: one cause may fail in several places.
 pub fn choose(
     corpus: &Corpus,
+    known: &[String],
     trials: &Trials<'_>,
     explanation: &mut Explanation,
     decision: &Decision,
     budget: &Budget,
 ) -> Result<()> {
+    if known_cause(corpus, known, trials, (explanation, decision), budget)? {
+        return Ok(());
+    }
     let own = trials.experiment(explanation, budget)?;
     explanation.evidence = own.as_ref().map(|own| own.evidence);
     let best = own.map(|own| Tried::new(own, explanation, trials.executor.run, decision));
@@ -53,6 +58,32 @@ pub fn choose(
     }
     explanation.passed_over = choice.passed_over;
     Ok(())
+}
+
+/// Tells a story that explains other runs, if one is as clear here.
+fn known_cause(
+    corpus: &Corpus,
+    known: &[String],
+    trials: &Trials<'_>,
+    (explanation, decision): (&mut Explanation, &Decision),
+    budget: &Budget,
+) -> Result<bool> {
+    if known.is_empty() || known.contains(&explanation.id) || !is_open(explanation) {
+        return Ok(false);
+    }
+    let others = retold(corpus, explanation, budget).into_iter();
+    for other in others.filter(|other| known.contains(&other.id)) {
+        let Some(found) = trials.experiment(&other, budget)? else {
+            continue;
+        };
+        let evidence = Some(found.evidence);
+        let tried = Tried::new(found, &other, trials.executor.run, decision);
+        if tried.is_settled() {
+            *explanation = Explanation { evidence, ..other };
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The search for the story that is borne out best.

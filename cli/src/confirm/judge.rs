@@ -41,6 +41,7 @@ pub struct Judge<'a> {
     corpus: &'a Corpus,
     with: &'a Confirming<'a>,
     time: Duration,
+    known: &'a [String],
 }
 
 /// What executing has shown of an explanation so far.
@@ -78,9 +79,19 @@ impl Directed {
 }
 
 impl<'a> Judge<'a> {
-    /// For this corpus, with so much time for each explanation.
-    pub fn new(corpus: &'a Corpus, with: &'a Confirming<'a>, time: Duration) -> Judge<'a> {
-        Judge { corpus, with, time }
+    /// For this corpus, with so much time for each explanation, and the ids of those that were confirmed before.
+    pub fn new(
+        corpus: &'a Corpus,
+        with: &'a Confirming<'a>,
+        time: Duration,
+        known: &'a [String],
+    ) -> Judge<'a> {
+        Judge {
+            corpus,
+            with,
+            time,
+            known,
+        }
     }
 
     /// Executes the orders of an explanation and notes what came of it.
@@ -125,25 +136,12 @@ impl<'a> Judge<'a> {
         if let Some(difference) = repeated.difference {
             return Ok(case.ends(Verdict::NotReproduced, None, &difference));
         }
-        if case.explanation.kind == BugKind::Sequential {
-            return Ok(case.ends(Verdict::Confirmed, None, ""));
-        }
         if repeated.stopped {
             return Ok(case.ends(Verdict::Unsettled, None, OVER));
         }
         self.experiment(&mut case, halt, budget)?;
-        if let Some(share) = case
-            .decision
-            .from_the_start()
-            .filter(|share| share.is_all())
-        {
-            case.says.push(format!(
-                "All {} schedules that were drawn fail so, {} different orders: it does not depend on the schedule as far as was tried.",
-                share.of, share.orders
-            ));
-            if case.explanation.kind == BugKind::Deadlock {
-                return Ok(case.ends(Verdict::Confirmed, None, ""));
-            }
+        if let Some((verdict, reason)) = case.whatever_the_schedule() {
+            return Ok(case.ends(verdict, None, &reason));
         }
         let directed = self.directed(&mut case)?;
         if let Some(passed) = directed.passes {
@@ -202,6 +200,7 @@ impl<'a> Judge<'a> {
         };
         choose(
             self.corpus,
+            self.known,
             &trials,
             case.explanation,
             &case.decision,
@@ -521,6 +520,17 @@ fn writes_at(run: &Run, mark: &SiteMark) -> bool {
     })
 }
 
+fn every_schedule(share: Share) -> String {
+    let orders = match share.orders {
+        1 => "all in one order of conflicting steps".to_owned(),
+        orders => format!("{orders} different orders of conflicting steps"),
+    };
+    format!(
+        "All {} schedules that were drawn fail so ({orders}): as far as was tried it does not depend on the schedule.",
+        share.of
+    )
+}
+
 /// Threads that wait for ever have no accesses that another run could be without.
 fn waits(explanation: &Explanation) -> bool {
     matches!(explanation.kind, BugKind::Deadlock | BugKind::LostWakeup)
@@ -561,6 +571,28 @@ fn interfering(explanation: &Explanation) -> String {
 }
 
 impl Case<'_, '_> {
+    /// What schedules drawn from the start say of a failure that is told to happen in all of them, or of a circle of waits.
+    fn whatever_the_schedule(&mut self) -> Option<(Verdict, String)> {
+        let kind = self.explanation.kind;
+        let always = self.decision.from_the_start();
+        if let Some(share) = always.filter(|share| share.is_all()) {
+            self.says.push(every_schedule(share));
+            let is_settled = matches!(kind, BugKind::Deadlock | BugKind::Sequential);
+            return is_settled.then(|| (Verdict::Confirmed, String::new()));
+        }
+        (kind == BugKind::Sequential).then(|| match always {
+            Some(share) => (
+                Verdict::Refuted,
+                format!(
+                    "{} of {} schedules that were drawn pass",
+                    share.of - share.fails,
+                    share.of
+                ),
+            ),
+            None => (Verdict::Confirmed, String::new()),
+        })
+    }
+
     /// Whether the lines that should be one step help as one step.
     fn region(&mut self, seen: &Directed) {
         let passes = |turn| seen.passing.contains(&turn);

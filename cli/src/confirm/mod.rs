@@ -33,12 +33,14 @@ pub fn confirm(
     with: &Confirming<'_>,
     time: &mut Share,
 ) -> Vec<Explanation> {
+    let mut known: Vec<String> = Vec::new();
     for explanation in explanations.iter_mut() {
         let end = time.next();
-        let judge = Judge::new(corpus, with, end);
+        let judge = Judge::new(corpus, with, end, &known);
         judge.judge(explanation);
         if verdict(explanation) == Some(Verdict::Confirmed) {
             explanation.certainty = Certainty::Confirmed;
+            known.push(explanation.id.clone());
         }
     }
     let all = std::mem::take(explanations);

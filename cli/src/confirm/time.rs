@@ -57,10 +57,19 @@ pub fn within<T>(
                 thread::sleep(Duration::from_millis(5));
             }
         });
-        let result = work(&halt, &budget);
-        is_done.store(true, Ordering::Relaxed);
-        result
+        // Also where the work panics: the scope waits for the thread.
+        let _done = Done(&is_done);
+        work(&halt, &budget)
     })
+}
+
+/// Says that the work is done when it goes out of scope.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +84,13 @@ mod tests {
             .collect();
         // Nobody has used any.
         assert_eq!(times, [10, 15, 30]);
+    }
+
+    #[test]
+    fn a_panic_ends_the_wait() {
+        let never = AtomicBool::new(false);
+        let work = || within(Duration::from_secs(600), &never, |_, _| panic!("as if"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
     }
 
     #[test]

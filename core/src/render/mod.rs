@@ -110,7 +110,9 @@ fn doom(step: &DecisiveStep, called: &str) -> String {
 /// How sure an explanation is and how it was found out, in a sentence or two; none where the question does not arise.
 pub fn certainty(explanation: &Explanation) -> Option<String> {
     if explanation.kind == BugKind::Sequential {
-        return None;
+        let executed = explanation.executed.as_ref();
+        let says = executed.map(|executed| executed.says.join(" "));
+        return says.filter(|says| !says.is_empty());
     }
     let Some(executed) = &explanation.executed else {
         let not_executed = match explanation.certainty {
