@@ -19,8 +19,17 @@ pub fn cancellable<T>(stop: &AtomicBool, budget: &Budget, work: impl FnOnce() ->
                 thread::sleep(Duration::from_millis(5));
             }
         });
-        let result = work();
-        is_done.store(true, Ordering::Relaxed);
-        result
+        // Also where the work panics: the scope waits for the thread.
+        let _done = Done(&is_done);
+        work()
     })
+}
+
+/// Says that some work is done when it goes out of scope.
+pub struct Done<'a>(pub &'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

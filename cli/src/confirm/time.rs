@@ -1,5 +1,6 @@
 //! Time for executing, shared by all explanations.
 
+use crate::cancel::Done;
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -57,19 +58,9 @@ pub fn within<T>(
                 thread::sleep(Duration::from_millis(5));
             }
         });
-        // Also where the work panics: the scope waits for the thread.
         let _done = Done(&is_done);
         work(&halt, &budget)
     })
-}
-
-/// Says that the work is done when it goes out of scope.
-struct Done<'a>(&'a AtomicBool);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use crate::{
 use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, Outcome};
 
+/// Interruptions that are told.
+const INTERRUPTIONS: usize = 4;
+
 /// Accesses of a critical section that are looked at.
 const IN_SECTION: usize = 24;
 
@@ -30,13 +33,20 @@ pub fn decided(
         .iter()
         .flat_map(|step| accesses(&view, *step))
         .collect();
+    let interruptions = interruptions(&view, &rows);
+    // What is half of an interruption is told as one.
+    let halves: BTreeSet<(EventId, EventId)> = interruptions
+        .iter()
+        .flat_map(|of| [(of.first, of.remote), (of.remote, of.second)])
+        .collect();
     let pairs: BTreeSet<(EventId, EventId)> = rows
         .iter()
         .flat_map(|row| neighbours(&view, *row))
+        .filter(|pair| !halves.contains(pair))
         .collect();
     let beside = Beside::new(corpus, budget);
     let behind = behind(&view);
-    let atomic = interruptions(&view, &rows).into_iter();
+    let atomic = interruptions.into_iter().take(INTERRUPTIONS);
     let atomic = atomic.map(|triple| atomicity::single(&view, &triple));
     let ordered = pairs.into_iter();
     let ordered = ordered.map(|(early, late)| order::swapped(&view, early, late));
@@ -52,14 +62,13 @@ pub fn decided(
     told.collect()
 }
 
-/// What one of the rows interrupts, or begins or ends around it: the first few of them.
+/// What one of the rows interrupts, or begins or ends around it.
 fn interruptions(view: &View, rows: &BTreeSet<EventId>) -> Vec<Triple> {
-    const MOST: usize = 4;
     let mut found = Vec::new();
     triples(&view.run, view.orders.accesses(), |triple| {
         let of = [triple.first, triple.remote, triple.second];
         let is_forced = view.is_forced(triple.first, triple.remote);
-        if !is_forced && of.iter().any(|row| rows.contains(row)) && found.len() < MOST {
+        if !is_forced && of.iter().any(|row| rows.contains(row)) {
             found.push(triple);
         }
     });
