@@ -485,6 +485,7 @@ pub fn verb(kind: EventKind) -> &'static str {
         Join => "joins",
         Fork => "creates",
         TryLockFailed => "cannot lock",
+        SemPost => "posts",
         Failure => "fails",
         _ => "passes",
     }

@@ -4,12 +4,14 @@
 //! reason share one explanation. A story is told only as far as the run and its corpus bear it out.
 
 mod after_free;
+mod announced;
 mod atomicity;
 mod candidates;
 mod causes;
 mod deadlock;
 mod draft;
 mod found;
+mod handovers;
 mod intervention;
 mod locking;
 mod lost_wakeup;

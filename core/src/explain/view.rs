@@ -1,6 +1,6 @@
 //! One failing run with everything that its explanation looks at.
 
-use super::slice::Slice;
+use super::{handovers::Givers, slice::Slice};
 use crate::{
     callers,
     claims::{Operation, Visit},
@@ -29,6 +29,8 @@ pub(super) struct View<'a> {
     forced: HappensBefore,
     /// Rows of each thread.
     pub rows: ThreadRows,
+    /// Posts and signals.
+    pub givers: Givers,
     /// Keys of sites by class.
     keys: Vec<[AccessKey; 3]>,
     /// The failing thread, if one failed.
@@ -53,6 +55,7 @@ impl<'a> View<'a> {
         let slice = Slice::new(&run, &orders, &rows, failed, failure);
         Some(View {
             corpus,
+            givers: Givers::new(&run),
             summary,
             run,
             orders,

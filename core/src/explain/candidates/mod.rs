@@ -1,5 +1,6 @@
 //! What may have caused a failure: evidence of the procedures, each with a cost. The cheapest wins.
 
+mod announced;
 mod coupled;
 mod freed;
 mod interrupted;
@@ -18,6 +19,7 @@ use crate::{
     Budget, facts,
     pairs::{CoupledPairs, PairKey, Triple},
 };
+use announced::announced;
 use coupled::{coupled, is_told_by_one};
 use freed::after_free;
 use interrupted::{interrupted, pairs_of};
@@ -132,6 +134,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
             .filter(|one| !is_half(one, &couples)),
     );
     found.extend(couples);
+    found.extend(announced(view));
     found.extend(refused(view));
     found.extend(half_way(view));
     found.extend(unset_sibling(view));

@@ -1,0 +1,242 @@
+//! Threads that let others go on before they are done.
+
+use super::check;
+use expect_test::expect;
+
+/// The permit comes back before the slot is free.
+#[test]
+fn a_unit_of_a_semaphore_is_posted_too_early() {
+    let takes = |who: &str, busy: u32| {
+        format!(
+            "
+        {who} sem-wait permits @16 take_slot \"sem_wait(&permits);\"
+        {who} lock table_lock @17 take_slot
+        {who} R busy ={busy} @19 take_slot \"if (!busy)\"
+        "
+        )
+    };
+    let took = |who: &str| {
+        format!(
+            "
+        {who} W busy =1 @20 take_slot \"busy = true;\"
+        {who} unlock table_lock @23 take_slot
+        "
+        )
+    };
+    let posts =
+        |who: &str| format!("\n{who} sem-post permits @30 give_slot \"sem_post(&permits);\"");
+    let frees = |who: &str| {
+        format!(
+            "
+        {who} lock table_lock @31 give_slot
+        {who} W busy =0 @32 give_slot \"busy = false;\"
+        {who} unlock table_lock @33 give_slot
+        "
+        )
+    };
+    let all = |who: &str| [takes(who, 0), took(who), posts(who), frees(who)].concat();
+    let fine = [all("main.1"), all("main.2")].concat();
+    let fails = [
+        takes("main.1", 0),
+        took("main.1"),
+        posts("main.1"),
+        takes("main.2", 1),
+        "main.2 fails @24 assertion `got >= 0` failed".to_owned(),
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: `permits` was posted before `busy` was changed
+              take_slot (main.1) posted permits at test.c:30, take_slot (main.2) took a unit of it at line 16
+                and then read busy = 1 at line 19;
+              main.1 changes busy only at line 32.
+
+               main.1  test.c:30  sem_post(&permits);  posts permits   <- too early
+               main.2  test.c:16  sem_wait(&permits);  passes permits
+                       test.c:32  busy = false;        (in passing runs main.1 runs it here)
+               main.2  test.c:19  if (!busy)           reads 1         the old value
+               main.2  test.c:24                       fails
+
+              In all 6 passing runs line 32 ran before main.2 ran line 19.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// The count is taken down by an object that is made above the line that it counts.
+#[test]
+fn a_latch_is_counted_down_before_the_result_is_stored() {
+    let forks = "
+        start main.1 job
+        start main.2 job
+        main W left =2 @9 main
+        main fork main.1 @10 main
+        main fork main.2 @10 main";
+    let counts = |who: &str, old: u32| {
+        format!(
+            "
+        {who} lock m via=45@job @19 count_down
+        {who} R left ={old} via=45@job @20 count_down \"if (--left == 0)\"
+        {who} W left ={} via=45@job @20 count_down \"if (--left == 0)\"
+        {who} unlock m via=45@job @21 count_down",
+            old - 1
+        )
+    };
+    let stores =
+        |who: &str, at: u32| format!("\n{who} W `out[{at}]` =5 @46 job \"out[tile] = v;\"");
+    let collects = |second: u32| {
+        format!(
+            "
+        main lock m @25 wait_all
+        main R left =0 @26 wait_all \"while (left > 0)\"
+        main unlock m @27 wait_all
+        main R `out[0]` =5 @57 main \"sum += out[i];\"
+        main R `out[1]` ={second} @57 main \"sum += out[i];\""
+        )
+    };
+    let fine = [
+        forks,
+        &counts("main.1", 2),
+        &stores("main.1", 0),
+        &counts("main.2", 1),
+        &stores("main.2", 1),
+        &collects(5),
+    ]
+    .concat();
+    let fails = [
+        forks,
+        &counts("main.2", 2),
+        &counts("main.1", 1),
+        &stores("main.1", 0),
+        &collects(0),
+        &stores("main.2", 1),
+        "\nmain fails @58 main assertion `sum == 10` failed",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: `left` was changed before `out[1]` was set
+              job (main.2) set left = 1 at test.c:20 (called at line 45), main read it at line 26 and then
+                out[1] = 0 at line 57;
+              main.2 sets out[1] only at line 46.
+
+               main.2  test.c:20  if (--left == 0)  writes 1  <- too early
+               main    test.c:26  while (left > 0)  reads 0
+               main    test.c:57  sum += out[i];    reads 0   not set yet
+               main.2  test.c:46  out[tile] = v;    writes 5
+               main    test.c:58                    fails
+
+              In all 6 passing runs line 46 ran before line 57.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// A worker takes the job and counts it down before it is counted up.
+#[test]
+fn a_job_is_counted_behind_the_line_that_hands_it_over() {
+    let pushes = "
+        start main.1 run
+        main W pending =0 @3 main
+        main fork main.1 @4 main
+        main lock m @22 push
+        main W queue =7 @23 push \"queue = job;\"
+        main unlock m @24 push";
+    let counted = |old: i32| {
+        format!(
+            "\nmain rmw pending {old}->{} @26 push \"int before = atomic_fetch_add(&pending, 1);\"",
+            old + 1
+        )
+    };
+    let works = |old: i32| {
+        format!(
+            "
+        main.1 lock m @38 run
+        main.1 R queue =7 @39 run \"int job = queue;\"
+        main.1 unlock m @40 run
+        main.1 rmw pending {old}->{} @46 run \"atomic_fetch_sub(&pending, 1);\"",
+            old - 1
+        )
+    };
+    let fine = [pushes, &counted(0), &works(1)].concat();
+    let fails = [
+        pushes,
+        &works(0),
+        &counted(-1),
+        "\nmain fails @27 push assertion `before >= 0` failed",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: `queue` was changed before `pending` was
+              main set queue = 7 at test.c:23, run (main.1) read it at line 39 and then updated pending from 0
+                to -1 at line 46;
+              main changes pending only at line 26.
+
+               main    test.c:23  queue = job;                                 writes 7         <- too early
+               main.1  test.c:39  int job = queue;                             reads 7
+               main.1  test.c:46  atomic_fetch_sub(&pending, 1);               updates 0 to -1  the old value
+               main    test.c:26  int before = atomic_fetch_add(&pending, 1);  updates -1 to 0
+               main    test.c:27                                               fails
+
+              In all 6 passing runs line 26 ran before line 46.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// What is given and what is kept back hold one lock each time: that is one update in two steps.
+#[test]
+fn two_steps_under_one_lock_are_no_announcement() {
+    let step = |who: &str, what: &str, line: u32| {
+        format!("\n{who} lock m @{line} -\n{who} {what} @{line} -\n{who} unlock m @{line} -")
+    };
+    let feeds = |n: u32| {
+        [
+            step("main.1", &format!("W sum ={}", 10 * n), 9),
+            step("main.1", &format!("W count ={n}"), 12),
+        ]
+    };
+    let reads = |sum: u32, count: u32| {
+        [
+            step("main.2", &format!("R sum ={sum}"), 21),
+            step("main.2", &format!("R count ={count}"), 22),
+        ]
+        .concat()
+    };
+    let [first, second] = feeds(1);
+    let old = [reads(0, 0), first.clone(), second.clone()].concat();
+    let new = [first.clone(), second.clone(), reads(10, 1)].concat();
+    let fails = [
+        first,
+        reads(10, 0),
+        second,
+        "\nmain.2 fails @23 assertion failed".to_owned(),
+    ]
+    .concat();
+    check(
+        &[&new, &old, &new, &old, &new],
+        &[&fails],
+        expect![[r#"
+            error: `sum` and `count` were read while only one of them was new
+              main.1 wrote sum at test.c:9 and wrote count at line 12;
+              in between main.2 read sum at test.c:21 and read count at line 22.
+
+               main.1  test.c:9     writes 10
+               main.2  test.c:21    reads 10   <- in between
+               main.2  test.c:22    reads 0    <- in between
+               main.1  test.c:12    writes 1
+               main.2  test.c:23    fails
+
+              Both accesses hold `m`, but main.1 releases it between them.
+              In none of 5 passing runs did lines 21 and 22 come between lines 9 and 12.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
