@@ -13,6 +13,7 @@ mod draft;
 mod found;
 mod handovers;
 mod intervention;
+mod late_entry;
 mod locking;
 mod lost_wakeup;
 mod missing;

@@ -3,6 +3,7 @@
 use super::{
     announced::{Needs, announcement, is_unset, too_early},
     draft::Draft,
+    late_entry::{late_entry, not_counted},
     missing::absent,
     view::View,
 };
@@ -27,6 +28,9 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
         && let Some(announced) = announcement(view, &needs)
     {
         return too_early(view, &announced, &needs);
+    }
+    if let Some(found) = late_entry(view, early, late) {
+        return not_counted(view, found, early, late);
     }
     let name = view.variable_of(&[late, early]);
     let mut draft = Draft::new(

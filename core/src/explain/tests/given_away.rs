@@ -1,4 +1,4 @@
-//! Threads that let others go on before they are done.
+//! Threads that let others go on before they are done, and threads that are counted too late.
 
 use super::check;
 use expect_test::expect;
@@ -236,6 +236,63 @@ fn two_steps_under_one_lock_are_no_announcement() {
 
               Both accesses hold `m`, but main.1 releases it between them.
               In none of 5 passing runs did lines 21 and 22 come between lines 9 and 12.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// Who waits for the count to come to nothing goes on before a thread has counted itself in.
+#[test]
+fn a_thread_that_counts_itself_in_is_counted_too_late() {
+    let start = "
+        start main.1 fetch
+        main W n =0 @5 main
+        main W pages =0 @6 main
+        main fork main.1 @10 main";
+    let count = |new: u32, line: u32, via: u32| {
+        format!(
+            "
+        main.1 lock m via={via}@fetch @{line} change
+        main.1 W n ={new} via={via}@fetch @{line} change \"n += k;\"
+        main.1 unlock m via={via}@fetch @{line} change"
+        )
+    };
+    let adds = "\nmain.1 W pages =1 @40 fetch \"pages++;\"";
+    let fetches = [&count(1, 16, 37), adds, &count(0, 21, 42)].concat();
+    let waits = |pages: u32| {
+        format!(
+            "
+        main lock m @26 wait_all
+        main R n =0 @27 wait_all \"while (n != 0)\"
+        main unlock m @28 wait_all
+        main R pages ={pages} @47 main \"return pages;\""
+        )
+    };
+    let fine = [start, &fetches, &waits(1)].concat();
+    let fails = [
+        start,
+        &waits(0),
+        &fetches,
+        "\nmain R pages =1 @48 main\nmain fails @48 main assertion failed",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: `n` was read before fetch (main.1) had counted itself in
+              main read n = 0 at test.c:27 and then read pages at line 47;
+              fetch (main.1) changes n only at line 16 (called at line 37), and then pages at line 40.
+
+               main    test.c:27  while (n != 0)  reads 0         <- too early
+               main    test.c:47  return pages;   reads 0
+               main.1  test.c:16  n += k;         writes 1
+                         called from fetch at test.c:37
+               main.1  test.c:40  pages++;        writes 1
+               main    test.c:48                  reads 1, fails
+
+              main.1 changes `n` itself: until it has come there, nothing keeps main from going on.
+              In all 6 passing runs line 16 ran before line 27.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
