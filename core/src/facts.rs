@@ -209,6 +209,25 @@ pub fn family(location: &str) -> String {
     family + rest
 }
 
+/// Are these different elements of one array, or parts of such elements? `ring[2].kind` and `ring[3].value` are.
+pub fn are_elements(one: &str, other: &str) -> bool {
+    fn index(part: &str) -> (&str, &str) {
+        part.split_once(']').unwrap_or((part, ""))
+    }
+    let mut parts = one.split('[').zip(other.split('['));
+    let is_one_array = parts.next().is_some_and(|(one, other)| one == other);
+    for (one, other) in parts {
+        let ((first, path), (second, other_path)) = (index(one), index(other));
+        if first != second {
+            return is_one_array;
+        }
+        if path != other_path {
+            return false;
+        }
+    }
+    false
+}
+
 /// Does a name say something to a person? Memory of the library's own functions, of sections and of frames
 /// without a variable has none.
 pub fn is_named(location: &str) -> bool {
@@ -540,6 +559,19 @@ mod tests {
         check("return x * y;", false, None);
         check("f(a);", false, None);
         check("list.size() == 3", false, None);
+    }
+
+    #[test]
+    fn elements_of_arrays() {
+        assert!(are_elements("ring[2].kind", "ring[3].value"));
+        assert!(are_elements("grid[1][2]", "grid[1][3]"));
+        assert!(are_elements(
+            "heap(a.c:3 by main #0)[1]",
+            "heap(a.c:3 by main #0)[2]"
+        ));
+        assert!(!are_elements("ring[2].kind", "ring[2].value"));
+        assert!(!are_elements("queue.head", "queue.names[3]"));
+        assert!(!are_elements("heads[2]", "tails[3]"));
     }
 
     #[test]

@@ -363,6 +363,8 @@ fn other_half(
         return None;
     }
     let function = view.place(reader).function;
+    // Other elements of an array are of other updates.
+    let own = view.run.location(view.event(reader).location);
     let mut found = None;
     crate::orders::dependencies(&view.run, view.orders.accesses(), |d| {
         let key = PairKey {
@@ -373,7 +375,8 @@ fn other_half(
             && view.thread(d.tail) == view.thread(reader)
             && view.place(d.tail).function == function
             && view.place(d.head).function == setter.function
-            && d.location != view.event(reader).location;
+            && d.location != view.event(reader).location
+            && !facts::are_elements(view.run.location(d.location), own);
         if fits {
             found = Some((d.head, d.tail));
         }

@@ -297,3 +297,72 @@ fn a_thread_that_counts_itself_in_is_counted_too_late() {
         "#]],
     );
 }
+
+/// A slot and the next one are no halves of one update.
+#[test]
+fn elements_of_an_array_are_not_updated_together() {
+    let posts = |at: u32| {
+        [
+            format!(
+                "\nmain.1 rmw tail {at}->{} @16 post \"unsigned i = tail++;\"",
+                at + 1
+            ),
+            format!("\nmain.1 W `ring[{at}].value` =5 @18 post \"e->value = value;\""),
+            format!("\nmain.1 W `ring[{at}].kind` =1 @19 post \"e->kind = kind;\""),
+        ]
+    };
+    let looks =
+        |end: u32| format!("\nmain.2 atomic-read tail ={end} @37 consume \"unsigned end = tail;\"");
+    let takes = |at: u32, kind: u32, value: u32| {
+        format!(
+            "
+        main.2 R `ring[{at}].kind` ={kind} @39 consume \"struct event e = ring[head];\"
+        main.2 R `ring[{at}].value` ={value} @39 consume \"struct event e = ring[head];\""
+        )
+    };
+    let [first, value, kind] = posts(0);
+    let [second, next_value, next_kind] = posts(1);
+    let all = [&*first, &value, &kind, &second, &next_value, &next_kind].concat();
+    let both = [&*all, &looks(2), &takes(0, 1, 5), &takes(1, 1, 5)].concat();
+    let one = [
+        &*first,
+        &value,
+        &kind,
+        &looks(1),
+        &takes(0, 1, 5),
+        &second,
+        &next_value,
+        &next_kind,
+    ]
+    .concat();
+    let fails = [
+        &*first,
+        &value,
+        &kind,
+        &second,
+        &looks(2),
+        &takes(0, 1, 5),
+        &takes(1, 0, 0),
+        "\nmain.2 fails @40 assertion `e.kind != 0` failed",
+    ]
+    .concat();
+    check(
+        &[&both, &one, &both, &one, &both],
+        &[&fails],
+        expect![[r#"
+            error: `tail` was changed before `ring[1].value` was set
+              post (main.1) updated tail from 1 to 2 at test.c:16, consume (main.2) read it at line 37 and then
+                ring[1].value = 0 at line 39;
+              main.1 sets ring[1].value only at line 18.
+
+               main.1  test.c:16  unsigned i = tail++;          updates 1 to 2  <- too early
+               main.2  test.c:37  unsigned end = tail;          reads 2
+                       test.c:18  e->value = value;             (in passing runs main.1 runs it here)
+               main.2  test.c:39  struct event e = ring[head];  reads 0         not set yet
+               main.2  test.c:40                                fails
+
+              In 3 of 5 passing runs line 18 ran before line 39.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
