@@ -102,7 +102,7 @@ fn posts(view: &View, wait: EventId) -> Vec<EventId> {
 }
 
 /// The last signal of each other thread that woke somebody while a thread waited.
-fn signals(view: &View, wake: EventId) -> Vec<EventId> {
+pub(super) fn signals(view: &View, wake: EventId) -> Vec<EventId> {
     let event = view.event(wake);
     let own = view.rows.before(event.thread, wake).iter().rev();
     let mut waits = own.filter(|row| view.event(**row).kind == EventKind::Wait);

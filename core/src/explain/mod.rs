@@ -269,7 +269,7 @@ fn write(view: &View, candidate: &Candidate) -> Explanation {
         } => missing::missing(view, *original, *reader, *by),
         Story::Refused { held, attempt } => refused::refused(view, *held, *attempt),
         Story::HalfWay { write, attempt } => refused::half_way(view, *write, *attempt),
-        Story::Spurious { check, wake } => spurious::spurious(view, *check, *wake),
+        Story::Unchecked { check, wake } => spurious::unchecked(view, *check, *wake),
         Story::NoMemory { alloc } => no_memory::no_memory(view, *alloc),
         Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
     }

@@ -10,6 +10,7 @@ mod refused;
 mod reordered;
 mod spurious;
 mod visits;
+mod woken;
 
 use super::{
     atomicity::{comes_again, common_function},
@@ -29,6 +30,7 @@ use refused::{half_way, refused};
 use reordered::reordered;
 pub(super) use spurious::spurious as spurious_wakeup;
 use unsnarl_trace::{EventId, ThreadId};
+use woken::woken_in_vain;
 
 /// One possible cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,8 +69,9 @@ pub(super) enum Story {
         /// Its attempt at the lock.
         attempt: EventId,
     },
-    /// A wait ended without a signal, and what was looked at before it was not looked at again.
-    Spurious {
+    /// A wait ended without a signal or by one for somebody else, and what was looked at before it was not looked at
+    /// again.
+    Unchecked {
         /// The look before the wait.
         check: EventId,
         /// Where the wait ended.
@@ -135,6 +138,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     );
     found.extend(couples);
     found.extend(announced(view));
+    found.extend(woken_in_vain(view));
     found.extend(refused(view));
     found.extend(half_way(view));
     found.extend(unset_sibling(view));
@@ -181,7 +185,7 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::Missing { reader, .. } => (*reader, view.failure),
         Story::Refused { held, attempt } => (*held, *attempt),
         Story::HalfWay { write, attempt } => (*write, *attempt),
-        Story::Spurious { check, wake } => (*check, *wake),
+        Story::Unchecked { check, wake } => (*check, *wake),
         Story::NoMemory { alloc } => (*alloc, view.failure),
         Story::AfterFree { free, used } => (*free, *used),
     }

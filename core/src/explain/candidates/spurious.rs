@@ -12,7 +12,7 @@ pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
     let wakes: Vec<EventId> = wakes.collect();
     wakes.into_iter().rev().find_map(|wake| {
         let check = not_looked_at_again(view, wake)?;
-        let story = Story::Spurious { check, wake };
+        let story = Story::Unchecked { check, wake };
         let mut found = candidate(view, story, &[check], 0, true);
         (found.cost, found.relevant) = (0, true);
         matters(view, wake).then_some(found)
@@ -21,14 +21,9 @@ pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
 
 /// What the thread had looked at before it waited and did not look at again at the same place before it gave the lock
 /// back or waited again.
-fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
+pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
     let thread = view.thread(wake);
-    let mut waits = view.rows.before(thread, wake).iter().rev();
-    let of_condition = |row: &&EventId| {
-        let event = view.event(**row);
-        event.kind == EventKind::Wait && event.location == view.event(wake).location
-    };
-    let wait = *waits.find(of_condition)?;
+    let wait = wait_of(view, wake)?;
     let check = checked_before(view, wait).or_else(|| last_read(view, wait))?;
     let end = EventId(u32::MAX);
     let own = view.rows.before(thread, end).iter().copied();
@@ -40,6 +35,16 @@ fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
             && (now.line, now.column, now.file) == (then.line, then.column, then.file)
     };
     (!behind.any(looks_again)).then_some(check)
+}
+
+/// Where a wait began.
+pub(super) fn wait_of(view: &View, wake: EventId) -> Option<EventId> {
+    let mut waits = view.rows.before(view.thread(wake), wake).iter().rev();
+    let of_condition = |row: &&EventId| {
+        let event = view.event(**row);
+        event.kind == EventKind::Wait && event.location == view.event(wake).location
+    };
+    waits.find(of_condition).copied()
 }
 
 /// The last read of the function that waits: where nobody else came, nothing in the run is shared.

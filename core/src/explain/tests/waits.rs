@@ -125,6 +125,105 @@ fn what_a_thread_waits_for_was_overwritten() {
     );
 }
 
+/// What is common to waits that end by a signal.
+const WAITS: &str = "
+    start main.1 take
+    start main.2 put
+    start main.3 thief
+    main fork main.1 @40 main
+    main fork main.2 @41 main
+    main fork main.3 @42 main
+    main.1 lock m @32 take
+    main.1 R items =0 @33 take \"if (items == 0 && !closed)\"
+    main.1 R closed =0 @33 take \"if (items == 0 && !closed)\"
+    main.1 wait filled @34 take \"pthread_cond_wait(&filled, &m);\"
+    main.1 unlock m @34 take";
+const PUTS: &str = "
+    main.2 lock m @19 put
+    main.2 W items =1 @20 put \"items++;\"
+    main.2 unlock m @21 put";
+const STEALS: &str = "
+    main.3 lock m @32 thief
+    main.3 R items =1 @33 thief \"if (items == 0 && !closed)\"
+    main.3 W items =0 @39 thief \"items--;\"
+    main.3 unlock m @40 thief";
+const SIGNALS: &str = "
+    main.2 signal filled =1 @22 put \"pthread_cond_signal(&filled);\"";
+const WAKES: &str = "
+    main.1 lock m @34 take
+    main.1 wake filled =0 @34 take
+    main.1 R closed =0 @35 take \"if (closed && items == 0)\"";
+
+/// The signal is real, but another consumer has taken the item by then; whether before or behind the signal.
+#[test]
+fn an_item_is_taken_before_the_woken_thread_has_the_lock() {
+    let looks = |items: u32| format!("\nmain.1 R items ={items} @37 take \"assert(items > 0);\"");
+    let fine = [WAITS, PUTS, SIGNALS, WAKES, &looks(1)].concat();
+    let closes = "\nmain.2 W closed =1 @27 close \"closed = 1;\"";
+    let fine = [&*fine, closes].concat();
+    let fails = "\nmain.1 fails @37 assertion `items > 0` failed";
+    let behind = [WAITS, PUTS, SIGNALS, STEALS, WAKES, &looks(0), fails].concat();
+    let before = [WAITS, PUTS, STEALS, SIGNALS, WAKES, &looks(0), fails].concat();
+    // What a spurious wakeup shows in another run is the same mistake.
+    let spurious = WAKES.replace("filled =0", "filled =2");
+    let spurious = [WAITS, &*spurious, &looks(0), fails].concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&behind, &before, &spurious],
+        expect![[r#"
+        error: take (main.1) did not look at `items` again after it had waited
+          take (main.1) read items = 0 at test.c:33 and read 0 at line 37;
+          in between thief (main.3) wrote 0 at test.c:39.
+
+           main.1  test.c:33  if (items == 0 && !closed)  reads 0
+           main.3  test.c:39  items--;                    writes 0        <- in between
+           main.1  test.c:37  assert(items > 0);          reads 0, fails
+
+          take (main.1) waits at line 34 in between, and that gives `m` back: look again after the wait
+          (`while` instead of `if`).
+          In none of 6 passing runs did line 39 come between lines 33 and 37.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0 and 1 more.
+        error: take (main.1) did not check `closed` again after a spurious wakeup
+          take (main.1) read closed = 0 at test.c:33 and waited for `filled` at line 34;
+          the wait ended without a signal, as POSIX and C++ allow.
+
+           main.1  test.c:33  if (items == 0 && !closed)  reads 0
+           main.1  test.c:34                              wakes up                without a signal
+           main.1  test.c:37  assert(items > 0);          reads items = 0, fails
+
+          `closed` has to be checked again in a loop after each wait.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-2.
+          Note: This run has a spurious wakeup: the wait of main.1 at test.c:34 ended without a signal.
+    "#]],
+    );
+}
+
+/// The item was taken before the thread began to wait: the signal came late.
+#[test]
+fn a_signal_for_what_was_there_before_the_wait() {
+    let looks = |items: u32| format!("\nmain.1 R items ={items} @37 take \"assert(items > 0);\"");
+    let fine = [WAITS, PUTS, SIGNALS, WAKES, &looks(1)].concat();
+    let fails = "\nmain.1 fails @37 assertion `items > 0` failed";
+    let fails = [PUTS, STEALS, WAITS, SIGNALS, WAKES, &looks(0), fails].concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+        error: take (main.1) did not check `items` again after the wait
+          take (main.1) read items = 0 at test.c:33 and waited for `filled` at line 34;
+          put (main.2) signalled it at line 22, but nobody had changed items since.
+
+           main.1  test.c:33  if (items == 0 && !closed)     reads 0
+           main.2  test.c:22  pthread_cond_signal(&filled);  signals filled
+           main.1  test.c:34                                 wakes up
+           main.1  test.c:37  assert(items > 0);             reads 0, fails
+
+          `items` has to be checked again in a loop after each wait.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+    "#]],
+    );
+}
+
 /// A loop around the wait looks again, but too late: what it waited for has come and gone.
 #[test]
 fn a_condition_that_comes_and_goes_before_the_waiting_thread_looks_again() {

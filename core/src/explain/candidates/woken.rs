@@ -1,0 +1,99 @@
+//! Waits that a signal ended and behind which the condition was not looked at again, though another thread had taken
+//! away by then what the signal was for.
+
+use super::{
+    Candidate, Story, candidate,
+    spurious::{not_looked_at_again, wait_of},
+};
+use crate::{
+    explain::{handovers::signals, view::View},
+    pairs::Triple,
+};
+use unsnarl_trace::{EventId, EventKind, Value};
+
+/// The last waits of the failing thread that ended so.
+pub(super) fn woken_in_vain(view: &View) -> Vec<Candidate> {
+    const MOST: usize = 8;
+    let Some(failed) = view.failed else {
+        return Vec::new();
+    };
+    let own = view.rows.before(failed, view.failure).iter().rev().copied();
+    let wakes = own.filter(|&row| {
+        let event = view.event(row);
+        event.kind == EventKind::Wake && event.value == Some(Value::Bits(0))
+    });
+    let stories = wakes.take(MOST).filter_map(|wake| in_vain(view, wake));
+    stories.collect()
+}
+
+/// What the thread had looked at before it waited, and the write in between by which somebody else took it away; or that
+/// nobody had changed it, as where the signal is for something that was taken before.
+fn in_vain(view: &View, wake: EventId) -> Option<Candidate> {
+    let check = not_looked_at_again(view, wake)?;
+    let wait = wait_of(view, wake)?;
+    let signal = *signals(view, wake).first()?;
+    let place = view.place(check);
+    let own = view.rows.before(view.thread(wake), wait).iter().rev();
+    let looks = own.copied().take_while(|row| !begins(view, *row));
+    let looks = looks.filter(|&row| {
+        let other = view.place(row);
+        view.event(row).kind.reads() && (&other.file, other.line) == (&place.file, place.line)
+    });
+    let looks: Vec<EventId> = looks.collect();
+    let changed = |look: EventId| {
+        let write = view
+            .orders
+            .last_write_before(view.event(look).location, wake)?;
+        (write > wait).then_some(write)
+    };
+    let is_unchanged = looks.iter().all(|look| changed(*look).is_none());
+    let found = looks.iter().filter_map(|&look| {
+        let next = next_look(view, look, wake)?;
+        match changed(look) {
+            Some(write) => taken(view, look, write, next, signal),
+            None => is_unchanged.then(|| {
+                let story = Story::Unchecked { check: look, wake };
+                candidate(view, story, &[next], 0, true)
+            }),
+        }
+    });
+    found.min_by_key(|one| one.cost)
+}
+
+/// Where a critical section begins, or another wait ends: what was looked at before was looked at for something else.
+fn begins(view: &View, row: EventId) -> bool {
+    matches!(view.event(row).kind, EventKind::Lock | EventKind::Wake)
+}
+
+/// What the thread reads behind the wait of what it had looked at.
+fn next_look(view: &View, look: EventId, wake: EventId) -> Option<EventId> {
+    let after = view
+        .orders
+        .accesses()
+        .after(view.event(look).location, wake);
+    let own = |row: &&EventId| view.thread(**row) == view.thread(wake);
+    let next = *after.iter().find(own)?;
+    view.event(next).kind.reads().then_some(next)
+}
+
+/// A third thread's write between the look and the next one.
+fn taken(
+    view: &View,
+    first: EventId,
+    remote: EventId,
+    second: EventId,
+    signal: EventId,
+) -> Option<Candidate> {
+    let triple = Triple {
+        first,
+        remote,
+        second,
+        location: view.event(first).location,
+    };
+    let by = view.thread(remote);
+    let is_third = by != view.thread(first) && by != view.thread(signal);
+    let counts = view.corpus.counts();
+    let new = counts.passing() > 0 && counts.triple_runs(view.triple_key(&triple)) == 0;
+    let story = Story::Atomicity(triple);
+    is_third.then(|| candidate(view, story, &[second, remote], 0, new))
+}
