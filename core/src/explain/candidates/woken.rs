@@ -3,7 +3,7 @@
 
 use super::{
     Candidate, Story, candidate,
-    spurious::{not_looked_at_again, wait_of},
+    spurious::{looks, next_look, not_looked_at_again, wait_of},
 };
 use crate::{
     explain::{handovers::signals, view::View},
@@ -32,14 +32,7 @@ fn in_vain(view: &View, wake: EventId) -> Option<Candidate> {
     let check = not_looked_at_again(view, wake)?;
     let wait = wait_of(view, wake)?;
     let signal = *signals(view, wake).first()?;
-    let place = view.place(check);
-    let own = view.rows.before(view.thread(wake), wait).iter().rev();
-    let looks = own.copied().take_while(|row| !begins(view, *row));
-    let looks = looks.filter(|&row| {
-        let other = view.place(row);
-        view.event(row).kind.reads() && (&other.file, other.line) == (&place.file, place.line)
-    });
-    let looks: Vec<EventId> = looks.collect();
+    let looks = looks(view, check, wake);
     let changed = |look: EventId| {
         let write = view
             .orders
@@ -58,22 +51,6 @@ fn in_vain(view: &View, wake: EventId) -> Option<Candidate> {
         }
     });
     found.min_by_key(|one| one.cost)
-}
-
-/// Where a critical section begins, or another wait ends: what was looked at before was looked at for something else.
-fn begins(view: &View, row: EventId) -> bool {
-    matches!(view.event(row).kind, EventKind::Lock | EventKind::Wake)
-}
-
-/// What the thread reads behind the wait of what it had looked at.
-fn next_look(view: &View, look: EventId, wake: EventId) -> Option<EventId> {
-    let after = view
-        .orders
-        .accesses()
-        .after(view.event(look).location, wake);
-    let own = |row: &&EventId| view.thread(**row) == view.thread(wake);
-    let next = *after.iter().find(own)?;
-    view.event(next).kind.reads().then_some(next)
 }
 
 /// A third thread's write between the look and the next one.
