@@ -13,6 +13,7 @@ pub mod locks;
 pub mod move_behind;
 pub mod move_statement;
 pub mod source;
+mod spin;
 #[cfg(test)]
 mod tests;
 pub mod waits;
