@@ -30,7 +30,7 @@ use refused::{half_way, refused};
 use reordered::reordered;
 pub(super) use spurious::spurious as spurious_wakeup;
 use unsnarl_trace::{EventId, ThreadId};
-use woken::woken_in_vain;
+use woken::Woken;
 
 /// One possible cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,13 +138,14 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     );
     found.extend(couples);
     found.extend(announced(view));
-    found.extend(woken_in_vain(view));
     found.extend(refused(view));
     found.extend(half_way(view));
     found.extend(unset_sibling(view));
     found.extend(uncounted(view));
     found.extend(no_memory(view));
-    found.extend(spurious_wakeup(view));
+    let woken = Woken::all(view);
+    found.retain(|one| !woken.iter().any(|woken| woken.explains(view, one)));
+    found.extend(woken.into_iter().map(|woken| woken.story));
     found.retain(|candidate| !candidate.is_usual);
     if found.is_empty() {
         found = seldom(view);

@@ -3,7 +3,7 @@
 
 use super::{
     Candidate, Story, candidate,
-    spurious::{looks, next_look, not_looked_at_again, wait_of},
+    spurious::{looks, next_look, not_looked_at_again, spurious, wait_of},
 };
 use crate::{
     explain::{handovers::signals, view::View},
@@ -11,8 +11,42 @@ use crate::{
 };
 use unsnarl_trace::{EventId, EventKind, Value};
 
+/// A story with the wait that it is about.
+pub(super) struct Woken {
+    /// The story.
+    pub story: Candidate,
+    /// Where the wait ended.
+    wake: EventId,
+}
+
+impl Woken {
+    /// Those by a spurious wakeup and by signals.
+    pub fn all(view: &View) -> Vec<Woken> {
+        let spurious = spurious(view).into_iter().filter_map(|story| {
+            let Story::Unchecked { wake, .. } = story.story else {
+                return None;
+            };
+            Some(Woken { story, wake })
+        });
+        spurious.chain(woken_in_vain(view)).collect()
+    }
+
+    /// Is a story about what the thread reads behind the wait, before it gives the lock back? What it misses there is no
+    /// cause: it should not have come there.
+    pub fn explains(&self, view: &View, other: &Candidate) -> bool {
+        let Story::Missing { reader, .. } = other.story else {
+            return false;
+        };
+        let thread = view.thread(self.wake);
+        let since = view.rows.before(thread, reader).iter().rev();
+        let mut since = since.take_while(|row| **row > self.wake);
+        let is_behind = reader > self.wake && view.thread(reader) == thread;
+        is_behind && !since.any(|row| view.event(*row).kind == EventKind::Unlock)
+    }
+}
+
 /// The last waits of the failing thread that ended so.
-pub(super) fn woken_in_vain(view: &View) -> Vec<Candidate> {
+fn woken_in_vain(view: &View) -> Vec<Woken> {
     const MOST: usize = 8;
     let Some(failed) = view.failed else {
         return Vec::new();
@@ -22,7 +56,10 @@ pub(super) fn woken_in_vain(view: &View) -> Vec<Candidate> {
         let event = view.event(row);
         event.kind == EventKind::Wake && event.value == Some(Value::Bits(0))
     });
-    let stories = wakes.take(MOST).filter_map(|wake| in_vain(view, wake));
+    let stories = wakes.take(MOST).filter_map(|wake| {
+        let story = in_vain(view, wake)?;
+        Some(Woken { story, wake })
+    });
     stories.collect()
 }
 
