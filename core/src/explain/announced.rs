@@ -103,13 +103,30 @@ fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
         && !is_same_object(view, store.location, wanted.location);
     // An older value was right once: only what orders the threads says that it is no longer.
     let is_outdated = || {
-        !has_old_value(view, needs.reader) || view.orders.happens_before(given.store, given.load)
+        !has_old_value(view, needs.reader)
+            || view.orders.happens_before(given.store, given.load)
+                && !is_one_section(view, given, needs)
     };
     needs.by.is_none_or(|who| who == by)
         && is_other
         && end_of(view, by) > needs.reader
         && !has_come(view, given.store, needs)
         && is_outdated()
+}
+
+/// Do all hold one lock, or are all atomic? Then the thread gave nothing away: what it did in two steps belongs together.
+pub(super) fn is_one_section(view: &View, given: &Publication, needs: &Needs) -> bool {
+    let all = [given.store, given.load, needs.reader].into_iter();
+    let all: Vec<EventId> = all.chain(needs.written).collect();
+    let is_held = |lock, row| {
+        let sections = view.orders.locks_held(row);
+        sections.iter().any(|section| section.lock == lock)
+    };
+    let held = view.orders.locks_held(given.store);
+    all.iter().all(|&row| view.event(row).kind.is_atomic())
+        || held
+            .iter()
+            .any(|section| all.iter().all(|&row| is_held(section.lock, row)))
 }
 
 /// Parts of one variable, or elements of one array.

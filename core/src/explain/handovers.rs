@@ -39,7 +39,7 @@ pub(super) fn handovers(view: &View, row: EventId) -> Vec<Publication> {
     let mut found = Vec::new();
     for &load in own.iter().rev().take(NEAR) {
         let given = match view.event(load).kind {
-            kind if kind.reads() => contributions(view, load),
+            kind if kind.reads() && is_shared(view, load) => contributions(view, load),
             EventKind::SemWait => posts(view, load),
             EventKind::Wake => signals(view, load),
             _ => Vec::new(),
@@ -49,6 +49,11 @@ pub(super) fn handovers(view: &View, row: EventId) -> Vec<Publication> {
         found.extend(given.map(|store| Publication { store, load }));
     }
     found
+}
+
+fn is_shared(view: &View, row: EventId) -> bool {
+    let location = view.event(row).location;
+    view.orders.accesses().is_shared(location)
 }
 
 /// The write of another thread that a read sees, and those before it that its value was worked out from, as the value of

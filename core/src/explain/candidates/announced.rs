@@ -2,8 +2,10 @@
 
 use super::{Candidate, Story, candidate, distance};
 use crate::{
+    Budget,
+    budget::Poll,
     explain::{
-        announced::{Needs, gives_away},
+        announced::{Needs, gives_away, is_one_section},
         handovers::handovers,
         order::Publication,
         view::View,
@@ -19,17 +21,18 @@ const MOST: usize = 64;
 
 /// Accesses near the failure that another thread's write came behind, or would have, though that thread had let the
 /// reader's thread go on before.
-pub(super) fn announced(view: &View) -> Vec<Candidate> {
+pub(super) fn announced(view: &View, budget: &Budget) -> Vec<Candidate> {
     let reads = near_reads(view);
     let setters = setters(view, &reads);
-    let found = reads.into_iter().filter_map(|reader| {
+    let (mut found, mut poll) = (Vec::new(), Poll::new(budget));
+    for reader in reads {
         let own = setters.get(&view.key(reader));
         let of_reader = own.map_or(&[][..], Vec::as_slice);
         let given = handovers(view, reader).into_iter();
-        let mut given = given.filter(|given| view.orders.happens_before(given.store, given.load));
-        given.find_map(|given| told_by(view, reader, &given, of_reader))
-    });
-    found.collect()
+        let mut given = given.take_while(|_| !poll.is_over());
+        found.extend(given.find_map(|given| told_by(view, reader, &given, of_reader)));
+    }
+    found
 }
 
 fn told_by(
@@ -38,6 +41,9 @@ fn told_by(
     given: &Publication,
     setters: &[PairKey],
 ) -> Option<Candidate> {
+    if !view.orders.happens_before(given.store, given.load) {
+        return None;
+    }
     let counts = view.corpus.counts();
     let (story, rows, new) = match written_later(view, reader, given) {
         Written::Later(late) => {
@@ -96,28 +102,13 @@ fn written_later(view: &View, reader: EventId, given: &Publication) -> Written {
         Some(write) if write < reader => Written::InTime,
         Some(write) => {
             let needs = Needs::written(view, reader, write);
-            let is_one = is_one_section(view, given, reader, write);
+            let is_one = is_one_section(view, given, &needs);
             match gives_away(view, given, &needs) && !is_one {
                 true => Written::Later(write),
                 false => Written::InTime,
             }
         }
     }
-}
-
-/// Do all four hold one lock, or are all four atomic? Then the thread gave nothing away: what it did in two steps
-/// belongs together.
-fn is_one_section(view: &View, given: &Publication, reader: EventId, write: EventId) -> bool {
-    let all = [given.store, given.load, reader, write];
-    let held = view.orders.locks_held(given.store);
-    let is_held = |lock, row| {
-        let sections = view.orders.locks_held(row);
-        sections.iter().any(|section| section.lock == lock)
-    };
-    all.iter().all(|&row| view.event(row).kind.is_atomic())
-        || held
-            .iter()
-            .any(|section| all.iter().all(|&row| is_held(section.lock, row)))
 }
 
 /// The write that passing runs have and that the thread had still to do; what it had written last, or nobody.

@@ -137,7 +137,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
             .filter(|one| !is_half(one, &couples)),
     );
     found.extend(couples);
-    found.extend(announced(view));
+    found.extend(announced(view, budget));
     found.extend(refused(view));
     found.extend(half_way(view));
     found.extend(unset_sibling(view));

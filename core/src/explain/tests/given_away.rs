@@ -366,3 +366,52 @@ fn elements_of_an_array_are_not_updated_together() {
         "#]],
     );
 }
+
+/// Neither are two atomic steps that are taken again and again.
+#[test]
+fn two_atomic_steps_are_no_announcement() {
+    let moves = |v: i32| {
+        [
+            format!("\nmain.1 atomic-write x ={v} @15 move_to \"atomic_store(&x, v);\""),
+            format!("\nmain.1 atomic-write y =-{v} @16 move_to \"atomic_store(&y, -v);\""),
+        ]
+    };
+    let looks = |x: i32, y: i32| {
+        format!(
+            "
+        main.2 atomic-read x ={x} @26 look \"int a = atomic_load(&x);\"
+        main.2 atomic-read y =-{y} @27 look \"int b = atomic_load(&y);\""
+        )
+    };
+    let [x, y] = moves(10);
+    let [next_x, next_y] = moves(20);
+    let early = [&*x, &y, &looks(10, 10), &next_x, &next_y].concat();
+    let late = [&*x, &y, &next_x, &next_y, &looks(20, 20)].concat();
+    let fails = [
+        &*x,
+        &y,
+        &next_x,
+        &looks(20, 10),
+        &next_y,
+        "\nmain.2 fails @28 assertion `a + b == 0` failed",
+    ]
+    .concat();
+    check(
+        &[&early, &late, &early, &late, &early],
+        &[&fails],
+        expect![[r#"
+            error: `x` and `y` were read while only one of them was new
+              move_to (main.1) wrote x at test.c:15 and wrote y at line 16;
+              in between look (main.2) read x at test.c:26 and read y at line 27.
+
+               main.1  test.c:15  atomic_store(&x, v);      writes 20
+               main.2  test.c:26  int a = atomic_load(&x);  reads 20    <- in between
+               main.2  test.c:27  int b = atomic_load(&y);  reads -10   <- in between
+               main.1  test.c:16  atomic_store(&y, -v);     writes -20
+               main.2  test.c:28                            fails
+
+              In none of 5 passing runs did lines 26 and 27 come between lines 15 and 16.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
