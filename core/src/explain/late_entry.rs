@@ -1,9 +1,10 @@
 //! Threads that count themselves in too late: who waits for all that are counted goes on before.
 
 use super::{
-    announced::{Needs, called_at, is_same_object, stands_above},
+    announced::{Needs, is_same_object, stands_above},
     draft::Draft,
     order::ran_before,
+    too_early::called_at,
     view::View,
 };
 use crate::{

@@ -1,9 +1,10 @@
 //! Writes that passing runs have and the failing run has not.
 
 use super::{
-    announced::{Needs, announcement, too_early},
+    announced::{Needs, announcement},
     draft::Draft,
     order::{and, publication, ran_before, too_visible},
+    too_early::too_early,
     view::View,
 };
 use crate::{

@@ -25,6 +25,7 @@ mod slice;
 mod spurious;
 #[cfg(test)]
 mod tests;
+mod too_early;
 mod turned;
 mod view;
 mod weigh;

@@ -1,10 +1,11 @@
 //! Order violations: two accesses in the order that was not meant, and writes that never came.
 
 use super::{
-    announced::{Needs, announcement, is_unset, too_early},
+    announced::{Needs, announcement},
     draft::Draft,
     late_entry::{late_entry, not_counted},
     missing::absent,
+    too_early::{is_unset, too_early},
     view::View,
 };
 use crate::{
