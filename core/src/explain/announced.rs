@@ -3,6 +3,7 @@
 
 use super::{
     handovers::handovers,
+    locking::same_section,
     missing::{end_of, has_old_value},
     order::Publication,
     view::View,
@@ -112,7 +113,8 @@ fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
         && is_outdated()
 }
 
-/// Do all hold one lock, or are all atomic? Then the thread gave nothing away: what it did in two steps belongs together.
+/// Do all hold one lock, or are all atomic, or does the reader look at both in one critical section, where locks guard
+/// both? Then the thread gave nothing away: what it did in two steps belongs together.
 pub(super) fn is_one_section(view: &View, given: &Publication, needs: &Needs) -> bool {
     let all = [given.store, given.load, needs.reader].into_iter();
     let all: Vec<EventId> = all.chain(needs.written).collect();
@@ -121,10 +123,20 @@ pub(super) fn is_one_section(view: &View, given: &Publication, needs: &Needs) ->
         sections.iter().any(|section| section.lock == lock)
     };
     let held = view.orders.locks_held(given.store);
+    let mut held = held.iter();
     all.iter().all(|&row| view.event(row).kind.is_atomic())
-        || held
-            .iter()
-            .any(|section| all.iter().all(|&row| is_held(section.lock, row)))
+        || held.any(|section| all.iter().all(|&row| is_held(section.lock, row)))
+        || is_one_look(view, given, needs)
+}
+
+fn is_one_look(view: &View, given: &Publication, needs: &Needs) -> bool {
+    let (load, reader) = (given.load, needs.reader);
+    let sections = view.orders.locks_held(load);
+    let mut locks = sections.iter().map(|section| section.lock);
+    let is_guarded = |&write: &EventId| view.orders.common_lock(reader, write).is_some();
+    view.orders.common_lock(given.store, load).is_some()
+        && locks.any(|lock| same_section(view, load, reader, lock))
+        && needs.written.as_ref().is_none_or(is_guarded)
 }
 
 /// Parts of one variable, or elements of one array.

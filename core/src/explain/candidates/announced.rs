@@ -127,7 +127,7 @@ fn never_written(
     let mut wanted = setters.iter().copied().filter(|original| {
         let place = counts.site(original.head).map(|site| site.place.clone());
         let needs = Needs::absent(reader, place.unwrap_or_default(), Some(by));
-        gives_away(view, given, &needs)
+        gives_away(view, given, &needs) && !is_one_section(view, given, &needs)
     });
     let original = wanted.next().filter(|_| is_its)?;
     Some(Story::Missing {

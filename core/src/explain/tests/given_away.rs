@@ -1,6 +1,7 @@
 //! Threads that let others go on before they are done, and threads that are counted too late.
 
 use super::check;
+use crate::{Budget, BugKind, explain, fixture::corpus};
 use expect_test::expect;
 
 /// The permit comes back before the slot is free.
@@ -414,4 +415,43 @@ fn two_atomic_steps_are_no_announcement() {
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
+}
+
+/// Nor are two stages with a lock each, which the reader holds both.
+#[test]
+fn two_stages_with_locks_of_their_own_are_no_announcement() {
+    let stages = |v: i32| {
+        let stage = |what: &str, at: u32, value: i32| {
+            format!(
+                "
+        main.1 lock {what}_lock @{at} change
+        main.1 W {what} ={value} @{at} change
+        main.1 unlock {what}_lock @{at} change"
+            )
+        };
+        [stage("first", 43, v), stage("second", 48, v + 1)]
+    };
+    let looks = |first: i32, second: i32| {
+        format!(
+            "
+        main.2 lock first_lock @64 look
+        main.2 lock second_lock @65 look
+        main.2 R first ={first} @66 look
+        main.2 R second ={second} @67 look
+        main.2 unlock second_lock @68 look
+        main.2 unlock first_lock @69 look"
+        )
+    };
+    let [first, second] = stages(10);
+    let [next_first, next_second] = stages(20);
+    let early = [&*first, &second, &looks(10, 11), &next_first, &next_second].concat();
+    let late = [&*first, &second, &next_first, &next_second, &looks(20, 21)].concat();
+    let half = [&*first, &second, &next_first, &looks(20, 11)].concat();
+    let fails = "\nmain.2 fails @70 assertion `second == first + 1` failed";
+    let cut_off = [&*half, fails].concat();
+    let fails = [&*half, &next_second, fails].concat();
+    let corpus = corpus(&[&early, &late, &early, &late, &early], &[&fails, &cut_off]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    let kind = BugKind::MultiVariableAtomicityViolation;
+    assert!(told.iter().all(|one| one.kind == kind), "{told:?}");
 }
