@@ -25,7 +25,7 @@ pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
 pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
     let thread = view.thread(wake);
     let wait = wait_of(view, wake)?;
-    let check = checked_before(view, wait).or_else(|| last_read(view, wait))?;
+    let check = last_check(view, wait)?;
     let end = EventId(u32::MAX);
     let own = view.rows.before(thread, end).iter().copied();
     let ends = |row: &EventId| matches!(view.event(*row).kind, EventKind::Unlock | EventKind::Wait);
@@ -36,6 +36,20 @@ pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId>
             && (now.line, now.column, now.file) == (then.line, then.column, then.file)
     };
     (!behind.any(looks_again)).then_some(check)
+}
+
+/// What the thread had looked at before a wait: with the lock that the wait gives back, if it did.
+fn last_check(view: &View, wait: EventId) -> Option<EventId> {
+    let own = view.rows.before(view.thread(wait), wait).iter().rev();
+    let begins =
+        |row: &&EventId| matches!(view.event(**row).kind, EventKind::Lock | EventKind::Wake);
+    let begin = own.copied().find(|row| begins(&row)).unwrap_or_default();
+    let check = checked_before(view, wait);
+    check
+        .filter(|check| *check > begin)
+        .or_else(|| last_read(view, wait).filter(|read| *read > begin))
+        .or(check)
+        .or_else(|| last_read(view, wait))
 }
 
 /// All that the thread had looked at on the line of its last look before a wait.

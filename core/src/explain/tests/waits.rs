@@ -1,6 +1,7 @@
 //! Waits: wakeups that were none, signals that count, and what a thread waits for in vain.
 
 use super::check;
+use crate::{Budget, explain, fixture::corpus};
 use expect_test::expect;
 
 #[test]
@@ -185,6 +186,32 @@ fn an_item_is_taken_before_the_woken_thread_has_the_lock() {
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0 and 2 more.
         "#]],
     );
+}
+
+/// The thread has looked on the failing line before, in an earlier turn, at what others have changed since.
+#[test]
+fn a_look_of_an_earlier_turn_is_not_the_one_before_the_wait() {
+    let looks = |items: u32| format!("\nmain.1 R items ={items} @37 take \"assert(items > 0);\"");
+    let takes = "\nmain.1 W items =0 @39 take\nmain.1 unlock m @40 take";
+    let first = [PUTS, "\nmain.1 lock m @32 take", &looks(1), takes].concat();
+    let fine = [
+        &*first,
+        PUTS,
+        STEALS,
+        WAITS,
+        PUTS,
+        SIGNALS,
+        WAKES,
+        &looks(1),
+    ]
+    .concat();
+    let woken = WAKES.replace("filled =0", "filled =2");
+    let fails = "\nmain.1 fails @37 assertion `items > 0` failed";
+    let fails = [&*first, PUTS, STEALS, WAITS, &woken, &looks(0), fails].concat();
+    let corpus = corpus(&[fine.as_str(); 6], &[&fails]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    let headline = "take (main.1) did not check `items` again after a spurious wakeup";
+    assert_eq!(told[0].headline, headline);
 }
 
 /// The item was taken before the thread began to wait: the signal came late.
