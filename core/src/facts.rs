@@ -78,18 +78,49 @@ pub fn variable(run: &Run, event: &Event) -> String {
     let name = run.location(event.location);
     let text = &run.meta.site(event.site).text;
     if let Some(rest) = name.strip_prefix("heap(") {
-        let path = without_offset(own_part(name.get(block(name).len()..).unwrap_or("")));
+        let inside = name.get(block(name).len()..).unwrap_or("");
+        let path = without_offset(own_part(inside));
+        let text = &match is_lambda(&run.meta.site(event.site).function) {
+            true => text.clone(),
+            false => without_lambdas(text),
+        };
         let own = || {
             last_field(path)
                 .filter(|field| mentions(text, field))
                 .map(str::to_owned)
         };
+        // What is inside of an element of the library's has no name as a member of something of the program's.
+        let is_inner = own_part(inside) != inside && last_field(path).is_none();
+        let fits = |name: &String| !is_inner || name.ends_with(']') || name.starts_with('*');
         return call::object(text, event.kind)
-            .or_else(|| expression(text, path, event.kind.writes()))
+            .or_else(|| expression(text, path, event.kind.writes()).filter(fits))
             .or_else(own)
             .unwrap_or_else(|| heap_block(rest, path));
     }
     own_part(without_offset(without_function(run, stack_variable(name)))).to_owned()
+}
+
+/// Is this the function of a lambda?
+fn is_lambda(function: &str) -> bool {
+    function.contains("lambda") || function.contains("operator()")
+}
+
+/// A line without the bodies of its lambdas: what they name is accessed in functions of their own.
+fn without_lambdas(text: &str) -> String {
+    let mut left = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('{') {
+        let head = before.trim_end();
+        let head = head.rsplit_once('(').filter(|_| head.ends_with(')'));
+        let head = head.map_or(before, |(head, _)| head).trim_end();
+        left.push_str(before);
+        left.push('{');
+        rest = match head.ends_with(']') {
+            true => behind.split_once('}').map_or("", |(_, behind)| behind),
+            false => behind,
+        };
+    }
+    left + rest
 }
 
 /// A name without the offset of what the debug info does not name: `std::cout` of `std::cout+32`.
@@ -211,6 +242,25 @@ pub fn family(location: &str) -> String {
         rest = rest.get(end..).unwrap_or("");
     }
     family + rest
+}
+
+/// Are these different elements of one array, or parts of such elements? `ring[2].kind` and `ring[3].value` are.
+pub fn are_elements(one: &str, other: &str) -> bool {
+    fn index(part: &str) -> (&str, &str) {
+        part.split_once(']').unwrap_or((part, ""))
+    }
+    let mut parts = one.split('[').zip(other.split('['));
+    let is_one_array = parts.next().is_some_and(|(one, other)| one == other);
+    for (one, other) in parts {
+        let ((first, path), (second, other_path)) = (index(one), index(other));
+        if first != second {
+            return is_one_array;
+        }
+        if path != other_path {
+            return false;
+        }
+    }
+    false
 }
 
 /// Does a name say something to a person? Memory of the library's own functions, of sections and of frames
@@ -489,6 +539,7 @@ pub fn verb(kind: EventKind) -> &'static str {
         Join => "joins",
         Fork => "creates",
         TryLockFailed => "cannot lock",
+        SemPost => "posts",
         Failure => "fails",
         _ => "passes",
     }
@@ -546,6 +597,19 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_arrays() {
+        assert!(are_elements("ring[2].kind", "ring[3].value"));
+        assert!(are_elements("grid[1][2]", "grid[1][3]"));
+        assert!(are_elements(
+            "heap(a.c:3 by main #0)[1]",
+            "heap(a.c:3 by main #0)[2]"
+        ));
+        assert!(!are_elements("ring[2].kind", "ring[2].value"));
+        assert!(!are_elements("queue.head", "queue.names[3]"));
+        assert!(!are_elements("heads[2]", "tails[3]"));
+    }
+
+    #[test]
     fn blocks_of_locations() {
         assert_eq!(
             block("heap(a.c:3 by main #0).next.x"),
@@ -587,6 +651,28 @@ mod tests {
         assert_eq!(named(lock), "m");
         let of_class = location_in_words("heap(main.cc:81).lock");
         assert_eq!(of_class, "lock of the heap block from main.cc:81");
+    }
+
+    #[test]
+    fn what_lambdas_name_is_theirs() {
+        let line = "list.erase(remove_if(list.begin(), list.end(), [id](auto &l) { return l->id == id; }));";
+        let named = |location: &str, function: &str| {
+            let text = format!("main W `{location}` =1 @3 {function} \"{line}\"");
+            let run = crate::fixture::run(&text);
+            variable(&run, &run.events.get(EventId(0)).unwrap())
+        };
+        let block = "heap(a.cc:22 by main #2)";
+        assert_eq!(named(block, "remove::lambda"), "l->id");
+        assert_eq!(named(block, "remove"), "the heap block from a.cc:22");
+        let inside = format!("{block}[1]._M_ptr");
+        assert_eq!(
+            named(&inside, "remove::lambda"),
+            "the heap block from a.cc:22"
+        );
+        assert_eq!(
+            without_lambdas("if (x) { a->b = 1; }"),
+            "if (x) { a->b = 1; }"
+        );
     }
 
     #[test]

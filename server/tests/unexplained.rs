@@ -40,7 +40,7 @@ async fn a_failure_without_an_explanation_is_shown_at_its_place() {
         (&json!(ASSERTION - 1), &json!(1), &Value::Null)
     );
     let said = mark["message"].as_str().unwrap();
-    let expected = "assertion `balance == 450` failed (in 2 runs, without an explanation). No access of another thread";
+    let expected = "assertion `balance == 450` failed (in 2 runs, without an explanation). No order of accesses";
     assert!(said.starts_with(expected), "{said}");
     let status = client.status(|status| status["quiescent"] == true).await;
     assert_eq!(status["unexplained"], 2);

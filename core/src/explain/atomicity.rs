@@ -33,6 +33,9 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
         draft.set().region = region(view, triple.first, triple.second);
     }
     draft.step(triple.first, "");
+    if let Some(change) = missed(view, triple) {
+        draft.step(change, "not seen");
+    }
     draft.step(triple.remote, "in between");
     draft.step(triple.second, lost(view, triple));
     draft.mark(triple.first, Role::Cause);
@@ -61,8 +64,14 @@ fn headline(view: &View, triple: &Triple, name: &str) -> String {
         view.event(triple.second).kind,
     );
     let who = view.words(triple.first);
-    if first.reads() && wait_between(view, triple).is_some() {
-        return format!("{who} did not look at `{name}` again after it had waited");
+    if let Some(wait) = wait_between(view, triple).filter(|_| first.reads()) {
+        match missed(view, triple) {
+            Some(_) => {
+                return format!("`{name}` changed and changed back before {who} looked again");
+            }
+            None if looks_again(view, triple, wait) => {}
+            None => return format!("{who} did not look at `{name}` again after it had waited"),
+        }
     }
     match (first.reads(), second.reads()) {
         (true, false) if is_same_value(view, triple) => {
@@ -226,6 +235,38 @@ fn wait_between(view: &View, triple: &Triple) -> Option<EventId> {
     between.find(|row| view.event(*row).kind == EventKind::Wait)
 }
 
+/// Does the thread look again behind the wait where it had looked before, as a loop around a wait does?
+fn looks_again(view: &View, triple: &Triple, wait: EventId) -> bool {
+    let looked = view.event(triple.first);
+    let column = |row: EventId| view.run.meta.site(view.event(row).site).column;
+    let own = view.rows.before(looked.thread, triple.second).iter();
+    let behind = own.rev().take_while(|row| **row > wait);
+    let mut reads = behind
+        .chain([&triple.second])
+        .filter(|row| view.event(**row).kind.reads());
+    reads.any(|&row| {
+        let (then, now) = (view.place(triple.first), view.place(row));
+        (&then.file, then.line, column(triple.first)) == (&now.file, now.line, column(row))
+    })
+}
+
+/// A change by others that the thread, which looks again after its wait, did not see: by then there was what it had seen
+/// before.
+fn missed(view: &View, triple: &Triple) -> Option<EventId> {
+    let wait = wait_between(view, triple)?;
+    let (first, second) = (view.event(triple.first), view.event(triple.second));
+    let is_back = first.value.is_some() && first.value == second.value;
+    if !is_back || !first.kind.reads() || !looks_again(view, triple, wait) {
+        return None;
+    }
+    let between = view.orders.accesses().after(triple.location, wait).iter();
+    let mut between = between.copied().take_while(|row| *row < triple.second);
+    between.find(|&row| {
+        let event = view.event(row);
+        event.thread != first.thread && event.kind.writes() && event.value != first.value
+    })
+}
+
 /// The last barrier that the thread came to between its two accesses.
 fn barrier_between(view: &View, triple: &Triple) -> Option<EventId> {
     let before = view.rows.before(view.thread(triple.second), triple.second);
@@ -255,6 +296,9 @@ fn behind_barrier(view: &View, triple: &Triple, arrival: EventId) -> String {
 fn waited(view: &View, triple: &Triple, wait: EventId, lock: &str, name: &str) -> String {
     let (first, at) = (view.place(triple.first), view.place(wait));
     let again = match view.event(triple.first).kind.reads() {
+        true if looks_again(view, triple, wait) => {
+            "it looks again only when it has been woken and has the lock".to_owned()
+        }
         true => "look again after the wait (`while` instead of `if`)".to_owned(),
         false => format!("`{name}` can change there"),
     };

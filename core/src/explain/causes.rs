@@ -3,6 +3,7 @@
 
 use super::{
     candidates::{Candidate, Story},
+    spurious::is_spurious,
     view::View,
 };
 use crate::{
@@ -24,6 +25,7 @@ pub(super) enum Evidence {
     NoMemory(AccessKey),
     Freed(AccessKey),
     Spurious(AccessKey),
+    Unchecked(AccessKey),
 }
 
 impl Evidence {
@@ -50,7 +52,10 @@ impl Evidence {
                 head: at(write),
                 tail: at(attempt),
             }),
-            Story::Spurious { wake, .. } => Evidence::Spurious(at(wake)),
+            Story::Unchecked { wake, .. } if is_spurious(view, wake) => {
+                Evidence::Spurious(at(wake))
+            }
+            Story::Unchecked { wake, .. } => Evidence::Unchecked(at(wake)),
             Story::NoMemory { alloc } => Evidence::NoMemory(at(alloc)),
             Story::AfterFree { free, .. } => Evidence::Freed(at(free)),
         }
@@ -112,6 +117,11 @@ impl Told {
         }
     }
 
+    /// Does it need a wakeup that only the scheduler makes frequent?
+    fn is_spurious(&self) -> bool {
+        matches!(self.evidence, Some(Evidence::Spurious(_)))
+    }
+
     /// Takes in the runs of another explanation of the same cause.
     fn take(&mut self, other: Told) {
         self.times += other.times;
@@ -147,7 +157,8 @@ pub(super) fn add(told: &mut Vec<Told>, new: Told) {
 }
 
 fn merge(known: Told, new: Told) -> Told {
-    let better = (new.cost, new.explanation.kind) < (known.cost, known.explanation.kind);
+    let order = |told: &Told| (told.is_spurious(), told.cost, told.explanation.kind);
+    let better = order(&new) < order(&known);
     let (mut kept, other) = if better { (new, known) } else { (known, new) };
     kept.take(other);
     kept
@@ -228,7 +239,7 @@ pub(super) fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
         (
             sequential,
             told.explanation.certainty,
-            matches!(told.evidence, Some(Evidence::Spurious(_))),
+            told.is_spurious(),
             std::cmp::Reverse(told.times),
             std::cmp::Reverse(told.explanation.engines.len()),
             told.cost,

@@ -1,8 +1,10 @@
 //! Writes that passing runs have and the failing run has not.
 
 use super::{
+    announced::{Needs, announcement},
     draft::Draft,
-    order::{and, announcement, publication, ran_before, too_early, too_visible},
+    order::{and, publication, ran_before, too_visible},
+    too_early::too_early,
     view::View,
 };
 use crate::{
@@ -24,16 +26,20 @@ pub(super) fn missing(
 ) -> Explanation {
     let site = view.corpus.counts().site(original.head);
     let setter = site.map(|site| site.place.clone()).unwrap_or_default();
+    let needs = Needs::absent(reader, setter.clone(), by);
     if let Some(by) = by {
-        return not_by(view, original, reader, &setter, by);
+        return match announcement(view, &needs) {
+            Some(announced) => too_early(view, &announced, &needs),
+            None => not_by(view, original, reader, &setter, by),
+        };
     }
     if let Some(published) = publication(view, reader)
         && published.comes_before(view, &setter)
     {
         return too_visible(view, &published, reader, &setter, None);
     }
-    if let Some(announced) = announcement(view, reader, &setter) {
-        return too_early(view, &announced, reader, &setter, None);
+    if let Some(announced) = announcement(view, &needs) {
+        return too_early(view, &announced, &needs);
     }
     if let Some(other) = other_half(view, original, reader, &setter) {
         return half_new(view, original, reader, other);
@@ -358,6 +364,8 @@ fn other_half(
         return None;
     }
     let function = view.place(reader).function;
+    // Other elements of an array are of other updates.
+    let own = view.run.location(view.event(reader).location);
     let mut found = None;
     crate::orders::dependencies(&view.run, view.orders.accesses(), |d| {
         let key = PairKey {
@@ -368,7 +376,8 @@ fn other_half(
             && view.thread(d.tail) == view.thread(reader)
             && view.place(d.tail).function == function
             && view.place(d.head).function == setter.function
-            && d.location != view.event(reader).location;
+            && d.location != view.event(reader).location
+            && !facts::are_elements(view.run.location(d.location), own);
         if fits {
             found = Some((d.head, d.tail));
         }

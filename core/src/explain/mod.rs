@@ -4,6 +4,7 @@
 //! reason share one explanation. A story is told only as far as the run and its corpus bear it out.
 
 mod after_free;
+mod announced;
 mod atomicity;
 mod candidates;
 mod causes;
@@ -12,7 +13,9 @@ mod deadlock;
 mod decided;
 mod draft;
 mod found;
+mod handovers;
 mod intervention;
+mod late_entry;
 mod locking;
 mod lost_wakeup;
 mod missing;
@@ -24,6 +27,7 @@ mod slice;
 mod spurious;
 #[cfg(test)]
 mod tests;
+mod too_early;
 mod turned;
 mod view;
 mod waiting;
@@ -273,7 +277,7 @@ fn write(view: &View, candidate: &Candidate) -> Explanation {
         } => missing::missing(view, *original, *reader, *by),
         Story::Refused { held, attempt } => refused::refused(view, *held, *attempt),
         Story::HalfWay { write, attempt } => refused::half_way(view, *write, *attempt),
-        Story::Spurious { check, wake } => spurious::spurious(view, *check, *wake),
+        Story::Unchecked { check, wake } => spurious::unchecked(view, *check, *wake),
         Story::NoMemory { alloc } => no_memory::no_memory(view, *alloc),
         Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
     }

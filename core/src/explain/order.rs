@@ -1,8 +1,11 @@
 //! Order violations: two accesses in the order that was not meant, and writes that never came.
 
 use super::{
+    announced::{Needs, announcement},
     draft::Draft,
-    missing::{absent, end_of, has_old_value},
+    late_entry::{late_entry, not_counted},
+    missing::absent,
+    too_early::{is_unset, too_early},
     view::View,
 };
 use crate::{
@@ -11,7 +14,7 @@ use crate::{
     facts,
     pairs::{AccessClass, CoupledPairs, PairKey},
 };
-use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, ThreadId};
 
 /// Explains that `early` ran before `late`.
 pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation {
@@ -21,11 +24,14 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
     {
         return too_visible(view, &published, early, &view.place(late), Some(late));
     }
-    if let Some(announced) = announcement(view, early, &view.place(late))
-        && view.thread(announced.store) == view.thread(late)
-        && view.event(late).kind.writes()
+    let needs = Needs::written(view, early, late);
+    if view.event(late).kind.writes()
+        && let Some(announced) = announcement(view, &needs)
     {
-        return too_early(view, &announced, early, &view.place(late), Some(late));
+        return too_early(view, &announced, &needs);
+    }
+    if let Some(found) = late_entry(view, early, late) {
+        return not_counted(view, found, early, late);
     }
     let name = view.variable_of(&[late, early]);
     let mut draft = Draft::new(
@@ -212,11 +218,12 @@ pub(super) fn handed_over(view: &View, couple: &CoupledPairs) -> Option<Explanat
 }
 
 /// A pointer through which another thread came to a block that was not ready.
+#[derive(Clone, Copy)]
 pub(super) struct Publication {
     /// Where the pointer was stored.
-    store: EventId,
+    pub store: EventId,
     /// Where the other thread read it.
-    load: EventId,
+    pub load: EventId,
 }
 
 impl Publication {
@@ -254,91 +261,6 @@ pub(super) fn publication(view: &View, reader: EventId) -> Option<Publication> {
         .then_some(Publication { store, load })
 }
 
-/// Did the reader go on because of something that a thread set before it set what the reader needs? That is
-/// the last that the reader's thread has learned from another one, if it stands above the setter in its function
-/// and the thread has not come to the setter since.
-pub(super) fn announcement(view: &View, reader: EventId, setter: &Place) -> Option<Publication> {
-    const NEAR: usize = 40;
-    let thread = view.thread(reader);
-    let before = view.rows.before(thread, reader).iter().rev().take(NEAR);
-    let flow = |&row: &EventId| {
-        let event = view.event(row);
-        let store = view.orders.last_write_before(event.location, row)?;
-        let place = view.place(store);
-        let is_setter = (&place.file, place.line) == (&setter.file, setter.line);
-        let comes = event.kind.reads()
-            && !is_setter
-            && view.thread(store) != thread
-            && !view.is_forced(store, row)
-            && event.location != view.event(reader).location;
-        comes.then_some(Publication { store, load: row })
-    };
-    let learned = before.into_iter().find_map(flow)?;
-    let (store, own) = (view.place(learned.store), view.thread(learned.store));
-    let above = match (&store.file, &store.function) == (&setter.file, &setter.function) {
-        true => store.line < setter.line,
-        // The setter is in a function of its own: what says that it comes after is that all passing runs wait for it.
-        false => raises_a_flag(view, learned.store) && always_set_before(view, setter, reader),
-    };
-    let since = view.rows.before(own, reader).iter().rev();
-    let mut since = since.take_while(|row| **row > learned.store);
-    let has_come = since.any(|&row| {
-        let place = view.place(row);
-        view.event(row).kind.writes() && (&place.file, place.line) == (&setter.file, setter.line)
-    });
-    let is_alive = end_of(view, own) > reader;
-    (above && is_alive && !has_come && !has_old_value(view, reader)).then_some(learned)
-}
-
-/// Does a write make something of nothing, as where a flag is raised?
-fn raises_a_flag(view: &View, store: EventId) -> bool {
-    let event = view.event(store);
-    let before = view.orders.last_write_before(event.location, store);
-    let old = before.and_then(|row| view.event(row).value);
-    let is_set = matches!(event.value, Some(Value::Bits(bits)) if bits != 0);
-    is_set && event.size <= 4 && matches!(old, None | Some(Value::Bits(0)))
-}
-
-/// Is what the setter wrote there in every passing run when the reader looks?
-fn always_set_before(view: &View, setter: &Place, reader: EventId) -> bool {
-    let counts = view.corpus.counts();
-    let key = PairKey {
-        head: setter_key(setter),
-        tail: view.key(reader),
-    };
-    counts.passing() > 0 && counts.ordered(key) == counts.passing()
-}
-
-/// Explains that a thread set the one before the other, which depends on it.
-pub(super) fn too_early(
-    view: &View,
-    announced: &Publication,
-    reader: EventId,
-    setter: &Place,
-    set: Option<EventId>,
-) -> Explanation {
-    let Publication { store, load } = *announced;
-    let (flag, name) = (view.variable_of(&[store, load]), view.variable(reader));
-    let headline = format!("`{flag}` was changed before `{name}` was set");
-    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
-    let stored = view.place(store);
-    draft.detail(format!(
-        "{} set {flag}{} at {}, {} read it at {} and then {name}{} at {};\n{} sets {name} only at {}.",
-        view.words(store),
-        view.equals(store),
-        view.at(store),
-        view.words(reader),
-        line(&view.place(load), &stored),
-        view.equals(reader),
-        line(&view.place(reader), &stored),
-        view.name(store),
-        line(setter, &stored)
-    ));
-    tell_order(&mut draft, view, announced, reader, setter, set);
-    draft.fail();
-    draft.finish()
-}
-
 /// Explains that a pointer was stored before what it points to was ready.
 pub(super) fn too_visible(
     view: &View,
@@ -370,7 +292,7 @@ pub(super) fn too_visible(
 }
 
 /// The steps and marks of what was stored, read and set, in an order that was not meant; and what passing runs do.
-fn tell_order(
+pub(super) fn tell_order(
     draft: &mut Draft,
     view: &View,
     published: &Publication,
@@ -391,7 +313,11 @@ fn tell_order(
     }
     draft.step(published.store, "too early");
     draft.step(published.load, "");
-    draft.step(reader, "not set yet");
+    let note = match is_unset(view, reader) {
+        true => "not set yet",
+        false => "the old value",
+    };
+    draft.step(reader, note);
     draft.mark(published.store, Role::Cause);
     draft.mark(reader, Role::Interference);
     match set {
@@ -406,17 +332,4 @@ fn tell_order(
             draft.mark_place(mark);
         }
     }
-}
-
-/// The key of the write at a place that the failing run did not reach.
-fn setter_key(setter: &Place) -> crate::pairs::AccessKey {
-    let site = unsnarl_trace::SiteRow {
-        file: setter.file.clone(),
-        line: setter.line,
-        column: setter.column,
-        function: setter.function.clone(),
-        text: setter.text.clone(),
-    };
-    let class = crate::pairs::AccessClass::Write;
-    crate::pairs::AccessKey::new(&site, class)
 }

@@ -66,6 +66,13 @@ impl Slice {
         self.distance.get(&row).copied()
     }
 
+    /// Accesses that are at most so far from the failure, in order.
+    pub fn within(&self, distance: u32) -> impl Iterator<Item = EventId> {
+        let near = self.distance.iter();
+        near.filter(move |(_, of_row)| **of_row <= distance)
+            .map(|(row, _)| *row)
+    }
+
     /// The read on the failing line that is nearest to the failure.
     pub fn nearest(&self) -> Option<EventId> {
         self.nearest

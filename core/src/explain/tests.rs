@@ -1,5 +1,6 @@
 //! Explanations of traces, as a person reads them.
 
+mod given_away;
 mod waits;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! One failing run with everything that its explanation looks at.
 
-use super::slice::Slice;
+use super::{handovers::Givers, slice::Slice};
 use crate::{
     callers,
     claims::{Operation, Visit},
@@ -29,6 +29,8 @@ pub(super) struct View<'a> {
     forced: HappensBefore,
     /// Rows of each thread.
     pub rows: ThreadRows,
+    /// Posts and signals.
+    pub givers: Givers,
     /// Keys of sites by class.
     keys: Vec<[AccessKey; 3]>,
     /// The failing thread, if one failed.
@@ -53,6 +55,7 @@ impl<'a> View<'a> {
         let slice = Slice::new(&run, &orders, &rows, failed, failure);
         Some(View {
             corpus,
+            givers: Givers::new(&run),
             summary,
             run,
             orders,
@@ -124,11 +127,29 @@ impl<'a> View<'a> {
         facts::variable(&self.run, &self.event(row))
     }
 
-    /// The best name for what some rows access: one that is an expression rather than a block.
+    /// The best name for what some rows access: one that is an expression rather than a block; of several expressions the
+    /// one on which most accesses of the location agree.
     pub fn variable_of(&self, rows: &[EventId]) -> String {
+        const LOOKED_AT: usize = 64;
         let names: Vec<String> = rows.iter().map(|&row| self.variable(row)).collect();
-        let good = names.iter().find(|name| !name.contains("the heap block"));
-        good.or(names.first()).cloned().unwrap_or_default()
+        let is_good = |name: &&String| !name.contains("the heap block");
+        let mut good: Vec<&String> = names.iter().filter(is_good).collect();
+        good.dedup();
+        if good.len() < 2 {
+            return good
+                .first()
+                .copied()
+                .or(names.first())
+                .cloned()
+                .unwrap_or_default();
+        }
+        let locations = rows.iter().map(|&row| self.event(row).location);
+        let all = locations
+            .flat_map(|location| self.orders.accesses().of(location).iter().take(LOOKED_AT));
+        let others: Vec<String> = all.map(|&row| self.variable(row)).collect();
+        let votes = |name: &String| others.iter().filter(|other| *other == name).count();
+        let best = good.into_iter().rev().max_by_key(|name| votes(name));
+        best.cloned().unwrap_or_default()
     }
 
     /// The value that a row read or wrote, in words.

@@ -295,7 +295,7 @@ pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
         0 => "No passing run was recorded to compare with: record more runs.",
         1..10 => "Few passing runs were recorded to compare with: record more runs.",
         _ => {
-            "No access of another thread sets the failing runs apart: the cause may be a number of accesses rather than their order, or lie in code that was not compiled by unsnarl."
+            "No order of accesses was found that only the failing runs have: the cause may be a number of accesses rather than their order, or lie in code that was not compiled by unsnarl."
         }
     }
 }

@@ -84,8 +84,9 @@ impl Moved<'_, '_> {
             .get(location.index())?
             .clone();
         let variable = Variable::of(&name)?;
-        let text = self.walk.sites.rows.get(site.index())?.text.clone();
-        if text.is_empty() || variable.is_in(&text) {
+        let row = self.walk.sites.rows.get(site.index())?;
+        let text = row.text.clone();
+        if text.is_empty() || variable.is_in(&text) || is_constructor(&row.function) {
             return None;
         }
         let at = self.walk.memory.modules.locate(pc.wrapping_sub(1))?;
@@ -203,6 +204,16 @@ impl<'n> Variable<'n> {
     }
 }
 
+/// `Settings::Settings`, `Box<int>::~Box`: what they set without naming it is initialized, wherever else it is named.
+fn is_constructor(function: &str) -> bool {
+    let Some((class, name)) = function.rsplit_once("::") else {
+        return false;
+    };
+    let class = class.split('<').next().unwrap_or(class);
+    let class = class.rsplit("::").next().unwrap_or(class);
+    !class.is_empty() && name.strip_prefix('~').unwrap_or(name) == class
+}
+
 /// `&name`, which a pointer or a reference takes; `&&name` and `a & name` are no addresses.
 fn is_address(before: &str, after: &str) -> bool {
     let before = before
@@ -258,6 +269,14 @@ mod tests {
         assert!(!sets("if (log->used == 0)"));
         assert!(!sets("if (log->used >= most)"));
         assert!(!sets("int total = log->used;"));
+    }
+
+    #[test]
+    fn constructors_initialize() {
+        assert!(is_constructor("Settings::Settings"));
+        assert!(is_constructor("box::Box<int, box::Most>::~Box"));
+        assert!(!is_constructor("Settings::configure"));
+        assert!(!is_constructor("main"));
     }
 
     #[test]

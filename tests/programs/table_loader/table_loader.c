@@ -10,6 +10,7 @@
 // expect kind: order-violation data-race
 // expect cause: sum += table[i];
 // expect interference: table[number] = 10 * (number + 1);
+// expect also: done++;
 
 #include <assert.h>
 #include <pthread.h>

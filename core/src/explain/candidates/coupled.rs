@@ -5,6 +5,7 @@ use crate::{
     Budget,
     budget::Poll,
     explain::view::View,
+    facts,
     orders::{Dependency, DependencyKind},
     pairs::{CoupledPairs, seen_couples},
 };
@@ -18,11 +19,20 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
             break;
         }
         let forced = |d: &Dependency| view.is_forced(d.head, d.tail);
-        if !forced(&couple.first) && !forced(&couple.second) && passing > 0 {
+        let is_free = !forced(&couple.first) && !forced(&couple.second);
+        if is_free && passing > 0 && is_one_update(view, &couple) {
             add(&mut found, couple_candidate(view, couple, runs));
         }
     }
     keep_best(found)
+}
+
+/// Different elements of an array belong together only where one piece of code has both, as a transfer does; in another
+/// turn of a loop or another call they are just the next ones.
+fn is_one_update(view: &View, couple: &CoupledPairs) -> bool {
+    let name = |d: &Dependency| view.run.location(d.location);
+    !facts::are_elements(name(&couple.first), name(&couple.second))
+        || apart(view, couple.first.head, couple.second.tail) == 0
 }
 
 fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {

@@ -1,5 +1,6 @@
 //! What may have caused a failure: evidence of the procedures, each with a cost. The cheapest wins.
 
+mod announced;
 mod coupled;
 mod freed;
 mod interrupted;
@@ -9,6 +10,7 @@ mod refused;
 mod reordered;
 mod spurious;
 mod visits;
+mod woken;
 
 use super::{
     atomicity::{comes_again, common_function},
@@ -18,6 +20,7 @@ use crate::{
     Budget, facts,
     pairs::{CoupledPairs, PairKey, Triple},
 };
+use announced::announced;
 use coupled::{coupled, is_told_by_one};
 use freed::after_free;
 use interrupted::{interrupted, pairs_of};
@@ -27,6 +30,7 @@ use refused::{half_way, refused};
 use reordered::reordered;
 pub(super) use spurious::spurious as spurious_wakeup;
 use unsnarl_trace::{EventId, ThreadId};
+use woken::Woken;
 
 /// One possible cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,8 +69,9 @@ pub(super) enum Story {
         /// Its attempt at the lock.
         attempt: EventId,
     },
-    /// A wait ended without a signal, and what was looked at before it was not looked at again.
-    Spurious {
+    /// A wait ended without a signal or by one for somebody else, and what was looked at before it was not looked at
+    /// again.
+    Unchecked {
         /// The look before the wait.
         check: EventId,
         /// Where the wait ended.
@@ -132,12 +137,15 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
             .filter(|one| !is_half(one, &couples)),
     );
     found.extend(couples);
+    found.extend(announced(view, budget));
     found.extend(refused(view));
     found.extend(half_way(view));
     found.extend(unset_sibling(view));
     found.extend(uncounted(view));
     found.extend(no_memory(view));
-    found.extend(spurious_wakeup(view));
+    let woken = Woken::all(view);
+    found.retain(|one| !woken.iter().any(|woken| woken.explains(view, one)));
+    found.extend(woken.into_iter().map(|woken| woken.story));
     found.retain(|candidate| !candidate.is_usual);
     if found.is_empty() {
         found = seldom(view);
@@ -178,7 +186,7 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::Missing { reader, .. } => (*reader, view.failure),
         Story::Refused { held, attempt } => (*held, *attempt),
         Story::HalfWay { write, attempt } => (*write, *attempt),
-        Story::Spurious { check, wake } => (*check, *wake),
+        Story::Unchecked { check, wake } => (*check, *wake),
         Story::NoMemory { alloc } => (*alloc, view.failure),
         Story::AfterFree { free, used } => (*free, *used),
     }

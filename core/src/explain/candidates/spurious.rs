@@ -11,8 +11,9 @@ pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
     let wakes = wakes.filter(|&row| row < view.failure && is_spurious(view, row));
     let wakes: Vec<EventId> = wakes.collect();
     wakes.into_iter().rev().find_map(|wake| {
-        let check = not_looked_at_again(view, wake)?;
-        let story = Story::Spurious { check, wake };
+        let last = not_looked_at_again(view, wake)?;
+        let check = told_by(view, &looks(view, last, wake), wake).unwrap_or(last);
+        let story = Story::Unchecked { check, wake };
         let mut found = candidate(view, story, &[check], 0, true);
         (found.cost, found.relevant) = (0, true);
         matters(view, wake).then_some(found)
@@ -21,15 +22,10 @@ pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
 
 /// What the thread had looked at before it waited and did not look at again at the same place before it gave the lock
 /// back or waited again.
-fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
+pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
     let thread = view.thread(wake);
-    let mut waits = view.rows.before(thread, wake).iter().rev();
-    let of_condition = |row: &&EventId| {
-        let event = view.event(**row);
-        event.kind == EventKind::Wait && event.location == view.event(wake).location
-    };
-    let wait = *waits.find(of_condition)?;
-    let check = checked_before(view, wait).or_else(|| last_read(view, wait))?;
+    let wait = wait_of(view, wake)?;
+    let check = last_check(view, wait)?;
     let end = EventId(u32::MAX);
     let own = view.rows.before(thread, end).iter().copied();
     let ends = |row: &EventId| matches!(view.event(*row).kind, EventKind::Unlock | EventKind::Wait);
@@ -40,6 +36,65 @@ fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
             && (now.line, now.column, now.file) == (then.line, then.column, then.file)
     };
     (!behind.any(looks_again)).then_some(check)
+}
+
+/// What the thread had looked at before a wait: with the lock that the wait gives back, if it did.
+fn last_check(view: &View, wait: EventId) -> Option<EventId> {
+    let own = view.rows.before(view.thread(wait), wait).iter().rev();
+    let begins =
+        |row: &&EventId| matches!(view.event(**row).kind, EventKind::Lock | EventKind::Wake);
+    let begin = own.copied().find(|row| begins(&row)).unwrap_or_default();
+    let check = checked_before(view, wait);
+    check
+        .filter(|check| *check > begin)
+        .or_else(|| last_read(view, wait).filter(|read| *read > begin))
+        .or(check)
+        .or_else(|| last_read(view, wait))
+}
+
+/// All that the thread had looked at on the line of its last look before a wait.
+pub(super) fn looks(view: &View, last: EventId, wake: EventId) -> Vec<EventId> {
+    // What it looked at before it had the lock, or had waited, was for something else.
+    let begins = |row: &EventId| matches!(view.event(*row).kind, EventKind::Lock | EventKind::Wake);
+    let place = view.place(last);
+    let end = wait_of(view, wake).unwrap_or(wake);
+    let own = view.rows.before(view.thread(wake), end).iter().rev();
+    let own = own.copied().take_while(|row| !begins(row));
+    let looks = own.filter(|&row| {
+        let other = view.place(row);
+        view.event(row).kind.reads() && (&other.file, other.line) == (&place.file, place.line)
+    });
+    looks.collect()
+}
+
+/// Of the looks the one whose next look, behind the wait, is nearest to the failure.
+fn told_by(view: &View, looks: &[EventId], wake: EventId) -> Option<EventId> {
+    let next = looks
+        .iter()
+        .filter_map(|&look| Some((next_look(view, look, wake)?, look)));
+    let nearest = next.min_by_key(|(next, _)| distance(view, &[*next]));
+    nearest.map(|(_, look)| look)
+}
+
+/// What the thread reads behind the wait of what it had looked at.
+pub(super) fn next_look(view: &View, look: EventId, wake: EventId) -> Option<EventId> {
+    let after = view
+        .orders
+        .accesses()
+        .after(view.event(look).location, wake);
+    let own = |row: &&EventId| view.thread(**row) == view.thread(wake);
+    let next = *after.iter().find(own)?;
+    view.event(next).kind.reads().then_some(next)
+}
+
+/// Where a wait began.
+pub(super) fn wait_of(view: &View, wake: EventId) -> Option<EventId> {
+    let mut waits = view.rows.before(view.thread(wake), wake).iter().rev();
+    let of_condition = |row: &&EventId| {
+        let event = view.event(**row);
+        event.kind == EventKind::Wait && event.location == view.event(wake).location
+    };
+    waits.find(of_condition).copied()
 }
 
 /// The last read of the function that waits: where nobody else came, nothing in the run is shared.

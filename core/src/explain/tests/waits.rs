@@ -1,6 +1,7 @@
 //! Waits: wakeups that were none, signals that count, and what a thread waits for in vain.
 
 use super::check;
+use crate::{Budget, explain, fixture::corpus};
 use expect_test::expect;
 
 #[test]
@@ -304,5 +305,179 @@ fn a_flag_that_the_waiting_thread_clears() {
               In none of 6 passing runs did line 21 come between lines 10 and 13.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
+    );
+}
+
+/// What is common to waits that end by a signal.
+const WAITS: &str = "
+    start main.1 take
+    start main.2 put
+    start main.3 thief
+    main fork main.1 @40 main
+    main fork main.2 @41 main
+    main fork main.3 @42 main
+    main.1 lock m @32 take
+    main.1 R items =0 @33 take \"if (items == 0 && !closed)\"
+    main.1 R closed =0 @33 take \"if (items == 0 && !closed)\"
+    main.1 wait filled @34 take \"pthread_cond_wait(&filled, &m);\"
+    main.1 unlock m @34 take";
+const PUTS: &str = "
+    main.2 lock m @19 put
+    main.2 W items =1 @20 put \"items++;\"
+    main.2 unlock m @21 put";
+const STEALS: &str = "
+    main.3 lock m @32 thief
+    main.3 R items =1 @33 thief \"if (items == 0 && !closed)\"
+    main.3 W items =0 @39 thief \"items--;\"
+    main.3 unlock m @40 thief";
+const SIGNALS: &str = "
+    main.2 signal filled =1 @22 put \"pthread_cond_signal(&filled);\"";
+const WAKES: &str = "
+    main.1 lock m @34 take
+    main.1 wake filled =0 @34 take
+    main.1 R closed =0 @35 take \"if (closed && items == 0)\"";
+
+/// The signal is real, but another consumer has taken the item by then; whether before or behind the signal.
+#[test]
+fn an_item_is_taken_before_the_woken_thread_has_the_lock() {
+    let looks = |items: u32| format!("\nmain.1 R items ={items} @37 take \"assert(items > 0);\"");
+    let fine = [WAITS, PUTS, SIGNALS, WAKES, &looks(1)].concat();
+    let closes = "\nmain.2 W closed =1 @27 close \"closed = 1;\"";
+    let fine = [&*fine, closes].concat();
+    let fails = "\nmain.1 fails @37 assertion `items > 0` failed";
+    let behind = [WAITS, PUTS, SIGNALS, STEALS, WAKES, &looks(0), fails].concat();
+    let before = [WAITS, PUTS, STEALS, SIGNALS, WAKES, &looks(0), fails].concat();
+    // What a spurious wakeup shows in another run is the same mistake.
+    let spurious = WAKES.replace("filled =0", "filled =2");
+    let spurious = [WAITS, &*spurious, &looks(0), fails].concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&behind, &before, &spurious],
+        expect![[r#"
+            error: take (main.1) did not look at `items` again after it had waited
+              take (main.1) read items = 0 at test.c:33 and read 0 at line 37;
+              in between thief (main.3) wrote 0 at test.c:39.
+
+               main.1  test.c:33  if (items == 0 && !closed)  reads 0
+               main.3  test.c:39  items--;                    writes 0        <- in between
+               main.1  test.c:37  assert(items > 0);          reads 0, fails
+
+              take (main.1) waits at line 34 in between, and that gives `m` back: look again after the wait
+              (`while` instead of `if`).
+              In none of 6 passing runs did line 39 come between lines 33 and 37.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0 and 2 more.
+        "#]],
+    );
+}
+
+/// The thread has looked on the failing line before, in an earlier turn, at what others have changed since.
+#[test]
+fn a_look_of_an_earlier_turn_is_not_the_one_before_the_wait() {
+    let looks = |items: u32| format!("\nmain.1 R items ={items} @37 take \"assert(items > 0);\"");
+    let takes = "\nmain.1 W items =0 @39 take\nmain.1 unlock m @40 take";
+    let first = [PUTS, "\nmain.1 lock m @32 take", &looks(1), takes].concat();
+    let fine = [
+        &*first,
+        PUTS,
+        STEALS,
+        WAITS,
+        PUTS,
+        SIGNALS,
+        WAKES,
+        &looks(1),
+    ]
+    .concat();
+    let woken = WAKES.replace("filled =0", "filled =2");
+    let fails = "\nmain.1 fails @37 assertion `items > 0` failed";
+    let fails = [&*first, PUTS, STEALS, WAITS, &woken, &looks(0), fails].concat();
+    let corpus = corpus(&[fine.as_str(); 6], &[&fails]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    let headline = "take (main.1) did not check `items` again after a spurious wakeup";
+    assert_eq!(told[0].headline, headline);
+}
+
+/// The item was taken before the thread began to wait: the signal came late.
+#[test]
+fn a_signal_for_what_was_there_before_the_wait() {
+    let looks = |items: u32| format!("\nmain.1 R items ={items} @37 take \"assert(items > 0);\"");
+    let fine = [WAITS, PUTS, SIGNALS, WAKES, &looks(1)].concat();
+    let fails = "\nmain.1 fails @37 assertion `items > 0` failed";
+    let fails = [PUTS, STEALS, WAITS, SIGNALS, WAKES, &looks(0), fails].concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+        error: take (main.1) did not check `items` again after the wait
+          take (main.1) read items = 0 at test.c:33 and waited for `filled` at line 34;
+          put (main.2) signalled it at line 22, but nobody had changed items since.
+
+           main.1  test.c:33  if (items == 0 && !closed)     reads 0
+           main.2  test.c:22  pthread_cond_signal(&filled);  signals filled
+           main.1  test.c:34                                 wakes up
+           main.1  test.c:37  assert(items > 0);             reads 0, fails
+
+          `items` has to be checked again in a loop after each wait.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+    "#]],
+    );
+}
+
+/// A loop around the wait looks again, but too late: what it waited for has come and gone.
+#[test]
+fn a_condition_that_comes_and_goes_before_the_waiting_thread_looks_again() {
+    let arrives = "
+        start main.1 meet
+        start main.2 meet
+        main fork main.1 @42 main
+        main fork main.2 @42 main
+        main.1 lock m @17 meet
+        main.1 W arrived =1 @20 meet \"arrived++;\"
+        main.1 R arrived =1 @23 meet \"while (arrived < 2)\"
+        main.1 wait all_here @24 meet \"pthread_cond_wait(&all_here, &m);\"
+        main.1 unlock m @24 meet
+        main.2 lock m @17 meet
+        main.2 W arrived =2 @20 meet \"arrived++;\"
+        main.2 broadcast all_here =1 @22 meet
+        main.2 unlock m @25 meet";
+    let wakes = |arrived: u32| {
+        format!(
+            "
+        main.1 lock m @24 meet
+        main.1 wake all_here =0 @24 meet
+        main.1 R arrived ={arrived} @23 meet \"while (arrived < 2)\""
+        )
+    };
+    let again = "
+        main.2 lock m @17 meet
+        main.2 W arrived =0 @19 meet \"arrived = 0;\"
+        main.2 W arrived =1 @20 meet \"arrived++;\"
+        main.2 wait all_here @24 meet \"pthread_cond_wait(&all_here, &m);\"
+        main.2 unlock m @24 meet";
+    let hangs = "
+        main.1 wait all_here @24 meet \"pthread_cond_wait(&all_here, &m);\"
+        main.1 unlock m @24 meet
+        main.1 blocked condition all_here @24
+        main.2 blocked condition all_here @24
+        deadlocks";
+    let fine = [arrives, &wakes(2), "\nmain.1 unlock m @25 meet", again].concat();
+    let fails = [arrives, again, &wakes(1), hangs].concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+        error: `arrived` changed and changed back before meet (main.1) looked again
+          meet (main.1) read arrived = 1 and read 1 at test.c:23;
+          in between meet (main.2) wrote 0 at test.c:19.
+
+           main.1  test.c:23  while (arrived < 2)  reads 1
+           main.2  test.c:20  arrived++;           writes 2  not seen
+           main.2  test.c:19  arrived = 0;         writes 0  <- in between
+           main.1  test.c:23  while (arrived < 2)  reads 1
+
+          meet (main.1) waits for ever at test.c:24: it had read arrived = 1. meet (main.1) waits at line 24
+          in between, and that gives `m` back: it looks again only when it has been woken and has the lock.
+          In none of 6 passing runs did line 19 come between two visits of line 23.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+    "#]],
     );
 }

@@ -190,6 +190,9 @@ impl<'s> Flow<'s> {
 
     fn repeat(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
         self.head(node, held)?;
+        if self.is_new(held) {
+            self.watch.spin(node)?;
+        }
         for body in bodies(node) {
             let end = self.list(&statements(body), held)?;
             self.joined(node, vec![Some(held), end])?;

@@ -393,10 +393,17 @@ pub fn callee<'s>(source: &'s Source, call: Node<'_>) -> &'s str {
     let Some(function) = call.child_by_field_name("function") else {
         return "";
     };
-    let named = function
+    let mut named = function
         .child_by_field_name("field")
-        .or_else(|| function.child_by_field_name("name"));
-    source.str(named.unwrap_or(function))
+        .or_else(|| function.child_by_field_name("name"))
+        .unwrap_or(function);
+    // Of `std::this_thread::yield` the last part.
+    while named.kind() == "qualified_identifier"
+        && let Some(inner) = named.child_by_field_name("name")
+    {
+        named = inner;
+    }
+    source.str(named)
 }
 
 /// The last part of an object's name: `lock` of `queue->lock`.

@@ -14,6 +14,7 @@ pub mod move_behind;
 pub mod move_statement;
 pub mod signals;
 pub mod source;
+mod spin;
 #[cfg(test)]
 mod tests;
 mod unjoined;

@@ -964,3 +964,62 @@ fn a_wait_that_gives_the_lock_back_is_no_reason_to_say_it_keeps_it() {
         "#]],
     );
 }
+
+/// What is said of lines that a new lock would be kept over.
+fn refusal(style: Style, file: &str, line: &str) -> Option<String> {
+    let text = format!("void run(void)\n{{\n    a = 1;\n    {line}\n    b = a;\n}}\n");
+    let source = Source::parse(file, &text).unwrap();
+    let object = "m".to_owned();
+    let wanted = Lines { first: 3, last: 5 };
+    hold(&source, &Mutex { object, style }, &wanted).err()
+}
+
+#[test]
+fn loops_that_wait_for_another_thread_keep_no_lock() {
+    for line in [
+        "while (!done) ;",
+        "while (!done) {}",
+        "while (!done) sched_yield();",
+        "for (;;) { if (done) break; }",
+        "do { usleep(10); } while (!done);",
+    ] {
+        let why = refusal(Style::Pthread, "a.c", line).unwrap();
+        assert!(why.contains("line 4 waits"), "{line}: {why}");
+    }
+    for line in [
+        "while (!done.load()) std::this_thread::yield();",
+        "while (lock.test_and_set()) _mm_pause();",
+    ] {
+        let why = refusal(Style::Guard, "a.cpp", line).unwrap();
+        assert!(why.contains("line 4 waits"), "{line}: {why}");
+    }
+    for line in [
+        "for (int i = 0; i < n; i++) sum += table[i];",
+        "while (head != 0) head = head->next;",
+        "while (more(&at)) take(at);",
+        "while (!empty()) pop();",
+    ] {
+        assert_eq!(refusal(Style::Pthread, "a.c", line), None, "{line}");
+    }
+}
+
+#[test]
+fn a_function_that_waits_for_another_thread_is_not_called_with_a_new_lock() {
+    check(
+        "void request(void)
+{
+    while (!done)
+        sched_yield();
+}
+void run(void)
+{
+    a = 1; /*>*/
+    request();
+    b = a; /*<*/
+}
+",
+        expect![[r#"
+            refused: line 9 leads to line 3 of `request`, which waits for another thread, and would keep the lock meanwhile
+        "#]],
+    );
+}

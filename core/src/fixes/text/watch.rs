@@ -4,6 +4,7 @@ use super::{
     Refusal,
     locks::{self, Mutex, callee, calls, last_name},
     source::{Source, children, descendants, lines},
+    spin::spins,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
@@ -37,6 +38,23 @@ const WAITING: [&str; 26] = [
     "poll",
     "select",
 ];
+/// Those that return only when another thread has done something.
+const FOR_OTHERS: [&str; 14] = [
+    "pthread_join",
+    "pthread_cond_wait",
+    "pthread_cond_timedwait",
+    "pthread_barrier_wait",
+    "sem_wait",
+    "sem_timedwait",
+    "thrd_join",
+    "cnd_wait",
+    "cnd_timedwait",
+    "join",
+    "wait",
+    "wait_for",
+    "wait_until",
+    "arrive_and_wait",
+];
 /// Calls that end the thread, or leave by other ways than the end.
 const LEAVING: [&str; 4] = ["pthread_exit", "thrd_exit", "longjmp", "siglongjmp"];
 /// Macros in capitals that stay where they are.
@@ -51,6 +69,8 @@ pub struct Watch<'s> {
     calls: BTreeMap<&'s str, BTreeSet<&'s str>>,
     /// Functions of the file that lock something whose name ends so, with the line.
     locking: BTreeMap<&'s str, u32>,
+    /// Functions of the file that wait for another thread, with the line.
+    waiting: BTreeMap<&'s str, u32>,
     /// Macros of the file with what they stand for.
     macros: BTreeMap<&'s str, &'s str>,
 }
@@ -63,6 +83,7 @@ impl<'s> Watch<'s> {
             mutex: mutex.name().to_owned(),
             calls: BTreeMap::new(),
             locking: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             macros: BTreeMap::new(),
         };
         let mut stack = vec![source.root()];
@@ -100,6 +121,14 @@ impl<'s> Watch<'s> {
         let called = calls(body).filter(is_there);
         let called = called.map(|call| callee(self.source, call));
         self.calls.entry(name).or_default().extend(called);
+        let waits = |node: &Node<'_>| match node.kind() {
+            "call_expression" => FOR_OTHERS.contains(&callee(self.source, *node)),
+            _ => spins(self.source, *node),
+        };
+        let inner = descendants(body).into_iter().filter(is_there);
+        if let Some(node) = inner.into_iter().find(waits) {
+            self.waiting.insert(name, *lines(node).start());
+        }
         let taken = calls(body)
             .filter(is_there)
             .filter_map(|call| Some((call, locks::operation(self.source, call)?.object)));
@@ -129,8 +158,23 @@ impl<'s> Watch<'s> {
                 return Err(format!("line {line} waits within the expression"));
             }
         }
+        if is_new {
+            let mut loops = descendants(node).into_iter();
+            loops.try_for_each(|inner| self.spin(inner))?;
+        }
         let mut there = calls(node).filter(|call| !self.source.is_left_out(*call));
         there.try_for_each(|call| self.call(call, is_new))
+    }
+
+    /// Why a loop must not run while the mutex is held: who would end it may need the mutex.
+    pub fn spin(&self, node: Node<'_>) -> Result<(), Refusal> {
+        match spins(self.source, node) && !self.source.is_left_out(node) {
+            true => Err(format!(
+                "the loop on line {} waits for another thread, and would keep the lock meanwhile",
+                lines(node).start()
+            )),
+            false => Ok(()),
+        }
     }
 
     fn call(&self, call: Node<'_>, is_new: bool) -> Result<(), Refusal> {
@@ -150,7 +194,7 @@ impl<'s> Watch<'s> {
                 "line {line} waits (`{name}`), and would keep the lock meanwhile"
             ));
         }
-        if is_new && let Some(at) = self.takes(name) {
+        if is_new && let Some(at) = self.leads_to(name, &self.locking) {
             return Err(match at {
                 (function, at) if function == name => {
                     format!("`{name}`, called on line {line}, takes the lock itself on line {at}")
@@ -159,6 +203,11 @@ impl<'s> Watch<'s> {
                     "`{name}`, called on line {line}, calls `{function}`, which takes the lock itself on line {at}"
                 ),
             });
+        }
+        if is_new && let Some((function, at)) = self.leads_to(name, &self.waiting) {
+            return Err(format!(
+                "line {line} leads to line {at} of `{function}`, which waits for another thread, and would keep the lock meanwhile"
+            ));
         }
         self.macro_call(name, line)
     }
@@ -210,11 +259,11 @@ impl<'s> Watch<'s> {
         })
     }
 
-    /// The function that takes the mutex when this one is called, and where.
-    fn takes(&self, name: &str) -> Option<(&str, u32)> {
+    /// The function of these that runs when one is called, and its line.
+    fn leads_to(&self, name: &str, found: &BTreeMap<&'s str, u32>) -> Option<(&'s str, u32)> {
         let (mut seen, mut stack) = (BTreeSet::new(), vec![name]);
         while let Some(name) = stack.pop() {
-            if let Some((function, line)) = self.locking.get_key_value(name) {
+            if let Some((function, line)) = found.get_key_value(name) {
                 return Some((function, *line));
             }
             if seen.insert(name) {

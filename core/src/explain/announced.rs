@@ -1,0 +1,211 @@
+//! What a thread gives away before it is done: a flag, a count, a unit of a semaphore or a signal by which another
+//! thread goes on, and only then the write that the other one needs.
+
+use super::{
+    handovers::handovers,
+    locking::same_section,
+    missing::{end_of, has_old_value},
+    order::Publication,
+    view::View,
+};
+use crate::{
+    callers,
+    explanation::Place,
+    facts,
+    pairs::{AccessClass, AccessKey, PairKey},
+};
+use unsnarl_trace::{EventId, LocationId, SiteId, SiteRow, ThreadId, Value};
+
+/// What a reader needs: a write that comes only after it.
+pub(super) struct Needs {
+    /// The access that came too early.
+    pub reader: EventId,
+    /// Where the write stands in the source.
+    pub setter: Place,
+    /// The write, if the run reached it.
+    pub written: Option<EventId>,
+    /// Who writes, where that is known.
+    pub by: Option<ThreadId>,
+}
+
+impl Needs {
+    /// A write that the run has.
+    pub fn written(view: &View, reader: EventId, write: EventId) -> Needs {
+        Needs {
+            reader,
+            setter: view.place(write),
+            written: Some(write),
+            by: Some(view.thread(write)),
+        }
+    }
+
+    /// A write that the run was cut off before.
+    pub fn absent(reader: EventId, setter: Place, by: Option<ThreadId>) -> Needs {
+        Needs {
+            reader,
+            setter,
+            written: None,
+            by,
+        }
+    }
+
+    fn is_at(&self, place: &Place) -> bool {
+        (&place.file, place.line) == (&self.setter.file, self.setter.line)
+    }
+}
+
+/// Did the reader go on because of something that a thread gave before it did what the reader needs? That is the last
+/// that the reader's thread has learned from it, if it stands above the setter and the thread has not come to the
+/// setter since.
+pub(super) fn announcement(view: &View, needs: &Needs) -> Option<Publication> {
+    let learned = handovers(view, needs.reader);
+    let last_learned = learned.first().copied();
+    let given: Vec<Publication> = learned
+        .into_iter()
+        .filter(|given| gives_away(view, given, needs))
+        .collect();
+    let flag = || last_learned.filter(|given| is_flag_before(view, given, needs));
+    let from = |given: &Publication| {
+        let place = view.place(given.store);
+        (view.thread(given.store), place.file, place.line)
+    };
+    // A line may give several things, as where a container takes an element: one that has a name says more.
+    let Some(last) = given.first() else {
+        return flag();
+    };
+    let has_name = |given: &&Publication| {
+        let name = view.variable_of(&[given.store, given.load]);
+        from(given) == from(last) && !name.contains("the heap block")
+    };
+    let named = given.iter().find(has_name);
+    named.or(Some(last)).copied()
+}
+
+/// Is it a flag that all passing runs raise after the write? The write may stand in a function of its own then.
+fn is_flag_before(view: &View, given: &Publication, needs: &Needs) -> bool {
+    is_too_early(view, given, needs)
+        && !has_old_value(view, needs.reader)
+        && raises_a_flag(view, given.store)
+        && always_set_before(view, needs)
+}
+
+/// Does the source give before it does what the reader needs?
+pub(super) fn gives_away(view: &View, given: &Publication, needs: &Needs) -> bool {
+    is_too_early(view, given, needs) && stands_above(view, given.store, needs).is_some()
+}
+
+/// Had the thread still to come to the setter when the reader, who had gone on by what it gave, looked?
+fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
+    let by = view.thread(given.store);
+    let (store, wanted) = (view.event(given.store), view.event(needs.reader));
+    let is_other = !needs.is_at(&view.place(given.store))
+        && !is_same_object(view, store.location, wanted.location);
+    // An older value was right once: only what orders the threads says that it is no longer.
+    let is_outdated = || {
+        !has_old_value(view, needs.reader)
+            || view.orders.happens_before(given.store, given.load)
+                && !is_one_section(view, given, needs)
+    };
+    needs.by.is_none_or(|who| who == by)
+        && is_other
+        && end_of(view, by) > needs.reader
+        && !has_come(view, given.store, needs)
+        && is_outdated()
+}
+
+/// Do all hold one lock, or are all atomic, or does the reader look at both in one critical section, where locks guard
+/// both? Then the thread gave nothing away: what it did in two steps belongs together.
+pub(super) fn is_one_section(view: &View, given: &Publication, needs: &Needs) -> bool {
+    let all = [given.store, given.load, needs.reader].into_iter();
+    let all: Vec<EventId> = all.chain(needs.written).collect();
+    let is_held = |lock, row| {
+        let sections = view.orders.locks_held(row);
+        sections.iter().any(|section| section.lock == lock)
+    };
+    let held = view.orders.locks_held(given.store);
+    let mut held = held.iter();
+    all.iter().all(|&row| view.event(row).kind.is_atomic())
+        || held.any(|section| all.iter().all(|&row| is_held(section.lock, row)))
+        || is_one_look(view, given, needs)
+}
+
+fn is_one_look(view: &View, given: &Publication, needs: &Needs) -> bool {
+    let (load, reader) = (given.load, needs.reader);
+    let sections = view.orders.locks_held(load);
+    let mut locks = sections.iter().map(|section| section.lock);
+    let is_guarded = |&write: &EventId| view.orders.common_lock(reader, write).is_some();
+    view.orders.common_lock(given.store, load).is_some()
+        && locks.any(|lock| same_section(view, load, reader, lock))
+        && needs.written.as_ref().is_none_or(is_guarded)
+}
+
+/// Parts of one variable, or elements of one array.
+pub(super) fn is_same_object(view: &View, one: LocationId, other: LocationId) -> bool {
+    let object = |location| facts::own_part(&facts::family(view.run.location(location))).to_owned();
+    object(one) == object(other)
+}
+
+/// Where the function that does the write, or that leads to it, gives before: the row's own site or a call.
+pub(super) fn stands_above(view: &View, store: EventId, needs: &Needs) -> Option<SiteId> {
+    let setter = &needs.setter;
+    let sites = callers::call_sites(&view.run, store);
+    let here = sites.iter().rev().copied().find(|site| {
+        let site = view.run.meta.site(*site);
+        (&site.file, &site.function) == (&setter.file, &setter.function)
+    });
+    let parting = || {
+        let (a, b) = callers::parting(&view.run, store, needs.written?)?;
+        let (of_a, of_b) = (view.run.meta.site(a), view.run.meta.site(b));
+        let is_one = (&of_a.file, &of_a.function) == (&of_b.file, &of_b.function);
+        (is_one && of_a.line < of_b.line).then_some(a)
+    };
+    match here {
+        Some(site) => Some(site).filter(|site| view.run.meta.site(*site).line < setter.line),
+        None => parting(),
+    }
+}
+
+/// Does a write make something of nothing, as where a flag is raised?
+fn raises_a_flag(view: &View, store: EventId) -> bool {
+    let event = view.event(store);
+    let before = view.orders.last_write_before(event.location, store);
+    let old = before.and_then(|row| view.event(row).value);
+    let is_set = matches!(event.value, Some(Value::Bits(bits)) if bits != 0);
+    event.kind.writes() && is_set && event.size <= 4 && matches!(old, None | Some(Value::Bits(0)))
+}
+
+/// Is what the setter wrote there in every passing run when the reader looks?
+fn always_set_before(view: &View, needs: &Needs) -> bool {
+    let counts = view.corpus.counts();
+    let key = PairKey {
+        head: setter_key(&needs.setter),
+        tail: view.key(needs.reader),
+    };
+    counts.passing() > 0 && counts.ordered(key) == counts.passing()
+}
+
+/// Has the thread come to the setter between what it gave and what the reader needs?
+fn has_come(view: &View, store: EventId, needs: &Needs) -> bool {
+    let wanted = view.event(needs.reader).location;
+    let end = needs.written.unwrap_or(needs.reader);
+    let since = view.rows.before(view.thread(store), end).iter().rev();
+    let mut since = since.take_while(|row| **row > store);
+    since.any(|&row| {
+        let event = view.event(row);
+        event.kind.writes()
+            && needs.is_at(&view.place(row))
+            && is_same_object(view, event.location, wanted)
+    })
+}
+
+/// The key of the write at a place that the failing run did not reach.
+fn setter_key(setter: &Place) -> AccessKey {
+    let site = SiteRow {
+        file: setter.file.clone(),
+        line: setter.line,
+        column: setter.column,
+        function: setter.function.clone(),
+        text: setter.text.clone(),
+    };
+    AccessKey::new(&site, AccessClass::Write)
+}

@@ -1,0 +1,167 @@
+//! Reads by a thread that went on because of what another one had given away before it was done.
+
+use super::{Candidate, Story, candidate, distance};
+use crate::{
+    Budget,
+    budget::Poll,
+    explain::{
+        announced::{Needs, gives_away, is_one_section},
+        handovers::handovers,
+        order::Publication,
+        view::View,
+    },
+    pairs::{AccessClass, AccessKey, PairKey},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use unsnarl_trace::EventId;
+
+/// Reads that are looked at, the nearest to the failure.
+const MOST: usize = 64;
+
+/// Accesses near the failure that another thread's write came behind, or would have, though that thread had let the
+/// reader's thread go on before.
+pub(super) fn announced(view: &View, budget: &Budget) -> Vec<Candidate> {
+    let reads = near_reads(view);
+    let setters = setters(view, &reads);
+    let (mut found, mut poll) = (Vec::new(), Poll::new(budget));
+    for reader in reads {
+        let own = setters.get(&view.key(reader));
+        let of_reader = own.map_or(&[][..], Vec::as_slice);
+        let given = handovers(view, reader).into_iter();
+        let mut given = given.take_while(|_| !poll.is_over());
+        found.extend(given.find_map(|given| told_by(view, reader, &given, of_reader)));
+    }
+    found
+}
+
+fn told_by(
+    view: &View,
+    reader: EventId,
+    given: &Publication,
+    setters: &[PairKey],
+) -> Option<Candidate> {
+    if !view.orders.happens_before(given.store, given.load) {
+        return None;
+    }
+    let counts = view.corpus.counts();
+    let (story, rows, new) = match written_later(view, reader, given) {
+        Written::Later(late) => {
+            let pair = PairKey {
+                head: view.key(reader),
+                tail: view.key(late),
+            };
+            let new = counts.passing() > 0 && counts.ordered(pair) == 0;
+            let story = Story::Order {
+                early: reader,
+                late,
+            };
+            (story, vec![reader, late], new)
+        }
+        Written::Never => {
+            let story = never_written(view, reader, given, setters)?;
+            (story, vec![reader], false)
+        }
+        Written::InTime => return None,
+    };
+    // A write that the run was cut off before may have been meant for something else.
+    let absent = if rows.len() == 1 { 4 } else { 0 };
+    let contrast = contrast(view, given) + absent;
+    Some(candidate(view, story, &rows, contrast, new))
+}
+
+/// Units and signals are there to be waited for; of what is written under a lock that is not sure.
+fn contrast(view: &View, given: &Publication) -> u32 {
+    let (store, load) = (view.event(given.store).kind, view.event(given.load).kind);
+    match !store.is_access() || store.is_atomic() && load.is_atomic() {
+        true => 2,
+        false => 4,
+    }
+}
+
+/// When the thread that gave something wrote what the reader read.
+enum Written {
+    /// Behind what it gave, before the reader looked; or in no order that the source prescribes.
+    InTime,
+    /// Only when the reader had looked.
+    Later(EventId),
+    /// Not at all.
+    Never,
+}
+
+fn written_later(view: &View, reader: EventId, given: &Publication) -> Written {
+    let by = view.thread(given.store);
+    let accesses = view.orders.accesses();
+    let after = accesses.after(view.event(reader).location, given.store);
+    let mut writes = after.iter().copied().filter(|&row| {
+        let event = view.event(row);
+        event.thread == by && event.kind.writes()
+    });
+    match writes.next() {
+        None => Written::Never,
+        Some(write) if write < reader => Written::InTime,
+        Some(write) => {
+            let needs = Needs::written(view, reader, write);
+            let is_one = is_one_section(view, given, &needs);
+            match gives_away(view, given, &needs) && !is_one {
+                true => Written::Later(write),
+                false => Written::InTime,
+            }
+        }
+    }
+}
+
+/// The write that passing runs have and that the thread had still to do; what it had written last, or nobody.
+fn never_written(
+    view: &View,
+    reader: EventId,
+    given: &Publication,
+    setters: &[PairKey],
+) -> Option<Story> {
+    let by = view.thread(given.store);
+    let location = view.event(reader).location;
+    let last = view.orders.last_write_before(location, reader);
+    let is_its =
+        last.is_none_or(|last| view.thread(last) == by || view.is_forced(last, given.store));
+    let counts = view.corpus.counts();
+    let mut wanted = setters.iter().copied().filter(|original| {
+        let place = counts.site(original.head).map(|site| site.place.clone());
+        let needs = Needs::absent(reader, place.unwrap_or_default(), Some(by));
+        gives_away(view, given, &needs) && !is_one_section(view, given, &needs)
+    });
+    let original = wanted.next().filter(|_| is_its)?;
+    Some(Story::Missing {
+        original,
+        reader,
+        by: Some(by),
+    })
+}
+
+/// Reads of shared locations that flowed into the failure on short ways.
+fn near_reads(view: &View) -> Vec<EventId> {
+    const NEAR: u32 = 6;
+    let reads = view.slice.within(NEAR).filter(|row| {
+        let event = view.event(*row);
+        *row < view.failure
+            && event.kind.reads()
+            && view.orders.accesses().is_shared(event.location)
+    });
+    let mut reads: Vec<EventId> = reads.collect();
+    reads.sort_by_key(|&row| (distance(view, &[row]), Reverse(row)));
+    reads.truncate(MOST);
+    reads
+}
+
+/// Writes whose values the places of the reads see in passing runs, of the same variables.
+fn setters(view: &View, reads: &[EventId]) -> FxHashMap<AccessKey, Vec<PairKey>> {
+    let counts = view.corpus.counts();
+    let keys: FxHashSet<AccessKey> = reads.iter().map(|&row| view.key(row)).collect();
+    let mut setters: FxHashMap<AccessKey, Vec<PairKey>> = FxHashMap::default();
+    for (pair, _) in counts.pairs().filter(|(pair, _)| keys.contains(&pair.tail)) {
+        let writes = counts.site(pair.head).map(|site| site.class) != Some(AccessClass::Read);
+        if writes {
+            setters.entry(pair.tail).or_default().push(pair);
+        }
+    }
+    setters
+}

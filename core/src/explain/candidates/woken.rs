@@ -1,0 +1,113 @@
+//! Waits that a signal ended and behind which the condition was not looked at again, though another thread had taken
+//! away by then what the signal was for.
+
+use super::{
+    Candidate, Story, candidate,
+    spurious::{looks, next_look, not_looked_at_again, spurious, wait_of},
+};
+use crate::{
+    explain::{handovers::signals, view::View},
+    pairs::Triple,
+};
+use unsnarl_trace::{EventId, EventKind, Value};
+
+/// A story with the wait that it is about.
+pub(super) struct Woken {
+    /// The story.
+    pub story: Candidate,
+    /// Where the wait ended.
+    wake: EventId,
+}
+
+impl Woken {
+    /// Those by a spurious wakeup and by signals.
+    pub fn all(view: &View) -> Vec<Woken> {
+        let spurious = spurious(view).into_iter().filter_map(|story| {
+            let Story::Unchecked { wake, .. } = story.story else {
+                return None;
+            };
+            Some(Woken { story, wake })
+        });
+        spurious.chain(woken_in_vain(view)).collect()
+    }
+
+    /// Is a story about what the thread reads behind the wait, before it gives the lock back? What it misses there is no
+    /// cause: it should not have come there.
+    pub fn explains(&self, view: &View, other: &Candidate) -> bool {
+        let Story::Missing { reader, .. } = other.story else {
+            return false;
+        };
+        let thread = view.thread(self.wake);
+        let since = view.rows.before(thread, reader).iter().rev();
+        let mut since = since.take_while(|row| **row > self.wake);
+        let is_behind = reader > self.wake && view.thread(reader) == thread;
+        is_behind && !since.any(|row| view.event(*row).kind == EventKind::Unlock)
+    }
+}
+
+/// The last waits of the failing thread that ended so.
+fn woken_in_vain(view: &View) -> Vec<Woken> {
+    const MOST: usize = 8;
+    let Some(failed) = view.failed else {
+        return Vec::new();
+    };
+    let own = view.rows.before(failed, view.failure).iter().rev().copied();
+    let wakes = own.filter(|&row| {
+        let event = view.event(row);
+        event.kind == EventKind::Wake && event.value == Some(Value::Bits(0))
+    });
+    let stories = wakes.take(MOST).filter_map(|wake| {
+        let story = in_vain(view, wake)?;
+        Some(Woken { story, wake })
+    });
+    stories.collect()
+}
+
+/// What the thread had looked at before it waited, and the write in between by which somebody else took it away; or that
+/// nobody had changed it, as where the signal is for something that was taken before.
+fn in_vain(view: &View, wake: EventId) -> Option<Candidate> {
+    let check = not_looked_at_again(view, wake)?;
+    let wait = wait_of(view, wake)?;
+    let signal = *signals(view, wake).first()?;
+    let looks = looks(view, check, wake);
+    let changed = |look: EventId| {
+        let write = view
+            .orders
+            .last_write_before(view.event(look).location, wake)?;
+        (write > wait).then_some(write)
+    };
+    let is_unchanged = looks.iter().all(|look| changed(*look).is_none());
+    let found = looks.iter().filter_map(|&look| {
+        let next = next_look(view, look, wake)?;
+        match changed(look) {
+            Some(write) => taken(view, look, write, next, signal),
+            None => is_unchanged.then(|| {
+                let story = Story::Unchecked { check: look, wake };
+                candidate(view, story, &[next], 0, true)
+            }),
+        }
+    });
+    found.min_by_key(|one| one.cost)
+}
+
+/// A third thread's write between the look and the next one.
+fn taken(
+    view: &View,
+    first: EventId,
+    remote: EventId,
+    second: EventId,
+    signal: EventId,
+) -> Option<Candidate> {
+    let triple = Triple {
+        first,
+        remote,
+        second,
+        location: view.event(first).location,
+    };
+    let by = view.thread(remote);
+    let is_third = by != view.thread(first) && by != view.thread(signal);
+    let counts = view.corpus.counts();
+    let new = counts.passing() > 0 && counts.triple_runs(view.triple_key(&triple)) == 0;
+    let story = Story::Atomicity(triple);
+    is_third.then(|| candidate(view, story, &[second, remote], 0, new))
+}

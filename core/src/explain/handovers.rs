@@ -1,0 +1,138 @@
+//! How a thread learns how far others have come: it reads what they wrote, takes a unit of a semaphore that they
+//! posted, wakes up from a wait by their signal.
+
+use super::{order::Publication, view::View};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value};
+
+/// Steps of a thread that are looked at for what it learned last.
+const NEAR: usize = 64;
+
+/// Rows that give units or signals, or take them, by the semaphore or condition variable.
+#[derive(Default)]
+pub(super) struct Givers(FxHashMap<LocationId, Vec<EventId>>);
+
+impl Givers {
+    /// Looks at the kind of every event once.
+    pub fn new(run: &Run) -> Givers {
+        use EventKind::{Broadcast, SemPost, SemWait, Signal};
+        let mut by_object: FxHashMap<LocationId, Vec<EventId>> = FxHashMap::default();
+        let columns = run.events.kinds().iter().zip(run.events.locations());
+        for (row, (&kind, &location)) in columns.enumerate() {
+            let kind = EventKind::from_u8(kind);
+            if let Some(SemPost | SemWait | Signal | Broadcast) = kind {
+                let rows = by_object.entry(LocationId(location)).or_default();
+                rows.push(EventId(row as u32));
+            }
+        }
+        Givers(by_object)
+    }
+
+    fn of(&self, object: LocationId) -> &[EventId] {
+        self.0.get(&object).map_or(&[][..], Vec::as_slice)
+    }
+}
+
+/// What a thread had learned from others before a row, the latest first: where they gave it and where it was taken.
+pub(super) fn handovers(view: &View, row: EventId) -> Vec<Publication> {
+    let own = view.rows.before(view.thread(row), row);
+    let mut found = Vec::new();
+    for &load in own.iter().rev().take(NEAR) {
+        let given = match view.event(load).kind {
+            kind if kind.reads() && is_shared(view, load) => contributions(view, load),
+            EventKind::SemWait => posts(view, load),
+            EventKind::Wake => signals(view, load),
+            _ => Vec::new(),
+        };
+        let given = given.into_iter();
+        let given = given.filter(|&store| !view.is_forced(store, load));
+        found.extend(given.map(|store| Publication { store, load }));
+    }
+    found
+}
+
+fn is_shared(view: &View, row: EventId) -> bool {
+    let location = view.event(row).location;
+    view.orders.accesses().is_shared(location)
+}
+
+/// The write of another thread that a read sees, and those before it that its value was worked out from, as the value of
+/// a counter is.
+fn contributions(view: &View, read: EventId) -> Vec<EventId> {
+    const MOST: usize = 16;
+    let (location, own) = (view.event(read).location, view.thread(read));
+    let seen_by = |row: EventId| view.orders.last_write_before(location, row);
+    let worked_out_from = |write: &EventId| seen_by(update_begins(view, *write)?);
+    std::iter::successors(seen_by(read), worked_out_from)
+        .take(MOST)
+        .take_while(|write| view.thread(*write) != own)
+        .collect()
+}
+
+/// Where a write's own line has read the location just before; the row itself where it reads and writes in one step.
+fn update_begins(view: &View, write: EventId) -> Option<EventId> {
+    const ON_A_LINE: usize = 8;
+    let event = view.event(write);
+    if event.kind == EventKind::Rmw {
+        return Some(write);
+    }
+    let line = |row: EventId| view.run.meta.site(view.event(row).site).line;
+    let before = view.rows.before(event.thread, write).iter().rev();
+    let on_line = before
+        .take(ON_A_LINE)
+        .take_while(|row| line(**row) == line(write));
+    let mut reads = on_line.filter(|row| view.event(**row).kind.reads());
+    reads
+        .find(|row| view.event(**row).location == event.location)
+        .copied()
+}
+
+/// The last post of each other thread, where the wait would not have ended without one more unit. How many units a
+/// semaphore begins with is not recorded: as many as the run needs at least.
+fn posts(view: &View, wait: EventId) -> Vec<EventId> {
+    let rows = view.givers.of(view.event(wait).location);
+    let is_post = |row: EventId| view.event(row).kind == EventKind::SemPost;
+    let (mut units, mut lowest, mut left) = (0i64, 0i64, 0i64);
+    for &row in rows {
+        units += if is_post(row) { 1 } else { -1 };
+        lowest = lowest.min(units);
+        if row == wait {
+            left = units;
+        }
+    }
+    match left == lowest {
+        true => last_of_each(view, wait, rows.iter().copied().filter(|&row| is_post(row))),
+        false => Vec::new(),
+    }
+}
+
+/// The last signal of each other thread that woke somebody while a thread waited.
+pub(super) fn signals(view: &View, wake: EventId) -> Vec<EventId> {
+    let event = view.event(wake);
+    let own = view.rows.before(event.thread, wake).iter().rev();
+    let mut waits = own.filter(|row| view.event(**row).kind == EventKind::Wait);
+    let wait = waits.find(|row| view.event(**row).location == event.location);
+    let (Some(&wait), Some(Value::Bits(0))) = (wait, event.value) else {
+        return Vec::new();
+    };
+    let woke = |row: &EventId| *row > wait && view.event(*row).value != Some(Value::Bits(0));
+    let rows = view.givers.of(event.location).iter().copied();
+    last_of_each(view, wake, rows.filter(woke))
+}
+
+/// Of rows before one the last of each other thread, the latest first.
+fn last_of_each(
+    view: &View,
+    before: EventId,
+    rows: impl DoubleEndedIterator<Item = EventId>,
+) -> Vec<EventId> {
+    let mut known: Vec<ThreadId> = vec![view.thread(before)];
+    let mut last = Vec::new();
+    for row in rows.rev().filter(|row| *row < before) {
+        if !known.contains(&view.thread(row)) {
+            known.push(view.thread(row));
+            last.push(row);
+        }
+    }
+    last
+}

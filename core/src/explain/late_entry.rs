@@ -1,0 +1,112 @@
+//! Threads that count themselves in too late: who waits for all that are counted goes on before.
+
+use super::{
+    announced::{Needs, is_same_object, stands_above},
+    draft::Draft,
+    order::ran_before,
+    too_early::called_at,
+    view::View,
+};
+use crate::{
+    claims::line,
+    explanation::{BugKind, Explanation, Role},
+};
+use unsnarl_trace::{EventId, LocationId};
+
+/// A look at what threads enter by, and the entry of one that came after it.
+#[derive(Clone, Copy)]
+pub(super) struct LateEntry {
+    look: EventId,
+    entry: EventId,
+}
+
+/// Before `early`, did its thread look at something that the thread of `late` changes before `late`, in the same function
+/// or one that leads to it, and again afterwards, as who enters and leaves does? And did it look before that?
+pub(super) fn late_entry(view: &View, early: EventId, late: EventId) -> Option<LateEntry> {
+    const NEAR: usize = 64;
+    let before = view.rows.before(view.thread(early), early).iter().rev();
+    let looks = before.take(NEAR).copied().filter(|&row| {
+        let event = view.event(row);
+        let is_shared = view.orders.accesses().is_shared(event.location);
+        event.kind.reads() && is_shared
+    });
+    let own = view.event(late).location;
+    let mut looks = looks.filter(|&row| !is_same_object(view, view.event(row).location, own));
+    looks.find_map(|look| {
+        let entry = entered(view, look, early, late)?;
+        Some(LateEntry { look, entry })
+    })
+}
+
+/// The change of what was looked at that the thread of `late` makes behind the look and before `late`, of those that it
+/// takes back later.
+fn entered(view: &View, look: EventId, early: EventId, late: EventId) -> Option<EventId> {
+    let location = view.event(look).location;
+    let writes = writes_behind(view, location, look, late);
+    let (entries, exits): (Vec<EventId>, Vec<EventId>) =
+        writes.into_iter().partition(|row| *row < late);
+    let entry = *entries.last()?;
+    let leaves = exits.iter().any(|&exit| is_elsewhere(view, entry, exit));
+    let is_guarded = view.event(look).kind.is_atomic() && view.event(entry).kind.is_atomic()
+        || view.orders.common_lock(look, entry).is_some();
+    let needs = Needs::written(view, early, late);
+    (leaves && is_guarded && stands_above(view, entry, &needs).is_some()).then_some(entry)
+}
+
+fn writes_behind(view: &View, location: LocationId, look: EventId, late: EventId) -> Vec<EventId> {
+    let after = view.orders.accesses().after(location, look).iter().copied();
+    let own = after.filter(|&row| view.thread(row) == view.thread(late));
+    own.filter(|&row| view.event(row).kind.writes()).collect()
+}
+
+fn is_elsewhere(view: &View, a: EventId, b: EventId) -> bool {
+    let (a, b) = (view.place(a), view.place(b));
+    (a.file, a.line) != (b.file, b.line)
+}
+
+/// Explains that a thread went on because another one had not yet said that it had begun.
+pub(super) fn not_counted(
+    view: &View,
+    found: LateEntry,
+    early: EventId,
+    late: EventId,
+) -> Explanation {
+    let LateEntry { look, entry } = found;
+    let (who, other) = (view.words(look), view.words(entry));
+    let (count, name) = (
+        view.variable_of(&[look, entry]),
+        view.variable_of(&[early, late]),
+    );
+    let headline = format!("`{count}` was read before {other} had counted itself in");
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    let at = view.place(look);
+    draft.detail(format!(
+        "{who} read {count}{} at {} and then {} {name} at {};\n\
+         {other} changes {count} only at {}{}, and then {name} at {}.",
+        view.equals_read(look),
+        view.at(look),
+        match view.event(early).kind.writes() {
+            true => "changed",
+            false => "read",
+        },
+        line(&view.place(early), &at),
+        line(&view.place(entry), &at),
+        called_at(view, entry, &Needs::written(view, early, late)),
+        line(&view.place(late), &at),
+    ));
+    ran_before(&mut draft, view, &view.operation(entry), look);
+    ran_before(&mut draft, view, &view.operation(late), early);
+    draft.set().remark = format!(
+        "{} changes `{count}` itself: until it has come there, nothing keeps {} from going on.",
+        view.name(entry),
+        view.name(look)
+    );
+    draft.step(look, "too early");
+    draft.step(early, "");
+    draft.step(entry, "");
+    draft.step(late, "");
+    draft.mark(look, Role::Cause);
+    draft.mark(entry, Role::Interference);
+    draft.fail();
+    draft.finish()
+}

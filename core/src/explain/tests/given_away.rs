@@ -1,0 +1,457 @@
+//! Threads that let others go on before they are done, and threads that are counted too late.
+
+use super::check;
+use crate::{Budget, BugKind, explain, fixture::corpus};
+use expect_test::expect;
+
+/// The permit comes back before the slot is free.
+#[test]
+fn a_unit_of_a_semaphore_is_posted_too_early() {
+    let takes = |who: &str, busy: u32| {
+        format!(
+            "
+        {who} sem-wait permits @16 take_slot \"sem_wait(&permits);\"
+        {who} lock table_lock @17 take_slot
+        {who} R busy ={busy} @19 take_slot \"if (!busy)\"
+        "
+        )
+    };
+    let took = |who: &str| {
+        format!(
+            "
+        {who} W busy =1 @20 take_slot \"busy = true;\"
+        {who} unlock table_lock @23 take_slot
+        "
+        )
+    };
+    let posts =
+        |who: &str| format!("\n{who} sem-post permits @30 give_slot \"sem_post(&permits);\"");
+    let frees = |who: &str| {
+        format!(
+            "
+        {who} lock table_lock @31 give_slot
+        {who} W busy =0 @32 give_slot \"busy = false;\"
+        {who} unlock table_lock @33 give_slot
+        "
+        )
+    };
+    let all = |who: &str| [takes(who, 0), took(who), posts(who), frees(who)].concat();
+    let fine = [all("main.1"), all("main.2")].concat();
+    let fails = [
+        takes("main.1", 0),
+        took("main.1"),
+        posts("main.1"),
+        takes("main.2", 1),
+        "main.2 fails @24 assertion `got >= 0` failed".to_owned(),
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: `permits` was posted before `busy` was changed
+              take_slot (main.1) posted permits at test.c:30, take_slot (main.2) took a unit of it at line 16
+                and then read busy = 1 at line 19;
+              main.1 changes busy only at line 32.
+
+               main.1  test.c:30  sem_post(&permits);  posts permits   <- too early
+               main.2  test.c:16  sem_wait(&permits);  passes permits
+                       test.c:32  busy = false;        (in passing runs main.1 runs it here)
+               main.2  test.c:19  if (!busy)           reads 1         the old value
+               main.2  test.c:24                       fails
+
+              In all 6 passing runs line 32 ran before main.2 ran line 19.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// The count is taken down by an object that is made above the line that it counts.
+#[test]
+fn a_latch_is_counted_down_before_the_result_is_stored() {
+    let forks = "
+        start main.1 job
+        start main.2 job
+        main W left =2 @9 main
+        main fork main.1 @10 main
+        main fork main.2 @10 main";
+    let counts = |who: &str, old: u32| {
+        format!(
+            "
+        {who} lock m via=45@job @19 count_down
+        {who} R left ={old} via=45@job @20 count_down \"if (--left == 0)\"
+        {who} W left ={} via=45@job @20 count_down \"if (--left == 0)\"
+        {who} unlock m via=45@job @21 count_down",
+            old - 1
+        )
+    };
+    let stores =
+        |who: &str, at: u32| format!("\n{who} W `out[{at}]` =5 @46 job \"out[tile] = v;\"");
+    let collects = |second: u32| {
+        format!(
+            "
+        main lock m @25 wait_all
+        main R left =0 @26 wait_all \"while (left > 0)\"
+        main unlock m @27 wait_all
+        main R `out[0]` =5 @57 main \"sum += out[i];\"
+        main R `out[1]` ={second} @57 main \"sum += out[i];\""
+        )
+    };
+    let fine = [
+        forks,
+        &counts("main.1", 2),
+        &stores("main.1", 0),
+        &counts("main.2", 1),
+        &stores("main.2", 1),
+        &collects(5),
+    ]
+    .concat();
+    let fails = [
+        forks,
+        &counts("main.2", 2),
+        &counts("main.1", 1),
+        &stores("main.1", 0),
+        &collects(0),
+        &stores("main.2", 1),
+        "\nmain fails @58 main assertion `sum == 10` failed",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: `left` was changed before `out[1]` was set
+              job (main.2) set left = 1 at test.c:20 (called at line 45), main read it at line 26 and then
+                out[1] = 0 at line 57;
+              main.2 sets out[1] only at line 46.
+
+               main.2  test.c:20  if (--left == 0)  writes 1  <- too early
+               main    test.c:26  while (left > 0)  reads 0
+               main    test.c:57  sum += out[i];    reads 0   not set yet
+               main.2  test.c:46  out[tile] = v;    writes 5
+               main    test.c:58                    fails
+
+              In all 6 passing runs line 46 ran before line 57.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// A worker takes the job and counts it down before it is counted up.
+#[test]
+fn a_job_is_counted_behind_the_line_that_hands_it_over() {
+    let pushes = "
+        start main.1 run
+        main W pending =0 @3 main
+        main fork main.1 @4 main
+        main lock m @22 push
+        main W queue =7 @23 push \"queue = job;\"
+        main unlock m @24 push";
+    let counted = |old: i32| {
+        format!(
+            "\nmain rmw pending {old}->{} @26 push \"int before = atomic_fetch_add(&pending, 1);\"",
+            old + 1
+        )
+    };
+    let works = |old: i32| {
+        format!(
+            "
+        main.1 lock m @38 run
+        main.1 R queue =7 @39 run \"int job = queue;\"
+        main.1 unlock m @40 run
+        main.1 rmw pending {old}->{} @46 run \"atomic_fetch_sub(&pending, 1);\"",
+            old - 1
+        )
+    };
+    let fine = [pushes, &counted(0), &works(1)].concat();
+    let fails = [
+        pushes,
+        &works(0),
+        &counted(-1),
+        "\nmain fails @27 push assertion `before >= 0` failed",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: `queue` was changed before `pending` was
+              main set queue = 7 at test.c:23, run (main.1) read it at line 39 and then updated pending from 0
+                to -1 at line 46;
+              main changes pending only at line 26.
+
+               main    test.c:23  queue = job;                                 writes 7         <- too early
+               main.1  test.c:39  int job = queue;                             reads 7
+               main.1  test.c:46  atomic_fetch_sub(&pending, 1);               updates 0 to -1  the old value
+               main    test.c:26  int before = atomic_fetch_add(&pending, 1);  updates -1 to 0
+               main    test.c:27                                               fails
+
+              In all 6 passing runs line 26 ran before line 46.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// What is given and what is kept back hold one lock each time: that is one update in two steps.
+#[test]
+fn two_steps_under_one_lock_are_no_announcement() {
+    let step = |who: &str, what: &str, line: u32| {
+        format!("\n{who} lock m @{line} -\n{who} {what} @{line} -\n{who} unlock m @{line} -")
+    };
+    let feeds = |n: u32| {
+        [
+            step("main.1", &format!("W sum ={}", 10 * n), 9),
+            step("main.1", &format!("W count ={n}"), 12),
+        ]
+    };
+    let reads = |sum: u32, count: u32| {
+        [
+            step("main.2", &format!("R sum ={sum}"), 21),
+            step("main.2", &format!("R count ={count}"), 22),
+        ]
+        .concat()
+    };
+    let [first, second] = feeds(1);
+    let old = [reads(0, 0), first.clone(), second.clone()].concat();
+    let new = [first.clone(), second.clone(), reads(10, 1)].concat();
+    let fails = [
+        first,
+        reads(10, 0),
+        second,
+        "\nmain.2 fails @23 assertion failed".to_owned(),
+    ]
+    .concat();
+    check(
+        &[&new, &old, &new, &old, &new],
+        &[&fails],
+        expect![[r#"
+            error: `sum` and `count` were read while only one of them was new
+              main.1 wrote sum at test.c:9 and wrote count at line 12;
+              in between main.2 read sum at test.c:21 and read count at line 22.
+
+               main.1  test.c:9     writes 10
+               main.2  test.c:21    reads 10   <- in between
+               main.2  test.c:22    reads 0    <- in between
+               main.1  test.c:12    writes 1
+               main.2  test.c:23    fails
+
+              Both accesses hold `m`, but main.1 releases it between them.
+              In none of 5 passing runs did lines 21 and 22 come between lines 9 and 12.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// Who waits for the count to come to nothing goes on before a thread has counted itself in.
+#[test]
+fn a_thread_that_counts_itself_in_is_counted_too_late() {
+    let start = "
+        start main.1 fetch
+        main W n =0 @5 main
+        main W pages =0 @6 main
+        main fork main.1 @10 main";
+    let count = |new: u32, line: u32, via: u32| {
+        format!(
+            "
+        main.1 lock m via={via}@fetch @{line} change
+        main.1 W n ={new} via={via}@fetch @{line} change \"n += k;\"
+        main.1 unlock m via={via}@fetch @{line} change"
+        )
+    };
+    let adds = "\nmain.1 W pages =1 @40 fetch \"pages++;\"";
+    let fetches = [&count(1, 16, 37), adds, &count(0, 21, 42)].concat();
+    let waits = |pages: u32| {
+        format!(
+            "
+        main lock m @26 wait_all
+        main R n =0 @27 wait_all \"while (n != 0)\"
+        main unlock m @28 wait_all
+        main R pages ={pages} @47 main \"return pages;\""
+        )
+    };
+    let fine = [start, &fetches, &waits(1)].concat();
+    let fails = [
+        start,
+        &waits(0),
+        &fetches,
+        "\nmain R pages =1 @48 main\nmain fails @48 main assertion failed",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: `n` was read before fetch (main.1) had counted itself in
+              main read n = 0 at test.c:27 and then read pages at line 47;
+              fetch (main.1) changes n only at line 16 (called at line 37), and then pages at line 40.
+
+               main    test.c:27  while (n != 0)  reads 0         <- too early
+               main    test.c:47  return pages;   reads 0
+               main.1  test.c:16  n += k;         writes 1
+                         called from fetch at test.c:37
+               main.1  test.c:40  pages++;        writes 1
+               main    test.c:48                  reads 1, fails
+
+              main.1 changes `n` itself: until it has come there, nothing keeps main from going on.
+              In all 6 passing runs line 16 ran before line 27.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// A slot and the next one are no halves of one update.
+#[test]
+fn elements_of_an_array_are_not_updated_together() {
+    let posts = |at: u32| {
+        [
+            format!(
+                "\nmain.1 rmw tail {at}->{} @16 post \"unsigned i = tail++;\"",
+                at + 1
+            ),
+            format!("\nmain.1 W `ring[{at}].value` =5 @18 post \"e->value = value;\""),
+            format!("\nmain.1 W `ring[{at}].kind` =1 @19 post \"e->kind = kind;\""),
+        ]
+    };
+    let looks =
+        |end: u32| format!("\nmain.2 atomic-read tail ={end} @37 consume \"unsigned end = tail;\"");
+    let takes = |at: u32, kind: u32, value: u32| {
+        format!(
+            "
+        main.2 R `ring[{at}].kind` ={kind} @39 consume \"struct event e = ring[head];\"
+        main.2 R `ring[{at}].value` ={value} @39 consume \"struct event e = ring[head];\""
+        )
+    };
+    let [first, value, kind] = posts(0);
+    let [second, next_value, next_kind] = posts(1);
+    let all = [&*first, &value, &kind, &second, &next_value, &next_kind].concat();
+    let both = [&*all, &looks(2), &takes(0, 1, 5), &takes(1, 1, 5)].concat();
+    let one = [
+        &*first,
+        &value,
+        &kind,
+        &looks(1),
+        &takes(0, 1, 5),
+        &second,
+        &next_value,
+        &next_kind,
+    ]
+    .concat();
+    let fails = [
+        &*first,
+        &value,
+        &kind,
+        &second,
+        &looks(2),
+        &takes(0, 1, 5),
+        &takes(1, 0, 0),
+        "\nmain.2 fails @40 assertion `e.kind != 0` failed",
+    ]
+    .concat();
+    check(
+        &[&both, &one, &both, &one, &both],
+        &[&fails],
+        expect![[r#"
+            error: `tail` was changed before `ring[1].value` was set
+              post (main.1) updated tail from 1 to 2 at test.c:16, consume (main.2) read it at line 37 and then
+                ring[1].value = 0 at line 39;
+              main.1 sets ring[1].value only at line 18.
+
+               main.1  test.c:16  unsigned i = tail++;          updates 1 to 2  <- too early
+               main.2  test.c:37  unsigned end = tail;          reads 2
+                       test.c:18  e->value = value;             (in passing runs main.1 runs it here)
+               main.2  test.c:39  struct event e = ring[head];  reads 0         not set yet
+               main.2  test.c:40                                fails
+
+              In 3 of 5 passing runs line 18 ran before line 39.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// Neither are two atomic steps that are taken again and again.
+#[test]
+fn two_atomic_steps_are_no_announcement() {
+    let moves = |v: i32| {
+        [
+            format!("\nmain.1 atomic-write x ={v} @15 move_to \"atomic_store(&x, v);\""),
+            format!("\nmain.1 atomic-write y =-{v} @16 move_to \"atomic_store(&y, -v);\""),
+        ]
+    };
+    let looks = |x: i32, y: i32| {
+        format!(
+            "
+        main.2 atomic-read x ={x} @26 look \"int a = atomic_load(&x);\"
+        main.2 atomic-read y =-{y} @27 look \"int b = atomic_load(&y);\""
+        )
+    };
+    let [x, y] = moves(10);
+    let [next_x, next_y] = moves(20);
+    let early = [&*x, &y, &looks(10, 10), &next_x, &next_y].concat();
+    let late = [&*x, &y, &next_x, &next_y, &looks(20, 20)].concat();
+    let fails = [
+        &*x,
+        &y,
+        &next_x,
+        &looks(20, 10),
+        &next_y,
+        "\nmain.2 fails @28 assertion `a + b == 0` failed",
+    ]
+    .concat();
+    check(
+        &[&early, &late, &early, &late, &early],
+        &[&fails],
+        expect![[r#"
+            error: `x` and `y` were read while only one of them was new
+              move_to (main.1) wrote x at test.c:15 and wrote y at line 16;
+              in between look (main.2) read x at test.c:26 and read y at line 27.
+
+               main.1  test.c:15  atomic_store(&x, v);      writes 20
+               main.2  test.c:26  int a = atomic_load(&x);  reads 20    <- in between
+               main.2  test.c:27  int b = atomic_load(&y);  reads -10   <- in between
+               main.1  test.c:16  atomic_store(&y, -v);     writes -20
+               main.2  test.c:28                            fails
+
+              In none of 5 passing runs did lines 26 and 27 come between lines 15 and 16.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// Nor are two stages with a lock each, which the reader holds both.
+#[test]
+fn two_stages_with_locks_of_their_own_are_no_announcement() {
+    let stages = |v: i32| {
+        let stage = |what: &str, at: u32, value: i32| {
+            format!(
+                "
+        main.1 lock {what}_lock @{at} change
+        main.1 W {what} ={value} @{at} change
+        main.1 unlock {what}_lock @{at} change"
+            )
+        };
+        [stage("first", 43, v), stage("second", 48, v + 1)]
+    };
+    let looks = |first: i32, second: i32| {
+        format!(
+            "
+        main.2 lock first_lock @64 look
+        main.2 lock second_lock @65 look
+        main.2 R first ={first} @66 look
+        main.2 R second ={second} @67 look
+        main.2 unlock second_lock @68 look
+        main.2 unlock first_lock @69 look"
+        )
+    };
+    let [first, second] = stages(10);
+    let [next_first, next_second] = stages(20);
+    let early = [&*first, &second, &looks(10, 11), &next_first, &next_second].concat();
+    let late = [&*first, &second, &next_first, &next_second, &looks(20, 21)].concat();
+    let half = [&*first, &second, &next_first, &looks(20, 11)].concat();
+    let fails = "\nmain.2 fails @70 assertion `second == first + 1` failed";
+    let cut_off = [&*half, fails].concat();
+    let fails = [&*half, &next_second, fails].concat();
+    let corpus = corpus(&[&early, &late, &early, &late, &early], &[&fails, &cut_off]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    let kind = BugKind::MultiVariableAtomicityViolation;
+    assert!(told.iter().all(|one| one.kind == kind), "{told:?}");
+}

@@ -1,0 +1,108 @@
+//! What is said of a thread that gives something away before it is done.
+
+use super::{
+    announced::{Needs, stands_above},
+    draft::Draft,
+    order::{Publication, tell_order},
+    view::View,
+};
+use crate::{
+    claims::line,
+    explanation::{BugKind, Explanation},
+    facts,
+};
+use unsnarl_trace::{EventId, EventKind, Value};
+
+/// Explains that a thread gave the one before it did the other, which whoever takes it depends on.
+pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Explanation {
+    let (reader, stored) = (needs.reader, view.place(given.store));
+    let (flag, name) = (
+        view.variable_of(&[given.store, given.load]),
+        view.variable(reader),
+    );
+    let (set, sets) = match is_unset(view, reader) {
+        true => ("set", "sets"),
+        false => ("changed", "changes"),
+    };
+    let done = match view.event(given.store).kind {
+        EventKind::SemPost => "posted",
+        EventKind::Signal | EventKind::Broadcast => "signalled",
+        _ => "changed",
+    };
+    let headline = match done == set {
+        true => format!("`{flag}` was {done} before `{name}` was"),
+        false => format!("`{flag}` was {done} before `{name}` was {set}"),
+    };
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    draft.detail(format!(
+        "{}{}, {} {} at {} and then {} at {};\n{} {sets} {name} only at {}.",
+        gave(view, given.store, &flag),
+        called_at(view, given.store, needs),
+        view.words(reader),
+        took(view, given.load),
+        line(&view.place(given.load), &stored),
+        accessed(view, reader, given.load, &name),
+        line(&view.place(reader), &stored),
+        view.name(given.store),
+        line(&needs.setter, &stored)
+    ));
+    tell_order(
+        &mut draft,
+        view,
+        given,
+        reader,
+        &needs.setter,
+        needs.written,
+    );
+    draft.fail();
+    draft.finish()
+}
+
+/// Did a read see nothing but what was there before the threads began?
+pub(super) fn is_unset(view: &View, reader: EventId) -> bool {
+    let event = view.event(reader);
+    let written = view.orders.last_write_before(event.location, reader);
+    let is_initial = written.is_none_or(|write| view.is_forced(write, reader));
+    let is_nothing = matches!(event.value, None | Some(Value::Bits(0)));
+    is_initial && is_nothing && !event.kind.writes()
+}
+
+/// `produce (main.1) set ready = 1 at queue.c:12`, `put (main.2) posted permits at pool.c:30`.
+fn gave(view: &View, store: EventId, name: &str) -> String {
+    let (who, at) = (view.words(store), view.at(store));
+    match (view.event(store).kind, view.update_in_words(store)) {
+        (EventKind::SemPost, _) => format!("{who} posted {name} at {at}"),
+        (EventKind::Signal | EventKind::Broadcast, _) => format!("{who} signalled {name} at {at}"),
+        (_, Some(update)) => format!("{who} updated {name} {update} at {at}"),
+        (_, None) => format!("{who} set {name}{} at {at}", view.equals(store)),
+    }
+}
+
+/// ` (called at line 45)`, where what was given stands in a function that the setter's function calls.
+pub(super) fn called_at(view: &View, store: EventId, needs: &Needs) -> String {
+    let own = view.event(store).site;
+    let call = stands_above(view, store, needs).filter(|site| *site != own);
+    call.map_or_else(String::new, |site| {
+        let place = facts::place(&view.run, site);
+        format!(" (called at {})", line(&place, &view.place(store)))
+    })
+}
+
+fn took(view: &View, load: EventId) -> &'static str {
+    match view.event(load).kind {
+        EventKind::SemWait => "took a unit of it",
+        EventKind::Wake => "woke up by it",
+        _ => "read it",
+    }
+}
+
+/// `n = 0` behind `read it`; else with its verb.
+fn accessed(view: &View, reader: EventId, load: EventId, name: &str) -> String {
+    let (event, has_read) = (view.event(reader), view.event(load).kind.reads());
+    match view.update_in_words(reader) {
+        Some(update) => format!("updated {name} {update}"),
+        None if event.kind.writes() => format!("set {name}{}", view.equals(reader)),
+        None if has_read => format!("{name}{}", view.equals(reader)),
+        None => format!("read {name}{}", view.equals(reader)),
+    }
+}
