@@ -38,7 +38,7 @@ pub struct Decision {
 
 impl Decision {
     /// The share of all schedules that fails.
-    pub fn from_the_start(&self) -> Option<Share> {
+    pub fn of_all_schedules(&self) -> Option<Share> {
         let start = self.curve.iter().find(|point| point.kept == 0);
         start.map(|point| point.share)
     }

@@ -574,7 +574,7 @@ impl Case<'_, '_> {
     /// What schedules drawn from the start say of a failure that is told to happen in all of them, or of a circle of waits.
     fn whatever_the_schedule(&mut self) -> Option<(Verdict, String)> {
         let kind = self.explanation.kind;
-        let always = self.decision.from_the_start();
+        let always = self.decision.of_all_schedules();
         if let Some(share) = always.filter(|share| share.is_all()) {
             self.says.push(every_schedule(share));
             let is_settled = matches!(kind, BugKind::Deadlock | BugKind::Sequential);
