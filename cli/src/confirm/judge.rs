@@ -50,6 +50,8 @@ struct Case<'e, 'a> {
     executor: Executor<'a>,
     tally: Tally,
     decision: Decision,
+    /// It passes without a wakeup that was injected: that is no order, and no schedules are drawn for it.
+    needs_a_wakeup: bool,
     says: Vec<String>,
 }
 
@@ -131,6 +133,7 @@ impl<'a> Judge<'a> {
             executor,
             tally,
             decision: Decision::default(),
+            needs_a_wakeup: false,
             says: Vec::new(),
         };
         if let Some(difference) = repeated.difference {
@@ -248,6 +251,7 @@ impl<'a> Judge<'a> {
                             break;
                         }
                     }
+                    case.needs_a_wakeup |= turned.turn == Turn::NotWoken;
                     seen.passing.push(turned.turn);
                     let other = Other {
                         says: turned.says,
@@ -663,7 +667,7 @@ impl Case<'_, '_> {
     fn passes(mut self, other: Other, passes: u32, of: u32) -> Execution {
         self.tally.passes = passes;
         self.tally.of_passes = of;
-        if let Some(says) = contradicts(self.explanation) {
+        if let Some(says) = contradicts(self.explanation).filter(|_| !self.needs_a_wakeup) {
             return self.ends(Verdict::Unsettled, Some(other), &says);
         }
         match is_whole(self.tally) {

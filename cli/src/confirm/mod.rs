@@ -13,7 +13,7 @@ pub use time::{DEFAULT as DEFAULT_TIME, Share};
 use self::judge::Judge;
 use crate::{arguments::Explain, load::Loaded};
 use std::sync::atomic::AtomicBool;
-use unsnarl_core::{Certainty, Corpus, Execution, Explanation, Verdict};
+use unsnarl_core::{Certainty, Corpus, Execution, Explanation, Verdict, explain::in_order};
 
 /// What there is to confirm explanations with.
 pub struct Confirming<'a> {
@@ -48,8 +48,7 @@ pub fn confirm(
         .into_iter()
         .partition(|one| verdict(one) == Some(Verdict::Refuted));
     *explanations = merged(kept);
-    // What was executed with success comes first; the rest stays in its order.
-    explanations.sort_by_key(|one| one.certainty);
+    in_order(explanations);
     refuted
 }
 

@@ -46,7 +46,7 @@ pub use intervention::{Intervention, intervention};
 use std::collections::{BTreeMap, BTreeSet};
 pub use turned::{Turn, Turned, bears_out, never_came, outermost, turned};
 use view::View;
-pub use weigh::rank_in_words;
+pub use weigh::{in_order, rank_in_words};
 
 /// Failing runs of one failure place that are looked at: the shortest ones.
 const LOOKED_AT: usize = 16;

@@ -2,6 +2,25 @@
 
 use crate::explanation::{BugKind, Certainty, Explanation};
 
+/// Runs of a likely explanation for each run of a sure one that does not stand before it.
+const MANY: usize = 10;
+
+/// Orders explanations once they were executed, keeping the order of equals: the surer ones come first, but not before a
+/// likely one that explains many times as many runs.
+pub fn in_order(explanations: &mut [Explanation]) {
+    let likely = explanations
+        .iter()
+        .filter(|one| one.certainty == Certainty::Likely);
+    let most = likely.map(|one| one.runs.len()).max().unwrap_or(0);
+    explanations.sort_by_key(|one| {
+        let is_marginal = one.certainty == Certainty::Confirmed && one.runs.len() * MANY <= most;
+        match is_marginal {
+            true => (Certainty::Likely, true),
+            false => (one.certainty, false),
+        }
+    });
+}
+
 /// Sets [`Explanation::rank`] of explanations of one corpus that are ordered, best first: what decides between each
 /// and the next one.
 pub fn rank_in_words(explanations: &mut [Explanation]) {
@@ -57,7 +76,7 @@ impl Weight {
         let (runs, others) = (self.runs, next.runs);
         if self.depends_on_order != next.depends_on_order {
             "that one does not depend on the order".to_owned()
-        } else if self.certainty != next.certainty {
+        } else if self.certainty < next.certainty {
             "it is surer".to_owned()
         } else if runs > others {
             format!("it explains more runs ({runs}, {others})")
@@ -77,11 +96,35 @@ mod tests {
     use crate::{Budget, explain, fixture::corpus};
 
     #[test]
-    fn the_first_difference_decides() {
+    fn one_run_does_not_stand_before_many() {
+        let of = |certainty: Certainty, runs: usize| {
+            let mut one = told();
+            one.certainty = certainty;
+            one.runs = vec![String::new(); runs];
+            one
+        };
+        let mut all = [
+            of(Certainty::Likely, 50),
+            of(Certainty::Confirmed, 1),
+            of(Certainty::Confirmed, 9),
+        ];
+        in_order(&mut all);
+        assert_eq!(all.clone().map(|one| one.runs.len()), [9, 50, 1]);
+        rank_in_words(&mut all);
+        let [_, many, _] = all.map(|one| one.rank);
+        assert!(many.contains("it explains more runs (50, 1)"), "{many}");
+    }
+
+    fn told() -> Explanation {
         let failing = "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain.1 fails @20";
         let fine = "main fork main.1 @1\nmain W p =5 @7\nmain.1 R p =5 @20 use";
         let found = explain(&corpus(&[fine; 6], &[failing]), &Budget::unlimited());
-        let one = found.findings.first().unwrap().clone();
+        found.findings.first().unwrap().clone()
+    }
+
+    #[test]
+    fn the_first_difference_decides() {
+        let one = told();
         let mut more = one.clone();
         more.runs.push("another".to_owned());
         let mut sure = one.clone();
