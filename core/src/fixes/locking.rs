@@ -44,6 +44,13 @@ pub(super) fn held(
         if is_known || fixes.len() == MOST {
             return;
         }
+        if budget.stop().is_some() {
+            let late = "the time was over before all ways to hold a lock were looked at".to_owned();
+            if !refused.contains(&late) {
+                refused.push(late);
+            }
+            return;
+        }
         match right(case, fix) {
             Ok(fix) => fixes.push(fix),
             Err(why) if refused.contains(&why) => {}
