@@ -79,6 +79,10 @@ pub(crate) fn call_sites(run: &Run, row: EventId) -> Vec<SiteId> {
 
 /// Where the ways to two rows of a thread part: the sites in the innermost function that leads to both.
 pub(crate) fn parting(run: &Run, first: EventId, second: EventId) -> Option<(SiteId, SiteId)> {
+    let (one, other) = (run.events.get(first)?, run.events.get(second)?);
+    if one.stack == other.stack {
+        return Some((one.site, other.site));
+    }
     let (a, b) = (call_sites(run, first), call_sites(run, second));
     let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     Some((*a.get(same).or(a.last())?, *b.get(same).or(b.last())?))

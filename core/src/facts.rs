@@ -72,14 +72,21 @@ fn start_routine(start: &str) -> String {
     if glue { String::new() } else { name }
 }
 
-/// A location as the source says it. Globals have their own name; of heap and stack locations the
-/// text of the line is asked.
+/// A location as the source says it: its name, or the block that it lies in.
 pub fn variable(run: &Run, event: &Event) -> String {
+    let location = run.location(event.location);
+    let block = || heap_block(location, path_in_block(location));
+    named(run, event).unwrap_or_else(block)
+}
+
+/// What the source calls a location, if it has a name for it. Globals have their own; of heap and stack locations the
+/// text of the line is asked.
+pub fn named(run: &Run, event: &Event) -> Option<String> {
     let name = run.location(event.location);
     let text = &run.meta.site(event.site).text;
-    if let Some(rest) = name.strip_prefix("heap(") {
+    if name.starts_with("heap(") {
         let inside = name.get(block(name).len()..).unwrap_or("");
-        let path = without_offset(own_part(inside));
+        let path = path_in_block(name);
         let text = &match is_lambda(&run.meta.site(event.site).function) {
             true => text.clone(),
             false => without_lambdas(text),
@@ -94,10 +101,15 @@ pub fn variable(run: &Run, event: &Event) -> String {
         let fits = |name: &String| !is_inner || name.ends_with(']') || name.starts_with('*');
         return call::object(text, event.kind)
             .or_else(|| expression(text, path, event.kind.writes()).filter(fits))
-            .or_else(own)
-            .unwrap_or_else(|| heap_block(rest, path));
+            .or_else(own);
     }
-    own_part(without_offset(without_function(run, stack_variable(name)))).to_owned()
+    Some(own_part(without_offset(without_function(run, stack_variable(name)))).to_owned())
+}
+
+/// The program's own part of a path behind a heap block: `.items[2]`.
+fn path_in_block(location: &str) -> &str {
+    let inside = location.get(block(location).len()..).unwrap_or("");
+    without_offset(own_part(inside))
 }
 
 /// Is this the function of a lambda?
@@ -250,11 +262,13 @@ pub fn are_elements(one: &str, other: &str) -> bool {
         part.split_once(']').unwrap_or((part, ""))
     }
     let mut parts = one.split('[').zip(other.split('['));
-    let is_one_array = parts.next().is_some_and(|(one, other)| one == other);
+    if parts.next().is_none_or(|(one, other)| one != other) {
+        return false;
+    }
     for (one, other) in parts {
         let ((first, path), (second, other_path)) = (index(one), index(other));
         if first != second {
-            return is_one_array;
+            return true;
         }
         if path != other_path {
             return false;
@@ -320,7 +334,8 @@ pub fn in_block(location: &str) -> String {
 }
 
 /// Words for a heap location that no text names: `used of the heap block from bank.c:22`.
-fn heap_block(rest: &str, path: &str) -> String {
+fn heap_block(location: &str, path: &str) -> String {
+    let rest = location.strip_prefix("heap(").unwrap_or(location);
     let site = rest.split([' ', ')']).next().unwrap_or("");
     let site = site.split(':').take(2).collect::<Vec<_>>().join(":");
     let block = format!("the heap block from {}", basename(&site));

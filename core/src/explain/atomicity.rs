@@ -311,29 +311,27 @@ fn waited(view: &View, triple: &Triple, wait: EventId, lock: &str, name: &str) -
 
 /// The function that both rows are in, or that called what they are in; else the thread.
 fn enclosing(view: &View, first: EventId, second: EventId) -> String {
-    match common_function(view, first, second) {
-        Some((function, ..)) if !function.is_empty() => function,
+    let common = common_sites(view, first, second);
+    match common.map(|(site, _)| &view.run.meta.site(site).function) {
+        Some(function) if !function.is_empty() => function.clone(),
         _ => view.words(first),
     }
 }
 
-/// The innermost function that leads to both rows, with the sites in it.
-pub(super) fn common_function(
+/// The sites of two rows in the innermost function that leads to both.
+pub(super) fn common_sites(
     view: &View,
     first: EventId,
     second: EventId,
-) -> Option<(String, SiteId, SiteId)> {
+) -> Option<(SiteId, SiteId)> {
     let (a, b) = callers::parting(&view.run, first, second)?;
-    let (of_a, of_b) = (
-        &view.run.meta.site(a).function,
-        &view.run.meta.site(b).function,
-    );
-    (of_a == of_b).then(|| (of_a.clone(), a, b))
+    let function = |site: SiteId| &view.run.meta.site(site).function;
+    (a == b || function(a) == function(b)).then_some((a, b))
 }
 
 /// Is the second access of another visit of the same lines, as in the next turn of a loop?
 pub(super) fn comes_again(view: &View, first: EventId, second: EventId) -> bool {
-    common_function(view, first, second).is_some_and(|(_, a, b)| {
+    common_sites(view, first, second).is_some_and(|(a, b)| {
         let (of_a, of_b) = (view.run.meta.site(a), view.run.meta.site(b));
         of_b.line < of_a.line || a == b && !is_update(view, first, second)
     })
@@ -347,7 +345,7 @@ fn is_update(view: &View, first: EventId, second: EventId) -> bool {
 
 /// The lines that should be one step.
 pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Region> {
-    let (function, from, to) = common_function(view, first, second)?;
+    let (from, to) = common_sites(view, first, second)?;
     if comes_again(view, first, second) {
         return None;
     }
@@ -363,7 +361,7 @@ pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Reg
         file: from.file.clone(),
         first: from.line.min(to.line),
         last: from.line.max(to.line),
-        function,
+        function: from.function.clone(),
         lock: guards.map(|section| lock_name(view, section)),
     })
 }

@@ -2,7 +2,8 @@
 
 use super::{
     Fix, Ordered, Share, nested_locks,
-    sections::{Span, recorded, sections},
+    recorded::Recorded,
+    sections::{Span, sections},
     seen::{At, frames},
 };
 use crate::orders::other_thread;
@@ -42,7 +43,7 @@ pub fn share(fix: &Fix, run: &Run) -> Share {
     };
     Share {
         held: own(&sections(fix, run).spans),
-        before: own(&recorded(fix, run)),
+        before: own(Recorded::of(fix, run).spans()),
         of: run.events.len() as u64,
     }
 }

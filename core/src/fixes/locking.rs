@@ -7,8 +7,11 @@ use super::{
     seen::{self, Seen},
     text::Refusal,
 };
-use crate::{budget::Budget, explanation::BugKind};
+use crate::explanation::BugKind;
 use std::collections::BTreeSet;
+
+/// Why ways were left out.
+const LATE: &str = "the time was over before all ways to hold a lock were looked at";
 
 /// Fixes that are offered at most: trying them tells which one is right.
 const MOST: usize = 3;
@@ -16,12 +19,7 @@ const MOST: usize = 3;
 /// Fixes that make the blamed accesses one step, the best first: what the explanation wants as one step under the lock
 /// that guards it, sections that were split, the lock where it is lacking, a new mutex. `is_last` when nothing else is
 /// offered.
-pub(super) fn held(
-    case: &Case<'_>,
-    is_last: bool,
-    budget: &Budget,
-    refused: &mut Vec<Refusal>,
-) -> Vec<Fix> {
+pub(super) fn held(case: &Case<'_>, is_last: bool, refused: &mut Vec<Refusal>) -> Vec<Fix> {
     let blamed = places::families(case.explanation);
     let wanted = || places::wanted(case.explanation, case.run);
     let known = match case.explanation.kind {
@@ -37,17 +35,16 @@ pub(super) fn held(
     if data.is_empty() || known.is_none() && !is_last {
         return Vec::new();
     }
-    let seen = seen::look(case.runs, data, budget);
+    let seen = seen::look(case.runs, data, case.budget);
     let mut fixes = Vec::new();
     let mut tried = |fix: Result<Fix, Refusal>, refused: &mut Vec<Refusal>| {
         let is_known = fix.as_ref().is_ok_and(|fix| !is_new(&fixes, fix));
         if is_known || fixes.len() == MOST {
             return;
         }
-        if budget.stop().is_some() {
-            let late = "the time was over before all ways to hold a lock were looked at".to_owned();
-            if !refused.contains(&late) {
-                refused.push(late);
+        if case.budget.stop().is_some() {
+            if !refused.iter().any(|why| why == LATE) {
+                refused.push(LATE.to_owned());
             }
             return;
         }

@@ -20,6 +20,7 @@ mod nested_locks;
 mod order;
 mod places;
 mod publish;
+mod recorded;
 mod rejoin;
 mod sections;
 mod seen;
@@ -90,6 +91,7 @@ pub fn offer(
         runs,
         run,
         files: &files,
+        budget,
     };
     let refused = &mut offered.refused;
     let (proposed, goes_on) = proposed(&case);
@@ -98,7 +100,7 @@ pub fn offer(
     }
     if goes_on {
         let is_last = offered.fixes.is_empty();
-        let held = locking::held(&case, is_last, budget, refused);
+        let held = locking::held(&case, is_last, refused);
         offered.fixes.extend(held);
         if offered.fixes.is_empty() && refused.is_empty() {
             refused.push("which lines belong together is not known".to_owned());
@@ -173,7 +175,7 @@ fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
             ));
         }
     }
-    if let Some(why) = waits_for::refuse(fix, case.runs) {
+    if let Some(why) = waits_for::refuse(fix, case.runs_in_time()) {
         return Some(why);
     }
     let own = |name: &String| case.explanation.runs.contains(name);
@@ -225,7 +227,23 @@ struct Case<'a> {
     /// The first failing run, which the steps are of.
     run: &'a Run,
     files: &'a Files<'a>,
+    /// Ends looking through the runs.
+    budget: &'a Budget,
 }
+
+impl<'a> Case<'a> {
+    /// The runs one after the other, as long as there is time for them.
+    fn runs_in_time(&self) -> impl Iterator<Item = Result<&'a Run, Refusal>> {
+        let looked_at = |(_, run): &'a (String, Arc<Run>)| match self.budget.stop() {
+            None => Ok(&**run),
+            Some(_) => Err(LATE.to_owned()),
+        };
+        self.runs.iter().map(looked_at)
+    }
+}
+
+/// Why a way was not looked at.
+const LATE: &str = "the time was over before all runs were looked at";
 
 /// The parsed sources.
 struct Files<'a> {

@@ -33,7 +33,7 @@ pub(super) fn rejoined(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>
     let own = |name: &String| case.explanation.runs.contains(name);
     let failing = case.runs.iter().filter(|(name, _)| own(name));
     let mut found: BTreeMap<Split, (bool, usize)> = BTreeMap::new();
-    for (_, run) in failing {
+    for (_, run) in failing.take_while(|_| case.budget.stop().is_none()) {
         for (split, is_blamed) in splits(run, &data) {
             let (known, times) = found.entry(split).or_default();
             *known |= is_blamed;

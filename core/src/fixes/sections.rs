@@ -1,12 +1,8 @@
 //! The critical sections that a recorded run would have with a fix made: one for each time that a thread comes through
 //! the lines, as the edit has it, beside those sections of the lock that the edit leaves alone.
 
-use super::{
-    Fix, Guarded,
-    mutexes::{self, lock_name},
-    text::change::EMPTY,
-};
-use crate::{callers::call_sites, facts::family, orders::Locks};
+use super::{Fix, Guarded, mutexes, recorded::Recorded, text::change::EMPTY};
+use crate::{callers::call_sites, facts::family};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId};
 
@@ -79,28 +75,6 @@ pub(super) fn sections(fix: &Fix, run: &Run) -> Sections {
     walk.finish()
 }
 
-/// The sections of the lock as the program is.
-pub(super) fn recorded(fix: &Fix, run: &Run) -> Vec<Span> {
-    let Some(lock) = fix.lock.as_deref().map(family) else {
-        return Vec::new();
-    };
-    let end = run.events.len() as u32;
-    let locks = Locks::new(run, &mut Vec::new());
-    let own = locks
-        .sections()
-        .iter()
-        .filter(|section| family(&lock_name(run, section.acquired)) == lock);
-    own.map(|section| Span {
-        first: section.acquired.0,
-        last: section.released.map_or(end, |row| row.0),
-        thread: section.thread.0,
-        lock: Some(section.lock.0),
-        is_shared: section.shared,
-        is_new: false,
-    })
-    .collect()
-}
-
 /// Those of the fix; lines that exclude each other are regions of one statement where nothing more is known.
 fn regions(fix: &Fix) -> Vec<Region> {
     if !fix.regions.is_empty() {
@@ -168,7 +142,7 @@ struct Walk<'a> {
     /// Locks of the family, by location.
     own: BTreeSet<u32>,
     removed: BTreeSet<(&'a str, u32)>,
-    recorded: Vec<Span>,
+    recorded: Recorded,
     known: BTreeMap<(u32, u32), Where>,
     open: BTreeMap<u16, Open>,
     /// Rows at which sections of the program begin that are parts of regions.
@@ -180,12 +154,12 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(fix: &'a Fix, regions: &'a [Region], run: &'a Run) -> Walk<'a> {
-        let recorded = recorded(fix, run);
+        let recorded = Recorded::of(fix, run);
         Walk {
             run,
             regions,
             family: fix.lock.as_deref().map(family),
-            own: recorded.iter().filter_map(|span| span.lock).collect(),
+            own: recorded.locks(),
             removed: removed(fix),
             recorded,
             known: BTreeMap::new(),
@@ -353,17 +327,16 @@ impl<'a> Walk<'a> {
     /// Is the lock held where the edit takes it, since a statement that stays?
     fn held_already(&mut self, new: &Span) {
         let row = EventId(new.first);
-        let mut own = self.recorded.iter().filter(|span| {
-            let is_same = new.lock.is_none() || new.lock == span.lock;
-            is_same && span.thread == new.thread && span.first < row.0 && row.0 < span.last
-        });
-        let held = own.find(|span| !self.is_removed(EventId(span.first)));
-        if let Some(span) = held
+        let own = self.recorded.around(new.thread, new.lock, row.0);
+        let held = own
+            .filter(|span| !self.is_removed(EventId(span.first)))
+            .min_by_key(|span| span.first);
+        if let Some(since) = held.map(|span| self.line(EventId(span.first)))
             && self.found.again.is_none()
         {
             self.found.again = Some(Again::Held {
                 line: self.line(row),
-                since: self.line(EventId(span.first)),
+                since,
             });
         }
     }
@@ -427,7 +400,7 @@ impl<'a> Walk<'a> {
 
     /// Does a section end on this row that a statement began which the edit takes away?
     fn began_removed(&self, row: EventId) -> bool {
-        let mut ending = self.recorded.iter().filter(|span| span.last == row.0);
+        let mut ending = self.recorded.ending(row.0);
         ending.any(|span| self.is_removed(EventId(span.first)))
     }
 
@@ -501,6 +474,7 @@ impl<'a> Walk<'a> {
         }
         let stay: Vec<Span> = self
             .recorded
+            .spans()
             .iter()
             .filter(|span| {
                 !self.taken_over.contains(&span.first) && !self.is_removed(EventId(span.first))

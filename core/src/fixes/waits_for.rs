@@ -5,22 +5,28 @@ use super::{
     Fix,
     mutexes::lock_name,
     sections::{Again, Span, sections},
+    text::Refusal,
     turns,
 };
 use crate::{
     facts,
     orders::{Locks, other_thread},
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
-/// Why threads of the fixed program could wait for ever, as far as the runs show it. Linear in the runs.
-pub(super) fn refuse(fix: &Fix, runs: &[(String, Arc<Run>)]) -> Option<String> {
+/// Why threads of the fixed program could wait for ever, as far as the runs show it, or why that is not known. Linear in
+/// the runs.
+pub(super) fn refuse<'a>(
+    fix: &Fix,
+    runs: impl Iterator<Item = Result<&'a Run, Refusal>>,
+) -> Option<Refusal> {
     let mut order = Order::default();
-    for (_, run) in runs {
+    for run in runs {
+        let run = match run {
+            Ok(run) => run,
+            Err(why) => return Some(why),
+        };
         let found = sections(fix, run);
         if let Some(again) = found.again {
             return Some(in_words(fix, &again));
@@ -59,9 +65,17 @@ fn in_words(fix: &Fix, again: &Again) -> String {
 
 /// A thread waits for another one in the lines, and that one takes the lock before it comes to what is waited for.
 fn waits(run: &Run, new: &[Span]) -> Option<String> {
+    // Those of one thread follow each other.
+    let mut of_thread: BTreeMap<u16, Vec<&Span>> = BTreeMap::new();
+    for span in new {
+        of_thread.entry(span.thread).or_default().push(span);
+    }
+    let spans = |thread: u16| of_thread.get(&thread).map_or(&[][..], Vec::as_slice);
     let is_within = |thread: u16, since: EventId, row: EventId| {
-        let mut own = new.iter();
-        own.any(|span| span.thread == thread && span.first < since.0 && row.0 < span.last)
+        let own = spans(thread);
+        let begun = own.partition_point(|span| span.first < since.0);
+        let last = begun.checked_sub(1).and_then(|at| own.get(at));
+        last.is_some_and(|span| row.0 < span.last)
     };
     let mut given: BTreeMap<u32, u16> = BTreeMap::new();
     // A wait that gives the lock back has a section before and one behind it.
@@ -87,10 +101,8 @@ fn waits(run: &Run, new: &[Span]) -> Option<String> {
         let Some(by) = by.filter(|by| *by != thread && is_within(thread, since, row)) else {
             continue;
         };
-        let mut theirs = new
-            .iter()
-            .filter(|span| span.thread == by && span.first < row.0);
-        if let Some(span) = theirs.next() {
+        let theirs = spans(by).first();
+        if let Some(span) = theirs.filter(|span| span.first < row.0) {
             let line = |row: EventId| {
                 let event = run.events.get(row);
                 event.map_or(0, |event| run.meta.site(event.site).line)
@@ -159,8 +171,11 @@ impl Order {
                     event.kind,
                     EventKind::Lock | EventKind::SharedLock | EventKind::LockWait
                 );
+                if event.thread.0 != span.thread || !wants {
+                    continue;
+                }
                 let other = name(EventId(at));
-                if event.thread.0 == span.thread && wants && other != own {
+                if other != own {
                     let mut around = held(span.thread, EventId(at));
                     around.insert(own.clone());
                     let pair = (own.clone(), other);

@@ -6,7 +6,7 @@ use super::{
     lock_calls::Seen,
     sections::{Again, sections},
     text::{locks::LockPair, source::Source},
-    waits_for::refuse,
+    waits_for,
 };
 use std::sync::Arc;
 use unsnarl_trace::{Run, script};
@@ -44,6 +44,10 @@ fn fix(lock: Option<&str>, opens: bool) -> Fix {
             String::new(),
         )
     }
+}
+
+fn refuse(fix: &Fix, runs: &[(String, Arc<Run>)]) -> Option<String> {
+    waits_for::refuse(fix, runs.iter().map(|(_, run)| Ok(&**run)))
 }
 
 #[test]

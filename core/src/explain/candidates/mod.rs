@@ -13,7 +13,7 @@ mod visits;
 mod woken;
 
 use super::{
-    atomicity::{comes_again, common_function},
+    atomicity::{comes_again, common_sites},
     view::View,
 };
 use crate::{
@@ -235,7 +235,7 @@ fn shrink(found: &mut Vec<Candidate>) {
 fn apart(view: &View, first: EventId, second: EventId) -> u32 {
     const NOTHING_COMMON: u32 = 12;
     const ANOTHER_VISIT: u32 = 30;
-    match common_function(view, first, second) {
+    match common_sites(view, first, second) {
         None => NOTHING_COMMON,
         Some(_) if comes_again(view, first, second) => ANOTHER_VISIT,
         Some(_) => 0,

@@ -9,28 +9,15 @@ use super::{
 use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
-/// Calls that wait for other threads or for long.
-const WAITING: [&str; 26] = [
-    "pthread_join",
-    "pthread_cond_wait",
-    "pthread_cond_timedwait",
-    "pthread_barrier_wait",
-    "sem_wait",
-    "sem_timedwait",
+/// Calls that wait for time, for input or for the next turn.
+const FOR_LONG: [&str; 13] = [
     "sleep",
     "usleep",
     "nanosleep",
     "sched_yield",
     "pthread_yield",
-    "thrd_join",
     "thrd_yield",
     "thrd_sleep",
-    "cnd_wait",
-    "cnd_timedwait",
-    "join",
-    "wait",
-    "wait_for",
-    "wait_until",
     "sleep_for",
     "sleep_until",
     "yield",
@@ -38,7 +25,7 @@ const WAITING: [&str; 26] = [
     "poll",
     "select",
 ];
-/// Those that return only when another thread has done something.
+/// Calls that return only when another thread has done something.
 const FOR_OTHERS: [&str; 14] = [
     "pthread_join",
     "pthread_cond_wait",
@@ -189,7 +176,7 @@ impl<'s> Watch<'s> {
                 "line {line} waits and gives the lock back meanwhile: others come in between"
             ));
         }
-        if is_new && WAITING.contains(&name) {
+        if is_new && (FOR_OTHERS.contains(&name) || FOR_LONG.contains(&name)) {
             return Err(format!(
                 "line {line} waits (`{name}`), and would keep the lock meanwhile"
             ));
