@@ -18,6 +18,8 @@
 pub mod raw;
 
 #[cfg(feature = "file")]
+mod failure_mode;
+#[cfg(feature = "file")]
 pub mod files;
 #[cfg(feature = "file")]
 pub mod folder;
@@ -54,6 +56,7 @@ pub mod write;
 
 #[cfg(feature = "file")]
 pub use crate::{
+    failure_mode::FailureMode,
     folder::{EncodedRun, RunFile, RunFolder, StoreError},
     meta::{
         BlockRow, Chances, Criteria, Failure, FailureKind, FrameRow, Minimized, Mode, Outcome,

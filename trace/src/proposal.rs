@@ -119,6 +119,32 @@ pub enum Policy {
 }
 
 impl Wanted {
+    /// The next event of a kind of a thread, wherever it is.
+    pub fn anywhere(thread: String, kind: EventKind) -> Wanted {
+        Wanted {
+            thread,
+            kind,
+            file: String::new(),
+            line: 0,
+            column: 0,
+            function: String::new(),
+            nth: 1,
+            location: String::new(),
+            optional: false,
+        }
+    }
+
+    /// The next event of a kind of a thread at a place.
+    pub fn at(thread: String, kind: EventKind, site: &SiteRow) -> Wanted {
+        Wanted {
+            file: site.file.clone(),
+            line: site.line,
+            column: site.column,
+            function: site.function.clone(),
+            ..Wanted::anywhere(thread, kind)
+        }
+    }
+
     /// `bank.c:31:5 in deposit`, as far as it is said.
     pub fn place(&self) -> String {
         let mut place = self.file.clone();
@@ -273,21 +299,10 @@ fn input_of(meta: &RunMeta) -> RunInput {
 }
 
 fn wanted_at(run: &Run, (thread, kind, site): (ThreadId, EventKind, SiteId)) -> Wanted {
-    let anywhere = SiteRow::default();
-    let site = match site {
-        ANYWHERE => &anywhere,
-        site => run.meta.site(site),
-    };
-    Wanted {
-        thread: run.meta.thread(thread).name.clone(),
-        kind,
-        file: site.file.clone(),
-        line: site.line,
-        column: site.column,
-        function: site.function.clone(),
-        nth: 1,
-        location: String::new(),
-        optional: false,
+    let thread = run.meta.thread(thread).name.clone();
+    match site {
+        ANYWHERE => Wanted::anywhere(thread, kind),
+        site => Wanted::at(thread, kind, run.meta.site(site)),
     }
 }
 

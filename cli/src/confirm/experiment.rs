@@ -7,7 +7,6 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use unsnarl_core::{
     Budget, Explanation,
-    corpus::failure_place,
     diagnosis::{Evidence, Share},
     explain::{Intervention, bears_out, intervention, outermost},
 };
@@ -15,7 +14,7 @@ use unsnarl_recorder::{
     proposal::{Ended, ProposalError},
     record::{Sampler, order::order_hash},
 };
-use unsnarl_trace::{EventId, EventKind, Outcome, Policy, Proposal, Run, Wanted};
+use unsnarl_trace::{EventId, EventKind, FailureMode, Policy, Proposal, Run, Wanted};
 
 /// Schedules that an experiment rests on, on each side.
 pub const SAMPLES: u32 = 30;
@@ -112,17 +111,8 @@ impl Trials<'_> {
         let run = self.executor.run;
         let late = *orders.without.first()?.last()?;
         let mut way = Way::of(run, &[late]);
-        let ends = Wanted {
-            thread: run.meta.thread(orders.ends?).name.clone(),
-            kind: EventKind::End,
-            file: String::new(),
-            line: 0,
-            column: 0,
-            function: String::new(),
-            nth: 1,
-            location: String::new(),
-            optional: false,
-        };
+        let thread = run.meta.thread(orders.ends?).name.clone();
+        let ends = Wanted::anywhere(thread, EventKind::End);
         way.proposal.events.insert(0, ends);
         Some(way)
     }
@@ -257,7 +247,7 @@ impl Samples<'_> {
             return Ok(true);
         }
         let run = &verdict.run;
-        let fails = fails_alike(self.executor.run, run);
+        let fails = FailureMode::of(run).is_like(&FailureMode::of(self.executor.run));
         // Without what is blamed a run may have it all the same, at other occurrences: then it is no run without it.
         if !fails || self.is_with || bears_out(self.explanation, run) != Some(true) {
             way.of += 1;
@@ -278,13 +268,6 @@ impl Samples<'_> {
             orders: u32::try_from(self.orders.len()).unwrap_or(u32::MAX),
         }
     }
-}
-
-/// Whether a run fails as the one that is explained. Where threads wait for ever, who waits where besides depends on the
-/// schedule.
-fn fails_alike(failing: &Run, run: &Run) -> bool {
-    let hangs = |run: &Run| run.meta.outcome == Outcome::Deadlocked;
-    hangs(failing) && hangs(run) || failure_place(run) == failure_place(failing)
 }
 
 /// Random walks, and PCT with no, one and two preemptions in turn: walks make threads meet everywhere, so that hardly any

@@ -196,16 +196,12 @@ impl ByLine<'_> {
         let since =
             times.filter(|time| after.is_none_or(|after| **time > after) && **time <= event.seq);
         let site = self.run.meta.site(event.site);
+        let thread = facts::thread_name(self.run, event.thread);
         Wanted {
-            thread: facts::thread_name(self.run, event.thread),
-            kind: event.kind,
-            file: site.file.clone(),
-            line: site.line,
             column: 0,
-            function: site.function.clone(),
             nth: u32::try_from(since.count().max(1)).unwrap_or(u32::MAX),
             location: self.run.location(event.location).to_owned(),
-            optional: false,
+            ..Wanted::at(thread, event.kind, site)
         }
     }
 }

@@ -110,17 +110,7 @@ impl Told<'_> {
             .events
             .get(entry)
             .cloned()
-            .unwrap_or_else(|| Wanted {
-                thread: String::new(),
-                kind: EventKind::Begin,
-                file: String::new(),
-                line: 0,
-                column: 0,
-                function: String::new(),
-                nth: 1,
-                location: String::new(),
-                optional: false,
-            });
+            .unwrap_or_else(|| Wanted::anywhere(String::new(), EventKind::Begin));
         let threads = match self.was_kept_up() {
             true => self.blocked(),
             false => self.stands(),

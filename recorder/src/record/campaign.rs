@@ -8,7 +8,7 @@ use super::{
     execute_with_log,
     filter::Filter,
     marker::{self, Marker},
-    minimize::{self, Way},
+    minimize,
     order::order_hash,
     planner::Planner,
 };
@@ -25,7 +25,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 use unsnarl_trace::{
-    EncodedRun, FailureKind, Outcome, Run, RunFolder, StoreError,
+    EncodedRun, FailureKind, FailureMode, Outcome, Run, RunFolder, StoreError,
     raw::{End, RawStrategy},
 };
 
@@ -61,7 +61,7 @@ struct Campaign<'a> {
     /// In the folder as soon as there is one.
     marker: Option<Marker>,
     /// The simplest failing run of each way to fail.
-    simplest: FxHashMap<Way, (PathBuf, Run)>,
+    simplest: FxHashMap<FailureMode, (PathBuf, Run)>,
     summary: Summary,
 }
 
@@ -266,7 +266,7 @@ impl<'a> Campaign<'a> {
     /// Of the runs that fail in one way, the one with the fewest changes of thread is minimized.
     fn note_simplest(&mut self, file: PathBuf, run: Run) {
         let changes = |run: &Run| run.events.threads().chunk_by(|a, b| a == b).count();
-        match self.simplest.entry(Way::of(&run)) {
+        match self.simplest.entry(FailureMode::of(&run)) {
             Entry::Occupied(mut known) if changes(&run) < changes(&known.get().1) => {
                 known.insert((file, run));
             }

@@ -3,7 +3,6 @@
 use super::{
     Attempt, Details, Executed, Job, RecordError,
     execute::{execute, execute_with_log},
-    minimize::Way,
     order::order_hash,
 };
 use crate::{
@@ -12,7 +11,7 @@ use crate::{
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use unsnarl_trace::{
-    EventId, Outcome, Run,
+    EventId, FailureMode, Outcome, Run,
     raw::{ChoiceKind, RawStrategy},
 };
 
@@ -32,7 +31,7 @@ pub struct Sampler<'a> {
     job: Job,
     program: &'a Program,
     base: Attempt,
-    way: Way,
+    mode: FailureMode,
     details: Details,
     run: Run,
     stop: &'a AtomicBool,
@@ -69,14 +68,14 @@ impl<'a> Sampler<'a> {
             finished,
             details,
         } = execute(&job, program, &asking, stop)?;
-        let way = Way::of(failing);
+        let mode = FailureMode::of(failing);
         let is_over = finished.stopped || stop.load(Ordering::Relaxed);
-        let repeats = !is_over && Way::of(&run) == way;
+        let repeats = !is_over && FailureMode::of(&run) == mode;
         Ok(details.filter(|_| repeats).map(|details| Sampler {
             job,
             program,
             base,
-            way,
+            mode,
             details,
             run,
             stop,
@@ -125,7 +124,7 @@ impl<'a> Sampler<'a> {
         if is_over || left > 0 || outcome == Outcome::CutShort {
             return Ok(None);
         }
-        let fails = Way::of(&executed.run).is_like(&self.way);
+        let fails = FailureMode::of(&executed.run).is_like(&self.mode);
         Ok(Some(Continuation {
             fails,
             is_other: !fails && outcome != Outcome::Passed,

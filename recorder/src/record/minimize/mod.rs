@@ -2,7 +2,6 @@
 
 mod deviations;
 mod search;
-mod way;
 
 use self::{
     deviations::{Deviation, deviations},
@@ -12,8 +11,6 @@ use super::{Details, Job, RecordError, order::order_hash};
 use crate::assemble::Program;
 use std::sync::atomic::AtomicBool;
 use unsnarl_trace::{Minimized, Preemption, Run, ThreadId};
-
-pub(super) use way::Way;
 
 /// Runs `failing` again with fewer and fewer preemptions. `from` is its name. `None` when it cannot be
 /// repeated, as when it depends on something that was not recorded, or when the user stopped it.

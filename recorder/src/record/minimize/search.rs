@@ -7,11 +7,10 @@
 use super::{
     super::{Attempt, Details, Executed, Job, RecordError, execute},
     deviations::{Deviation, deviations, plan, points, preemptions},
-    way::Way,
 };
 use crate::{assemble::Program, log::Limits};
 use std::sync::atomic::{AtomicBool, Ordering};
-use unsnarl_trace::{Outcome, Run};
+use unsnarl_trace::{FailureMode, Outcome, Run};
 
 /// Runs that are tried to take something away.
 const MOST_REMOVALS: u64 = 4_000;
@@ -41,7 +40,7 @@ pub(super) struct Search<'a> {
     job: Job,
     program: &'a Program,
     base: Attempt,
-    way: Way,
+    mode: FailureMode,
     stop: &'a AtomicBool,
     /// Runs that were tried.
     pub tried: u64,
@@ -78,7 +77,7 @@ impl<'a> Search<'a> {
                 ..Attempt::default()
             }
             .with_input_of(&failing.meta),
-            way: Way::of(failing),
+            mode: FailureMode::of(failing),
             stop,
             tried: 0,
             gave_up: false,
@@ -93,14 +92,14 @@ impl<'a> Search<'a> {
             ..self.base.clone()
         };
         let run = self.run(&attempt)?;
-        Ok(run.filter(|run| self.way == Way::of(&run.run)))
+        Ok(run.filter(|run| self.mode == FailureMode::of(&run.run)))
     }
 
     /// The run with these deviations, if it fails as wanted.
     pub fn attempt(&mut self, deviations: &[Deviation]) -> Result<Option<Candidate>, RecordError> {
         let attempt = self.planned(deviations);
         let run = self.run(&attempt)?;
-        Ok(run.filter(|run| self.way == Way::of(&run.run)))
+        Ok(run.filter(|run| self.mode == FailureMode::of(&run.run)))
     }
 
     fn planned(&self, deviations: &[Deviation]) -> Attempt {

@@ -1,10 +1,10 @@
-//! In which way a run fails: the same way is the same bug, as far as one can see from outside.
+//! How a run fails: the same way is the same bug, as far as one can see from outside.
 
-use unsnarl_trace::{EventKind, FailureKind, Outcome, Run, SiteId};
+use crate::{EventKind, FailureKind, Outcome, Run, SiteId};
 
 /// How and where a run fails.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Way {
+pub struct FailureMode {
     outcome: Outcome,
     kind: Option<FailureKind>,
     message: String,
@@ -12,9 +12,9 @@ pub(crate) struct Way {
     places: Vec<(String, u32, String)>,
 }
 
-impl Way {
-    /// The way of a run.
-    pub fn of(run: &Run) -> Way {
+impl FailureMode {
+    /// That of a run. Linear in the run where its threads wait for ever.
+    pub fn of(run: &Run) -> FailureMode {
         let failure = run.meta.failure.as_ref();
         let kind = failure.map(|failure| failure.kind);
         // How many steps it took is not how it fails.
@@ -32,7 +32,7 @@ impl Way {
                 .collect(),
         };
         places.sort();
-        Way {
+        FailureMode {
             outcome: run.meta.outcome,
             kind,
             message,
@@ -41,10 +41,10 @@ impl Way {
     }
 }
 
-impl Way {
+impl FailureMode {
     /// Whether two runs fail alike, as far as the schedule is not what they differ in: who waits where besides, once
     /// threads wait for ever, is a matter of the schedule.
-    pub fn is_like(&self, other: &Way) -> bool {
+    pub fn is_like(&self, other: &FailureMode) -> bool {
         let both_hang = [self, other].map(|way| way.outcome == Outcome::Deadlocked);
         both_hang == [true, true] || self == other
     }
