@@ -256,6 +256,12 @@ pub struct Contribution {
 }
 
 impl Explanation {
+    /// Says a sentence before all others of the remark.
+    pub(crate) fn remark_first(&mut self, sentence: &str) {
+        let remark = [sentence, &self.remark].join(" ");
+        remark.trim().clone_into(&mut self.remark);
+    }
+
     /// Notes that an engine says so, and what it has found. An engine says one thing.
     pub fn join(&mut self, engine: &str, says: String) {
         if self.engines.iter().any(|known| known == engine) {

@@ -74,8 +74,8 @@ pub(super) fn announcement(view: &View, needs: &Needs) -> Option<Publication> {
         return flag();
     };
     let has_name = |given: &&Publication| {
-        let name = view.variable_of(&[given.store, given.load]);
-        from(given) == from(last) && !name.contains("the heap block")
+        let mut rows = [given.store, given.load].into_iter();
+        from(given) == from(last) && rows.any(|row| view.named(row).is_some())
     };
     let named = given.iter().find(has_name);
     named.or(Some(last)).copied()

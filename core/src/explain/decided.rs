@@ -54,8 +54,9 @@ pub fn decided(
         told.certainty = Certainty::Possible;
         told.runs.clone_from(&explanation.runs);
         told.also_fails.clone_from(&explanation.also_fails);
-        let remark = [behind.as_str(), &told.remark].join(" ");
-        remark.trim().clone_into(&mut told.remark);
+        if let Some(behind) = &behind {
+            told.remark_first(behind);
+        }
         note_engines(&beside, &mut told);
         told
     });
@@ -109,14 +110,8 @@ fn neighbours(view: &View, row: EventId) -> Vec<(EventId, EventId)> {
 }
 
 /// `main.1 waits for ever at line 18.`: what becomes of it, where nothing fails otherwise.
-fn behind(view: &View) -> String {
+fn behind(view: &View) -> Option<String> {
     let hangs = view.summary.outcome == Outcome::Deadlocked;
-    match deadlock(view).filter(|_| hangs) {
-        Some(hang) => format!(
-            "{} waits for ever at {}.",
-            view.words(hang.wait),
-            view.at(hang.wait)
-        ),
-        None => String::new(),
-    }
+    let hang = deadlock(view).filter(|_| hangs)?;
+    Some(format!("{}.", view.waits_for_ever(hang.wait)))
 }

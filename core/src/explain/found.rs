@@ -68,8 +68,9 @@ fn by_pair(view: &View, runs: &[&RunSummary]) -> Option<Explanation> {
         distances.min().unwrap_or(u32::MAX)
     };
     let is_foreign = |pair: &SeenPair| {
-        let name = view.variable_of(&[pair.tail, pair.head]);
-        name.contains("the heap block") || facts::own_part(&name) != name
+        let rows = [pair.tail, pair.head];
+        let name = view.variable_of(&rows);
+        rows.iter().all(|&row| view.named(row).is_none()) || facts::own_part(&name) != name
     };
     let candidates = new.iter().filter(named).map(|pair| (pair, having(pair)));
     let mut candidates: Vec<_> = candidates

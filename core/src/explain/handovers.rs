@@ -1,7 +1,7 @@
 //! How a thread learns how far others have come: it reads what they wrote, takes a unit of a semaphore that they
 //! posted, wakes up from a wait by their signal.
 
-use super::{order::Publication, view::View};
+use super::{begins, order::Publication, view::View};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value};
 
@@ -62,29 +62,12 @@ fn contributions(view: &View, read: EventId) -> Vec<EventId> {
     const MOST: usize = 16;
     let (location, own) = (view.event(read).location, view.thread(read));
     let seen_by = |row: EventId| view.orders.last_write_before(location, row);
-    let worked_out_from = |write: &EventId| seen_by(update_begins(view, *write)?);
+    let worked_out_from =
+        |write: &EventId| seen_by(begins::update(&view.run, *write, view.own_before(*write))?);
     std::iter::successors(seen_by(read), worked_out_from)
         .take(MOST)
         .take_while(|write| view.thread(*write) != own)
         .collect()
-}
-
-/// Where a write's own line has read the location just before; the row itself where it reads and writes in one step.
-fn update_begins(view: &View, write: EventId) -> Option<EventId> {
-    const ON_A_LINE: usize = 8;
-    let event = view.event(write);
-    if event.kind == EventKind::Rmw {
-        return Some(write);
-    }
-    let line = |row: EventId| view.run.meta.site(view.event(row).site).line;
-    let before = view.rows.before(event.thread, write).iter().rev();
-    let on_line = before
-        .take(ON_A_LINE)
-        .take_while(|row| line(**row) == line(write));
-    let mut reads = on_line.filter(|row| view.event(**row).kind.reads());
-    reads
-        .find(|row| view.event(**row).location == event.location)
-        .copied()
 }
 
 /// The last post of each other thread, where the wait would not have ended without one more unit. How many units a
@@ -109,10 +92,8 @@ fn posts(view: &View, wait: EventId) -> Vec<EventId> {
 /// The last signal of each other thread that woke somebody while a thread waited.
 pub(super) fn signals(view: &View, wake: EventId) -> Vec<EventId> {
     let event = view.event(wake);
-    let own = view.rows.before(event.thread, wake).iter().rev();
-    let mut waits = own.filter(|row| view.event(**row).kind == EventKind::Wait);
-    let wait = waits.find(|row| view.event(**row).location == event.location);
-    let (Some(&wait), Some(Value::Bits(0))) = (wait, event.value) else {
+    let wait = begins::wait(&view.run, wake, view.own_before(wake));
+    let (Some(wait), Some(Value::Bits(0))) = (wait, event.value) else {
         return Vec::new();
     };
     let woke = |row: &EventId| *row > wait && view.event(*row).value != Some(Value::Bits(0));

@@ -89,7 +89,7 @@ fn interrupted(
         with,
         without: vec![
             vec![last, outermost(run, enters)?],
-            vec![leaves, outermost(run, update_begins(run, first)?)?],
+            vec![leaves, outermost(run, update_begins(run, first))?],
         ],
         complete: last,
         absent: None,
@@ -104,7 +104,7 @@ fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
     let early = blamed.iter().rev().find(is_other)?.row;
     Some(Intervention {
         with: vec![early, held_after(run, early, late)?],
-        without: vec![vec![late, outermost(run, update_begins(run, early)?)?]],
+        without: vec![vec![late, outermost(run, update_begins(run, early))?]],
         complete: late,
         absent: None,
         ends: thread(run, late),

@@ -176,11 +176,16 @@ fn tell_forgotten(
     draft.mark(write, Role::Interference);
 }
 
-/// ``; it signalled `not_empty` at line 35``: the next other condition that the thread signals.
+/// ``; it signalled `not_empty` at line 35``: the next other condition that the thread signals before it comes to the
+/// changed variable again, or waits.
 fn instead(view: &View, write: EventId, condition: LocationId) -> String {
-    const NEAR: usize = 16;
     let rows = view.rows.after(view.thread(write), write).iter().copied();
-    let mut signals = rows.take(NEAR).filter(|row| {
+    let changed = view.event(write).location;
+    let comes_again = |row: &EventId| {
+        let event = view.event(*row);
+        event.location == changed || event.kind == EventKind::Wait
+    };
+    let mut signals = rows.take_while(|row| !comes_again(row)).filter(|row| {
         let event = view.event(*row);
         matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
             && event.location != condition

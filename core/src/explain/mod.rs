@@ -6,6 +6,7 @@
 mod after_free;
 mod announced;
 mod atomicity;
+mod begins;
 mod candidates;
 mod causes;
 mod circle;
@@ -105,9 +106,6 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
         {
             findings.push(new);
         }
-    }
-    if let (Some(says), [only]) = (sequential::always_hangs(corpus), findings.as_mut_slice()) {
-        only.remark = [only.remark.as_str(), &says].join(" ").trim().to_owned();
     }
     rank_in_words(&mut findings);
     Outcome { findings, stopped }
@@ -249,17 +247,12 @@ fn hang(view: &View, budget: &Budget) -> Option<Explanation> {
     };
     let mut explanation = write(view, cause);
     explanation.certainty = certainty(view.corpus, cause);
-    let behind = format!(
-        "{} waits for ever at {}: it had read {}{}.",
-        view.words(checked),
-        view.at(waits.wait),
+    explanation.remark_first(&format!(
+        "{}: it had read {}{}.",
+        view.waits_for_ever(waits.wait),
         view.variable(checked),
         view.equals_read(checked)
-    );
-    explanation.remark = match explanation.remark.is_empty() {
-        true => behind,
-        false => format!("{behind} {}", explanation.remark),
-    };
+    ));
     Some(explanation)
 }
 

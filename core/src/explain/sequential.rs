@@ -6,7 +6,6 @@ use crate::{
     facts::short,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::Outcome;
 
 /// Different orders that have to fail before that is said.
 const ENOUGH: usize = 20;
@@ -28,20 +27,6 @@ pub(super) fn sequential(corpus: &Corpus) -> Option<Explanation> {
     let orders: BTreeSet<u64> = corpus.failing().map(|run| run.order).collect();
     let failure = first.failure.clone()?;
     (same && orders.len() >= ENOUGH).then(|| note(corpus, failure, orders.len()))
-}
-
-/// That all runs end so that threads wait for ever, in many different orders; none when one did not or there were few.
-pub(super) fn always_hangs(corpus: &Corpus) -> Option<String> {
-    let hangs = |run: &RunSummary| run.outcome == Outcome::Deadlocked;
-    let always = corpus.passing().next().is_none() && corpus.failing().all(hangs);
-    let orders: BTreeSet<u64> = corpus.failing().map(|run| run.order).collect();
-    (always && orders.len() >= ENOUGH).then(|| {
-        format!(
-            "All {} runs hang, in {} different orders: this does not depend on the schedule.",
-            corpus.failing().count(),
-            orders.len()
-        )
-    })
 }
 
 fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {

@@ -1,6 +1,7 @@
 //! The orders in which what an explanation blames comes the other way round, to be executed: if the explanation
 //! is right, the program passes in them.
 
+use super::begins;
 use crate::{
     explanation::{Absent, BugKind, Explanation, Role, SiteMark, Step},
     facts::{self, short},
@@ -71,15 +72,8 @@ fn not_woken(run: &Run, blamed: &[Blamed<'_>]) -> Option<Turned> {
         })
     };
     let wake = blamed.iter().find(|one| is_spurious(one.row))?.row;
-    let own = thread(run, wake)?;
     // The waiting thread gets its lock before it says that it woke up.
-    let before = (0..wake.0).rev().map(EventId);
-    let mut own_rows = before.filter(|row| thread(run, *row) == Some(own));
-    let wait = own_rows.find(|row| {
-        run.events
-            .get(*row)
-            .is_some_and(|event| event.kind == EventKind::Wait)
-    })?;
+    let wait = begins::wait(run, wake, begins::own_before(run, wake))?;
     Some(Turned {
         turn: Turn::NotWoken,
         says: format!("{} without a spurious wakeup", at(run, wait)),
@@ -155,7 +149,7 @@ fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Vec<Turned> {
 
 /// The order in which the thread of `early` is held back until `late` has happened.
 fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> {
-    let from = outermost(run, update_begins(run, early)?)?;
+    let from = outermost(run, update_begins(run, early))?;
     let by = thread(run, late)?;
     let all = held_back(run, from, |row| row <= late)?;
     if !all.contains(&late) {
@@ -190,25 +184,9 @@ fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> 
     })
 }
 
-/// Where the update begins that a write ends: `n += 2` has read before. The row itself when it is no such write.
-pub(super) fn update_begins(run: &Run, row: EventId) -> Option<EventId> {
-    const NEAR: usize = 8;
-    let event = run.events.get(row)?;
-    if event.kind != EventKind::Write {
-        return Some(row);
-    }
-    let at = |site| {
-        let site = run.meta.site(site);
-        (&site.file, site.line)
-    };
-    let before = (0..row.0).rev().map(EventId);
-    let own = before.filter_map(|row| Some((row, run.events.get(row)?)));
-    let mut own = own
-        .filter(|(_, other)| other.thread == event.thread)
-        .take(NEAR)
-        .take_while(|(_, other)| at(other.site) == at(event.site));
-    let read = own.find(|(_, other)| other.kind.reads() && other.location == event.location);
-    Some(read.map_or(row, |(row, _)| row))
+/// Where the update begins that a write ends: the row itself where it ends none.
+pub(super) fn update_begins(run: &Run, row: EventId) -> EventId {
+    begins::update(run, row, begins::own_before(run, row)).unwrap_or(row)
 }
 
 /// The mark of what the explanation says never came.

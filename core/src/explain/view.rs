@@ -127,21 +127,27 @@ impl<'a> View<'a> {
         facts::variable(&self.run, &self.event(row))
     }
 
+    /// The rows of a row's thread before it, the latest first.
+    pub fn own_before(&self, row: EventId) -> impl Iterator<Item = EventId> {
+        let own = self.rows.before(self.thread(row), row);
+        own.iter().rev().copied()
+    }
+
+    /// What the source calls what a row accesses, if it has a name for it.
+    pub fn named(&self, row: EventId) -> Option<String> {
+        facts::named(&self.run, &self.event(row))
+    }
+
     /// The best name for what some rows access: one that is an expression rather than a block; of several expressions the
     /// one on which most accesses of the location agree.
     pub fn variable_of(&self, rows: &[EventId]) -> String {
         const LOOKED_AT: usize = 64;
-        let names: Vec<String> = rows.iter().map(|&row| self.variable(row)).collect();
-        let is_good = |name: &&String| !name.contains("the heap block");
-        let mut good: Vec<&String> = names.iter().filter(is_good).collect();
+        let names = rows.iter().filter_map(|&row| self.named(row));
+        let mut good: Vec<String> = names.collect();
         good.dedup();
         if good.len() < 2 {
-            return good
-                .first()
-                .copied()
-                .or(names.first())
-                .cloned()
-                .unwrap_or_default();
+            let block = || rows.first().map(|&row| self.variable(row));
+            return good.pop().or_else(block).unwrap_or_default();
         }
         let locations = rows.iter().map(|&row| self.event(row).location);
         let all = locations
@@ -149,7 +155,7 @@ impl<'a> View<'a> {
         let others: Vec<String> = all.map(|&row| self.variable(row)).collect();
         let votes = |name: &String| others.iter().filter(|other| *other == name).count();
         let best = good.into_iter().rev().max_by_key(|name| votes(name));
-        best.cloned().unwrap_or_default()
+        best.unwrap_or_default()
     }
 
     /// The value that a row read or wrote, in words.
@@ -158,6 +164,11 @@ impl<'a> View<'a> {
         let pointer = facts::holds_pointers(&self.run, self.orders.accesses().of(event.location))
             || event.size == 8 && facts::mentions_null(&self.run.meta.site(event.site).text);
         facts::value(event.value, event.size, pointer)
+    }
+
+    /// `main.1 waits for ever at line 18`: what became of it, as the first part of a sentence.
+    pub fn waits_for_ever(&self, wait: EventId) -> String {
+        format!("{} waits for ever at {}", self.words(wait), self.at(wait))
     }
 
     /// ` = 300`, or nothing when the value is not known or says nothing.

@@ -2,7 +2,7 @@
 
 use super::{lost_wakeup::checked_before, view::View};
 use crate::facts;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, raw::WaitsFor};
 
 /// A thread that waits at the end of the run.
@@ -173,37 +173,34 @@ pub(super) fn circle(
     found
 }
 
-/// The shortest way from a thread along what keeps each waiting, back to it.
+/// The shortest way from a thread along what keeps each waiting, back to it: breadth first, linear in the keepers.
 fn back_to(
     start: &Waiting,
     waiting: &[Waiting],
     counts: fn(&Keeps) -> bool,
 ) -> Option<Vec<(Waiting, Keeper)>> {
-    let mut paths: Vec<Vec<(Waiting, Keeper)>> = vec![Vec::new()];
-    while paths.first().is_some_and(|path| path.len() < waiting.len()) {
-        let mut longer = Vec::new();
-        for path in &paths {
-            let at = path
-                .last()
-                .map_or(start.thread, |(_, keeper)| keeper.thread);
-            let Some(now) = waiting.iter().find(|one| one.thread == at) else {
-                continue;
-            };
-            for keeper in now.keepers.iter().filter(|keeper| counts(&keeper.by)) {
-                let is_known = path.iter().any(|(one, _)| one.thread == keeper.thread);
-                let mut next = path.clone();
-                next.push((now.clone(), *keeper));
-                if keeper.thread == start.thread {
-                    return Some(next);
-                }
-                if !is_known {
-                    longer.push(next);
-                }
-            }
+    let mut came: BTreeMap<ThreadId, (&Waiting, Keeper)> = BTreeMap::new();
+    let mut next = VecDeque::from([start.thread]);
+    while let Some(thread) = next.pop_front() {
+        let Some(now) = waiting.iter().find(|one| one.thread == thread) else {
+            continue;
+        };
+        for keeper in now.keepers.iter().filter(|keeper| counts(&keeper.by)) {
+            came.entry(keeper.thread).or_insert_with(|| {
+                next.push_back(keeper.thread);
+                (now, *keeper)
+            });
         }
-        paths = longer;
     }
-    None
+    let mut path = Vec::new();
+    let mut at = came.get(&start.thread)?;
+    while at.0.thread != start.thread {
+        path.push(at);
+        at = came.get(&at.0.thread)?;
+    }
+    path.push(at);
+    let owned = |step: &(&Waiting, Keeper)| (step.0.clone(), step.1);
+    Some(path.into_iter().rev().map(owned).collect())
 }
 
 /// Where a thread's wait began: its last request for the lock, or the row that says that it waits.

@@ -1,7 +1,7 @@
 //! Waits that ended without a signal, as POSIX allows, behind which the condition was not looked at again.
 
 use super::{Candidate, Story, UNRELATED, candidate, distance};
-use crate::explain::{lost_wakeup::checked_before, spurious::is_spurious, view::View};
+use crate::explain::{begins, lost_wakeup::checked_before, spurious::is_spurious, view::View};
 use unsnarl_trace::{EventId, EventKind};
 
 /// The last such wait of the failing thread, or of a thread whose writes behind it flowed into the failure; of any
@@ -24,7 +24,7 @@ pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
 /// back or waited again.
 pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
     let thread = view.thread(wake);
-    let wait = wait_of(view, wake)?;
+    let wait = begins::wait(&view.run, wake, view.own_before(wake))?;
     let check = last_check(view, wait)?;
     let end = EventId(u32::MAX);
     let own = view.rows.before(thread, end).iter().copied();
@@ -57,7 +57,7 @@ pub(super) fn looks(view: &View, last: EventId, wake: EventId) -> Vec<EventId> {
     // What it looked at before it had the lock, or had waited, was for something else.
     let begins = |row: &EventId| matches!(view.event(*row).kind, EventKind::Lock | EventKind::Wake);
     let place = view.place(last);
-    let end = wait_of(view, wake).unwrap_or(wake);
+    let end = begins::wait(&view.run, wake, view.own_before(wake)).unwrap_or(wake);
     let own = view.rows.before(view.thread(wake), end).iter().rev();
     let own = own.copied().take_while(|row| !begins(row));
     let looks = own.filter(|&row| {
@@ -85,16 +85,6 @@ pub(super) fn next_look(view: &View, look: EventId, wake: EventId) -> Option<Eve
     let own = |row: &&EventId| view.thread(**row) == view.thread(wake);
     let next = *after.iter().find(own)?;
     view.event(next).kind.reads().then_some(next)
-}
-
-/// Where a wait began.
-pub(super) fn wait_of(view: &View, wake: EventId) -> Option<EventId> {
-    let mut waits = view.rows.before(view.thread(wake), wake).iter().rev();
-    let of_condition = |row: &&EventId| {
-        let event = view.event(**row);
-        event.kind == EventKind::Wait && event.location == view.event(wake).location
-    };
-    waits.find(of_condition).copied()
 }
 
 /// The last read of the function that waits: where nobody else came, nothing in the run is shared.

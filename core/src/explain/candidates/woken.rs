@@ -3,10 +3,10 @@
 
 use super::{
     Candidate, Story, candidate,
-    spurious::{looks, next_look, not_looked_at_again, spurious, wait_of},
+    spurious::{looks, next_look, not_looked_at_again, spurious},
 };
 use crate::{
-    explain::{handovers::signals, view::View},
+    explain::{begins, handovers::signals, view::View},
     pairs::Triple,
 };
 use unsnarl_trace::{EventId, EventKind, Value};
@@ -67,7 +67,7 @@ fn woken_in_vain(view: &View) -> Vec<Woken> {
 /// nobody had changed it, as where the signal is for something that was taken before.
 fn in_vain(view: &View, wake: EventId) -> Option<Candidate> {
     let check = not_looked_at_again(view, wake)?;
-    let wait = wait_of(view, wake)?;
+    let wait = begins::wait(&view.run, wake, view.own_before(wake))?;
     let signal = *signals(view, wake).first()?;
     let looks = looks(view, check, wake);
     let changed = |look: EventId| {
