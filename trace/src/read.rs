@@ -107,14 +107,16 @@ pub fn read_run(path: &Path) -> Result<Run, ReadError> {
 pub fn read_meta(path: &Path) -> Result<RunMeta, ReadError> {
     /// More than the metadata of most runs.
     const FIRST: u64 = 1 << 20;
-    meta_in(path, FIRST).or_else(|_| meta_in(path, MOST))
-}
-
-fn meta_in(path: &Path, bytes: u64) -> Result<RunMeta, ReadError> {
-    let bytes = load_first(path, bytes).map_err(|source| ReadError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    let first = |bytes: u64| {
+        load_first(path, bytes).map_err(|source| ReadError::Io {
+            path: path.to_owned(),
+            source,
+        })
+    };
+    let mut bytes = first(FIRST)?;
+    if let Some(needed) = messages::schema_end(&bytes).filter(|end| *end > FIRST) {
+        bytes = first(needed)?;
+    }
     let meta = || {
         let (_, schema) = Messages::open(begin(bytes)?).map_err(Refusal::Damaged)?;
         meta_of(&schema)

@@ -151,3 +151,19 @@ fn ids_outside_of_the_tables_are_not_written() {
         .to_string();
     assert!(error.starts_with("the run cannot be stored: "), "{error}");
 }
+
+/// Metadata is read from the beginning of a file, whether it is short or as long as a schedule makes it.
+#[test]
+fn metadata_of_any_length() {
+    let folder = tempfile::tempdir().unwrap();
+    for choices in [0, 1 << 20] {
+        let mut run = long_run();
+        run.meta.schedule.choices = (0..choices).map(|n| (n % 2) as u16).collect();
+        let mut bytes = bytes_of(&run);
+        bytes.truncate(bytes.len() - 1_000);
+        let path = folder.path().join("run.arrow");
+        std::fs::write(&path, &bytes).unwrap();
+        let read = unsnarl_trace::read::read_meta(&path);
+        assert_eq!(read.unwrap(), run.meta);
+    }
+}

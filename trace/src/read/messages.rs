@@ -171,6 +171,21 @@ impl Messages {
     }
 }
 
+/// Where the schema ends in a file that begins with these bytes, as far as they tell.
+pub(super) fn schema_end(bytes: &[u8]) -> Option<u64> {
+    let start = HEAD.len() + padding(bytes);
+    let word = |at: usize| {
+        let word = bytes.get(at..)?.first_chunk::<4>()?;
+        Some(u32::from_le_bytes(*word))
+    };
+    // Newer writers mark where a message begins.
+    let (size, begin) = match word(start)? {
+        u32::MAX => (word(start + 4)?, start + 8),
+        size => (size, start + 4),
+    };
+    Some(begin as u64 + u64::from(size))
+}
+
 /// Bytes of padding before the first message: some writers align it to more than eight bytes.
 fn padding(bytes: &[u8]) -> usize {
     let words = bytes.chunks_exact(8).skip(1);
