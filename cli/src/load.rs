@@ -4,6 +4,7 @@ mod fitting;
 
 use self::fitting::fitting;
 use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -60,14 +61,17 @@ impl Loaded {
         let (failing, others): (Vec<usize>, Vec<usize>) = order.into_iter().partition(failing);
         let mut corpora = Corpora::default();
         let mut done = vec![false; self.runs.len()];
-        for (turn, at) in alternating(failing, others).into_iter().enumerate() {
-            const ALWAYS: usize = 2;
-            if turn >= ALWAYS && budget.stop().is_some() {
+        let order = alternating(failing, others);
+        let at_once = rayon::current_num_threads().max(ALWAYS);
+        for (turn, next) in order.chunks(at_once).enumerate() {
+            if turn > 0 && budget.stop().is_some() {
                 break;
             }
-            if let (Some((name, run)), Some(done)) = (self.runs.get(at), done.get_mut(at)) {
-                corpora.insert(RunSummary::new(name.clone(), run.clone()));
-                *done = true;
+            for (at, summary) in self.summaries(next) {
+                corpora.insert(summary);
+                if let Some(done) = done.get_mut(at) {
+                    *done = true;
+                }
             }
         }
         let all = self.runs.len();
@@ -76,7 +80,27 @@ impl Loaded {
         self.left_out.time = all - self.runs.len();
         corpora
     }
+
+    /// Summaries of some runs, each on a core of its own, in the same order.
+    fn summaries(&self, runs: &[usize]) -> Vec<(usize, RunSummary)> {
+        let summary = |&at: &usize| {
+            let (name, run) = self.runs.get(at)?;
+            Some((at, RunSummary::new(name.clone(), run.clone())))
+        };
+        runs.par_iter().filter_map(summary).collect()
+    }
+
+    /// Takes a file in that was read.
+    fn take(&mut self, (file, name): (&Path, String), read: Read) {
+        match read {
+            Ok(run) => self.runs.push((name, run)),
+            Err(broken) => self.broken.push((file.display().to_string(), broken)),
+        }
+    }
 }
+
+/// Runs that are summarized whatever time there is: one that fails and one that passes.
+const ALWAYS: usize = 2;
 
 /// Both in turn, then what is left of the longer one.
 fn alternating<T>(a: Vec<T>, b: Vec<T>) -> Vec<T> {
@@ -127,7 +151,7 @@ fn load_chosen(
     match place {
         Some(file) if file.is_file() => {
             loaded.folder = file.parent().unwrap_or(Path::new("")).to_owned();
-            read(file, file.display().to_string(), &mut loaded);
+            loaded.take((file, file.display().to_string()), read(file));
         }
         place => in_folder(place, &mut loaded, choose)?,
     }
@@ -155,22 +179,25 @@ fn in_folder(
     }
     loaded.folder = folder.to_owned();
     let files = choose(files, &mut loaded.left_out);
-    for file in files {
+    let runs: Vec<Read> = files.par_iter().map(|file| read(&file.path)).collect();
+    for (file, read) in files.iter().zip(runs) {
         // Where `replay` looks by itself the name is enough.
         let name = match place {
             None => file.name.clone(),
             Some(_) => file.path.display().to_string(),
         };
-        read(&file.path, name, loaded);
+        loaded.take((&file.path, name), read);
     }
     Ok(())
 }
 
-fn read(file: &Path, name: String, loaded: &mut Loaded) {
-    let broken = match read_run(file) {
-        Ok(run) if run.damage.is_empty() => return loaded.runs.push((name, Arc::new(run))),
-        Ok(run) => run.damage.join("; "),
-        Err(error) => error.to_string(),
-    };
-    loaded.broken.push((file.display().to_string(), broken));
+/// A run, or what is wrong with its file.
+type Read = std::result::Result<Arc<Run>, String>;
+
+fn read(file: &Path) -> Read {
+    match read_run(file) {
+        Ok(run) if run.damage.is_empty() => Ok(Arc::new(run)),
+        Ok(run) => Err(run.damage.join("; ")),
+        Err(error) => Err(error.to_string()),
+    }
 }
