@@ -1,9 +1,11 @@
 //! The command line.
 
-use crate::{confirm, load, permission::Trusting};
+use crate::permission::Trusting;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
+use unsnarl_core::schedules::Options;
 use unsnarl_core::{findings::Engine, invariants::Level, pairs::Procedure};
+use unsnarl_lab::{confirm::DEFAULT_TIME, executable::Given, load};
 use unsnarl_recorder::record::strategy::Strategy;
 
 /// Explains concurrency bugs of C and C++ programs.
@@ -131,7 +133,7 @@ pub struct Record {
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
     /// Folder for the runs
-    #[arg(long, value_name = "DIR", default_value = crate::load::RUNS)]
+    #[arg(long, value_name = "DIR", default_value = load::RUNS)]
     pub out: PathBuf,
     /// File for the program's standard input [default: nothing]
     #[arg(long, value_name = "FILE")]
@@ -235,7 +237,7 @@ pub struct Explain {
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     pub times: u64,
     /// Time for all executions together: seconds, or with a unit as in 500ms, 10s, 2m
-    #[arg(long, value_name = "T", default_value = confirm::DEFAULT_TIME, value_parser = duration, conflicts_with = "engine")]
+    #[arg(long, value_name = "T", default_value = DEFAULT_TIME, value_parser = duration, conflicts_with = "engine")]
     pub run_budget: Duration,
     /// Say what each engine has found, and why an explanation stands where it does
     #[arg(long, conflicts_with = "engine")]
@@ -254,6 +256,17 @@ pub struct Explain {
     pub trusting: Trusting,
 }
 
+impl Explain {
+    /// How the programs of the runs are executed.
+    pub fn given(&self) -> Given {
+        Given {
+            stdin: self.stdin.clone(),
+            timeout: self.timeout,
+            word: self.trusting.word(),
+        }
+    }
+}
+
 /// What the solver may do for one question.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct SolverLimits {
@@ -263,6 +276,17 @@ pub struct SolverLimits {
     /// Engine dsp: megabytes that the solver may take
     #[arg(long, value_name = "MB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..), requires = "engine")]
     pub solver_memory: u32,
+}
+
+impl SolverLimits {
+    /// As the solver takes them.
+    pub fn options(self) -> Options {
+        Options {
+            effort: self.solver_effort.saturating_mul(1_000_000),
+            memory: self.solver_memory,
+            ..Options::default()
+        }
+    }
 }
 
 /// An engine that can be asked by itself.
@@ -381,7 +405,7 @@ pub struct Predict {
     #[arg(long)]
     pub all: bool,
     /// Folder for the runs that fail
-    #[arg(long, value_name = "DIR", default_value = crate::load::RUNS)]
+    #[arg(long, value_name = "DIR", default_value = load::RUNS)]
     pub out: PathBuf,
     /// File for the program's standard input, if the run had one
     #[arg(long, value_name = "FILE")]
@@ -462,7 +486,7 @@ pub struct Replay {
     #[arg(long)]
     pub keep: bool,
     /// Folder for the run that a schedule, or --branches, gives
-    #[arg(long, value_name = "DIR", default_value = crate::load::RUNS)]
+    #[arg(long, value_name = "DIR", default_value = load::RUNS)]
     pub out: PathBuf,
     /// File for the program's standard input, if the run had one
     #[arg(long, value_name = "FILE")]
@@ -493,7 +517,7 @@ pub struct Import {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub from: TraceFormat,
     /// Folder for the run
-    #[arg(long, value_name = "DIR", default_value = crate::load::RUNS)]
+    #[arg(long, value_name = "DIR", default_value = load::RUNS)]
     pub out: PathBuf,
 }
 

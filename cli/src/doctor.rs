@@ -162,7 +162,7 @@ fn spawn() -> Finding {
 }
 
 fn runs_folder() -> Finding {
-    let folder = Path::new(crate::load::RUNS);
+    let folder = Path::new(unsnarl_lab::load::RUNS);
     let nearest = folder
         .ancestors()
         .find(|path| path.is_dir())

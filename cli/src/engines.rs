@@ -2,11 +2,9 @@
 
 use crate::{
     arguments::{self, Explain, ExplainFormat, Occurrence},
-    dsp,
+    dsp as written,
     explain::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row, name_corpus, stopped},
-    invariants,
-    load::Loaded,
-    message,
+    invariants, message,
     record::stop_flag,
 };
 use anstyle::{AnsiColor, Style};
@@ -20,6 +18,7 @@ use unsnarl_core::{
     mining,
     render::MOST_COLUMN,
 };
+use unsnarl_lab::{Executing, dsp, load::Loaded};
 
 /// Findings of an answer that are printed; JSON has all.
 const SHOWN: usize = 10;
@@ -62,11 +61,20 @@ pub fn run(
         mining: mining_options(arguments)?,
     };
     let stop = stop_flag()?;
-    let projecting = dsp::Asked {
-        arguments,
+    let given = arguments.given();
+    let with = Executing {
+        given: &given,
+        times: arguments.times,
         loaded,
-        budget,
         stop: &stop,
+    };
+    let projecting = dsp::Asked {
+        with: &with,
+        no_run: arguments.no_run,
+        solve: arguments.solve,
+        solver: arguments.solver.options(),
+        program: arguments.program.as_deref(),
+        budget,
     };
     let telling = invariants::Asked {
         level: arguments.level,
@@ -95,8 +103,8 @@ pub fn run(
     match arguments.format {
         ExplainFormat::Text => print_text(&asked),
         ExplainFormat::Json => print_json(&asked, loaded)?,
-        ExplainFormat::Dot => dsp::print_dot(&answers)?,
-        ExplainFormat::Svg => dsp::print_svg(&answers)?,
+        ExplainFormat::Dot => written::print_dot(&answers)?,
+        ExplainFormat::Svg => written::print_svg(&answers)?,
         ExplainFormat::Markdown | ExplainFormat::Html | ExplainFormat::Sarif => {
             bail!("no engine answers in this format by itself")
         }
@@ -185,7 +193,7 @@ fn print_text(asked: &[Asked<'_>]) {
             print_answer(answer);
         }
         if let Some(answer) = &about.dsp {
-            dsp::print(answer);
+            written::print(answer);
         }
         if let Some(answer) = &about.invariants {
             invariants::print(answer);
@@ -258,7 +266,7 @@ struct AnswerRow<'a> {
     notes: &'a [String],
     findings: &'a [Finding],
     #[serde(skip_serializing_if = "Option::is_none")]
-    dsp: Option<Vec<dsp::Row<'a>>>,
+    dsp: Option<Vec<written::Row<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     invariants: Option<Vec<invariants::Row<'a>>>,
 }
@@ -280,7 +288,7 @@ fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
             stopped: stopped(answer.stopped),
             notes: &answer.notes,
             findings: &[],
-            dsp: Some(answer.failures.iter().map(dsp::Row::new).collect()),
+            dsp: Some(answer.failures.iter().map(written::Row::new).collect()),
             invariants: None,
         });
         let told = about.invariants.iter().map(move |answer| AnswerRow {

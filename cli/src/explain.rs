@@ -6,19 +6,13 @@ pub use json::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row};
 
 use crate::{
     arguments::{Asked, Explain, ExplainFormat},
-    confirm::{self, Confirming, Share},
-    dsp, engines, guarded_by,
-    load::{self, Loaded},
-    message,
+    engines, guarded_by, message,
     record::stop_flag,
     sarif, suppress,
     suppressions::SuppressionFile,
-    trial,
-    verify::offer,
 };
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
-use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet},
     process::ExitCode,
@@ -26,35 +20,23 @@ use std::{
 use unsnarl_core::{
     Budget, Corpus, CorpusKey, Explanation, StopReason,
     beside::{Passing, passing as passing_order},
-    explain,
-    explain::rank_in_words,
-    findings::prediction_agrees,
-    invariants, render,
+    render,
     suppressions::{FILE, Suppressed},
-    unexplained,
 };
-use unsnarl_trace::files::{MOST_TEXT, read_regular};
-use unsnarl_trace::{Mode, program, shell};
+use unsnarl_lab::{
+    Executing,
+    cancel::cancellable,
+    load::{self, Loaded},
+    pipeline::{self, Finding, Rerun},
+    sources::is_other,
+};
+use unsnarl_trace::{Mode, shell};
 
 /// Broken files that are named one by one.
 const NAMED_BROKEN: usize = 10;
 
 /// Share of the time for taking runs in, in hundredths: the rest is for what there is to say about them.
 const SUMMARIZING: u32 = 60;
-
-/// What was found about the runs of one build on one input.
-struct Finding<'a> {
-    corpus: &'a Corpus,
-    explanations: Vec<Explanation>,
-    /// What executing has shown to be wrong.
-    refuted: Vec<Explanation>,
-    unexplained: Vec<String>,
-    /// What somebody called harmless.
-    suppressed: Vec<Suppressed>,
-    stopped: StopReason,
-    /// All its runs are from another tool: nobody knows how they ended, or how to make more of them.
-    imported: bool,
-}
 
 /// Explains the failing runs.
 pub fn run(arguments: &Explain) -> Result<ExitCode> {
@@ -79,10 +61,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
         return engines::run(arguments, &corpora, &loaded, &budget);
     }
     let suppressions = SuppressionFile::read(&suppress::project(arguments.place.as_deref()))?;
-    let mut findings: Vec<Finding<'_>> = corpora
-        .iter()
-        .map(|corpus| look_at(corpus, &loaded, &budget))
-        .collect();
+    let mut findings = pipeline::compare(&corpora, &loaded, &budget);
     for finding in &mut findings {
         finding.suppressed = suppressions.take(&mut finding.explanations);
     }
@@ -98,7 +77,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
             .iter()
             .for_each(|unused| message::note(unused));
     }
-    run_again(&mut findings, arguments, &loaded, &budget)?;
+    settle(&mut findings, arguments, &loaded, &budget)?;
     match arguments.format {
         ExplainFormat::Json => json::print(&findings, &loaded)?,
         ExplainFormat::Markdown => print_markdown(&findings),
@@ -128,112 +107,29 @@ fn check_format(arguments: &Explain) -> Result<()> {
     }
 }
 
-fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<'a> {
-    let mut outcome = explain(corpus, budget);
-    dsp::note_agreement(&mut outcome.findings, loaded, budget);
-    for explanation in &mut outcome.findings {
-        add_invariants(explanation, loaded, budget);
-        note_prediction(explanation, corpus, loaded, budget);
-    }
-    rank_in_words(&mut outcome.findings);
-    let mut runs = loaded
-        .runs
-        .iter()
-        .filter(|(_, run)| CorpusKey::of(run) == *corpus.key());
-    Finding {
-        corpus,
-        unexplained: unexplained(corpus, &outcome.findings),
-        explanations: outcome.findings,
-        refuted: Vec::new(),
-        suppressed: Vec::new(),
-        stopped: outcome.stopped,
-        imported: runs.all(|(_, run)| run.meta.mode == Mode::Imported),
-    }
-}
-
 /// Executes what is claimed and tries what is suggested, unless the user has said not to.
-fn run_again(
+fn settle(
     findings: &mut [Finding<'_>],
     arguments: &Explain,
     loaded: &Loaded,
     budget: &Budget,
 ) -> Result<()> {
-    // The trial of fixes is one more share for each corpus.
-    let shares = findings
-        .iter()
-        .map(|finding| finding.explanations.len() + 1)
-        .sum();
     let stop = stop_flag()?;
-    let mut time = Share::new(arguments.run_budget, shares);
-    let with = Confirming {
-        arguments,
+    let given = arguments.given();
+    let with = Executing {
+        given: &given,
+        times: arguments.times,
         loaded,
         stop: &stop,
     };
-    for finding in findings {
-        let explanations = &mut finding.explanations;
-        if arguments.no_run {
-            confirm::leave_out(explanations, "--no-run");
-            offer_all(finding, loaded, budget);
-            trial::leave_out(&mut finding.explanations, "--no-run");
-            continue;
-        }
-        finding.refuted = confirm::confirm(finding.corpus, explanations, &with, &mut time);
-        rank_in_words(explanations);
-        offer_all(finding, loaded, budget);
-        let time = time.next();
-        trial::try_fixes(finding.corpus, &mut finding.explanations, &with, time);
-        let suppressed = finding.suppressed.iter().map(|row| row.explanation.clone());
-        let told: Vec<Explanation> = finding
-            .explanations
-            .iter()
-            .cloned()
-            .chain(suppressed)
-            .collect();
-        finding.unexplained = unexplained(finding.corpus, &told);
-    }
+    let rerun = match arguments.no_run {
+        true => Rerun::Not("--no-run"),
+        false => Rerun::Within(&with, arguments.run_budget),
+    };
+    cancellable(&stop, budget, || {
+        pipeline::settle(findings, &rerun, loaded, budget);
+    });
     Ok(())
-}
-
-/// Works out the fixes of what is left to explain.
-fn offer_all(finding: &mut Finding<'_>, loaded: &Loaded, budget: &Budget) {
-    let own = offer::runs(finding.corpus, loaded);
-    let sources = offer::sources(&own);
-    for explanation in &mut finding.explanations {
-        offer::offer(explanation, &own, &sources, budget);
-    }
-}
-
-/// Whether what is blamed could have been predicted from the shortest run that passed.
-fn note_prediction(
-    explanation: &mut Explanation,
-    corpus: &Corpus,
-    loaded: &Loaded,
-    budget: &Budget,
-) {
-    let passing = corpus.passing().filter(|run| run.exact);
-    let shortest = passing.min_by_key(|run| (run.events, &run.name));
-    let Some(shortest) = shortest.filter(|_| budget.stop().is_none()) else {
-        return;
-    };
-    let mut runs = loaded.runs.iter();
-    let Some((name, run)) = runs.find(|(name, _)| *name == shortest.name) else {
-        return;
-    };
-    if prediction_agrees(run, explanation, budget) {
-        explanation.join("predict", format!("predicts it from {name}, which passed"));
-    }
-}
-
-/// What had to hold along the first of the explanation's runs that is there, if a model of it was kept.
-fn add_invariants(explanation: &mut Explanation, loaded: &Loaded, budget: &Budget) {
-    let mut runs = loaded.runs.iter();
-    let Some((_, run)) = runs.find(|(name, _)| explanation.runs.contains(name)) else {
-        return;
-    };
-    if let Ok(models) = program::load(&loaded.folder, &run.meta.build_id) {
-        invariants::add_to(explanation, run, &models, budget);
-    }
 }
 
 /// 0 nothing failed, 1 failures explained, 3 failed runs without an explanation.
@@ -331,17 +227,6 @@ impl Sources {
             .map(|(file, _)| file.clone())
             .collect()
     }
-}
-
-/// Has the file another content than when it was recorded? Not when it cannot be read.
-pub fn is_other(file: &str, hash: &str) -> bool {
-    read_regular(file.as_ref(), MOST_TEXT).is_ok_and(|content| {
-        let now: String = Sha256::digest(content)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        now != hash
-    })
 }
 
 fn print_text(findings: &[Finding<'_>], sources: &Sources, why: bool) {

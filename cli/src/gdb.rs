@@ -1,9 +1,10 @@
 //! `unsnarl replay RUN --gdb`.
 
-use crate::{load, message};
+use crate::message;
 use anyhow::Result;
 use std::{ffi::OsString, path::Path, process::ExitCode, sync::Arc};
 use unsnarl_core::{Budget, Corpus, CorpusKey, RunSummary, explain};
+use unsnarl_lab::load;
 use unsnarl_recorder::replay::{
     Options,
     debug::{Debugged, Session, Step, debug},

@@ -1,9 +1,6 @@
 //! `unsnarl explain --guarded-by`: which lock guards which location.
 
-use crate::{
-    arguments::{Explain, ExplainFormat},
-    load::Loaded,
-};
+use crate::arguments::{Explain, ExplainFormat};
 use anyhow::{Result, bail};
 use serde::Serialize;
 use std::{collections::BTreeMap, process::ExitCode};
@@ -13,6 +10,7 @@ use unsnarl_core::{
     guarded::{Guarded, Guards},
     render::MOST_COLUMN,
 };
+use unsnarl_lab::load::Loaded;
 use unsnarl_trace::shell;
 
 /// Version of the JSON.

@@ -2,10 +2,9 @@
 
 use anyhow::{Context, Result};
 use std::{io, process::ExitCode};
+use unsnarl_lab::compiles::Compiles;
 use unsnarl_recorder::permit::is_own_run;
 use unsnarl_server::{Compiling, OwnRuns};
-
-use crate::verify::compiles::Compiles;
 
 /// Serves one editor over standard input and output.
 pub fn run() -> Result<ExitCode> {

@@ -8,20 +8,16 @@
 mod message;
 
 mod arguments;
-mod cancel;
 mod cc;
-mod confirm;
 mod doctor;
 mod dsp;
 mod engines;
-mod executable;
 mod explain;
 mod export;
 mod gdb;
 mod guarded_by;
 mod import;
 mod invariants;
-mod load;
 mod lsp;
 mod permission;
 mod pin;
@@ -32,7 +28,6 @@ mod replay;
 mod sarif;
 mod suppress;
 mod suppressions;
-mod trial;
 mod verify;
 
 use arguments::{Arguments, Command};

@@ -1,15 +1,13 @@
-//! Whether a program that a run or a schedule names may be executed: `unsnarl_recorder::permit` decides, and on a
-//! terminal the user is asked about what it refuses.
+//! The user's word about programs that others may have recorded: an option, and a question on the terminal.
 
 use crate::message::visible;
-use anyhow::Result;
 use clap::Args;
 use std::{
-    collections::BTreeSet,
     io::{self, BufRead, IsTerminal, Write},
     path::PathBuf,
 };
-use unsnarl_recorder::permit::{Deed, Permit, Trust};
+use unsnarl_lab::permission::{Question, Word};
+use unsnarl_recorder::permit::{Deed, Trust};
 use unsnarl_trace::shell;
 
 /// What `--trust` without a value stands for.
@@ -27,6 +25,15 @@ pub struct Trusting {
 }
 
 impl Trusting {
+    /// With a question on the terminal, where there is one.
+    pub fn word(&self) -> Word {
+        let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
+        Word {
+            trust: self.trust(),
+            ask: can_ask.then_some(ask as Question),
+        }
+    }
+
     /// As the recorder takes it.
     pub fn trust(&self) -> Trust {
         match self.trust.as_deref() {
@@ -35,20 +42,6 @@ impl Trusting {
             Some(hashes) => Trust::Builds(hashes.split(',').map(str::to_owned).collect()),
         }
     }
-}
-
-/// The permission to execute something, and the word that it rests on. Asks on a terminal.
-pub fn permit(deed: Deed, trust: &Trust) -> Result<(Permit, Trust)> {
-    let refused = match Permit::ask(deed.clone(), trust) {
-        Ok(permit) => return Ok((permit, trust.clone())),
-        Err(refused) => refused,
-    };
-    let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if !can_ask || !ask(&deed)? {
-        return Err(refused.into());
-    }
-    let trust = Trust::Builds(BTreeSet::from([deed.build_id.clone()]));
-    Ok((Permit::ask(deed, &trust)?, trust))
 }
 
 /// Asks the user; everything but a yes is a no.

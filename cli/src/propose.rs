@@ -1,6 +1,6 @@
 //! `unsnarl replay` on a schedule that somebody proposes.
 
-use crate::{arguments::Replay, message, permission, record::stop_flag};
+use crate::{arguments::Replay, message, record::stop_flag};
 use anyhow::{Context, Result, bail};
 use std::{
     env,
@@ -8,6 +8,7 @@ use std::{
     process::ExitCode,
     sync::atomic::Ordering,
 };
+use unsnarl_lab::permission::permit;
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
@@ -49,7 +50,7 @@ pub fn run(proposal: &Proposal, arguments: Replay) -> Result<ExitCode> {
         .iter()
         .for_each(|warning| message::warning(warning));
     let deed = deed(proposal, &target, directory);
-    let (permit, _) = permission::permit(deed.clone(), &arguments.trusting.trust())?;
+    let (permit, _) = permit(deed.clone(), &arguments.trusting.word())?;
     let job = job(proposal, deed, permit, &arguments);
     let stop = stop_flag()?;
     let mut reached = 0;

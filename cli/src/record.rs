@@ -509,7 +509,7 @@ fn print_coverage(coverage: &Coverage, how: CoverageFormat) -> Result<()> {
 /// The command to type next.
 fn next(recording: &Recording, summary: &Summary) -> String {
     if whole_status(summary) == 1 {
-        return match recording.out.as_os_str() == crate::load::RUNS {
+        return match recording.out.as_os_str() == unsnarl_lab::load::RUNS {
             true => "unsnarl explain".to_owned(),
             false => format!("unsnarl explain {}", shell::word(&recording.out)),
         };

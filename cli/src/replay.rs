@@ -2,8 +2,8 @@
 
 use crate::{
     arguments::Replay,
-    gdb, load, message,
-    permission::{self, Trusting},
+    gdb, message,
+    permission::Trusting,
     pin::{self, Setting},
     propose,
     record::stop_flag,
@@ -14,6 +14,7 @@ use std::{
     process::ExitCode,
     sync::Arc,
 };
+use unsnarl_lab::{load, permission::permit};
 use unsnarl_recorder::{
     launch::{Output, addresses},
     permit::{Deed, Trust},
@@ -66,16 +67,16 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
 /// The user's word about the program of a run, which is asked for on a terminal.
 fn trust(run: &Run, trusting: &Trusting) -> Result<Trust> {
     let directory = Path::new(&run.meta.directory);
-    let trust = trusting.trust();
+    let word = trusting.word();
     // Why there is no program, or another one, is for the replay to say.
     let Ok(target) = target::open(run.meta.program.as_ref(), directory) else {
-        return Ok(trust);
+        return Ok(word.trust);
     };
     if target.program.build_id() != run.meta.build_id {
-        return Ok(trust);
+        return Ok(word.trust);
     }
     let deed = Deed::of(&run.meta, target.program.path(), target.program.build_id());
-    Ok(permission::permit(deed, &trust)?.1)
+    Ok(permit(deed, &word)?.1)
 }
 
 /// Judges a pinned schedule.
@@ -98,7 +99,7 @@ fn test(path: &Path, arguments: Replay) -> Result<ExitCode> {
         stdin: arguments.stdin,
         timeout: arguments.timeout,
         output,
-        trust: arguments.trusting.trust(),
+        word: arguments.trusting.word(),
     };
     pin::trial(pinned, &setting)
 }

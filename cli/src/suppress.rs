@@ -1,16 +1,13 @@
 //! `unsnarl suppress`.
 
-use crate::{
-    arguments::Suppress,
-    load::{self, Loaded},
-    suppressions::SuppressionFile,
-};
+use crate::{arguments::Suppress, suppressions::SuppressionFile};
 use anyhow::{Result, bail};
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
 use unsnarl_core::{Budget, Corpora, Explanation, RunSummary, explain};
+use unsnarl_lab::load::{self, Loaded};
 
 /// Writes down that a finding is harmless.
 pub fn run(arguments: &Suppress) -> Result<ExitCode> {

@@ -1,11 +1,11 @@
 //! Projections for programs; `docs/explain-json.md` describes them.
 
-use super::{Failure, Measured};
 use serde::Serialize;
 use unsnarl_core::{
     Tally,
     dsp::{self, Dsp},
 };
+use unsnarl_lab::dsp::{Failure, Measured};
 
 /// One way to fail.
 #[derive(Serialize)]

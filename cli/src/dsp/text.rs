@@ -1,10 +1,10 @@
 //! Projections for reading, and as pictures.
 
-use super::{Answer, Failure, Projection};
 use crate::{explain::stopped, message};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
 use unsnarl_core::dsp::render;
+use unsnarl_lab::dsp::{Answer, Failure, Projection};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();

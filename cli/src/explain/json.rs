@@ -1,10 +1,10 @@
 //! Explanations as JSON.
 
 use super::{Finding, stopped};
-use crate::load::Loaded;
 use anyhow::Result;
 use serde::Serialize;
 use unsnarl_core::{Corpus, Explanation, FailurePlace, StopReason};
+use unsnarl_lab::load::Loaded;
 
 /// Version of the JSON; changes when a reader would have to.
 pub const JSON_VERSION: u32 = 1;

@@ -1,12 +1,10 @@
 //! Why one run failed, by comparing it with the runs beside it.
 
-use crate::{
-    load::{self, Loaded},
-    message,
-};
+use crate::message;
 use anyhow::{Result, bail};
 use std::path::Path;
 use unsnarl_core::{Budget, BugKind, Corpora, Explanation, RunSummary, explain};
+use unsnarl_lab::load::{self, Loaded};
 
 /// What is known about a run.
 pub struct Explained {

@@ -1,14 +1,11 @@
 //! `unsnarl export RUN --to test`: a shell script that is a regression test.
 
 use super::explained::explained;
-use crate::{
-    arguments::Export,
-    executable::{Executable, Given},
-    message, pin,
-};
+use crate::{arguments::Export, message, pin};
 use anyhow::{Result, bail};
 use std::path::Path;
 use unsnarl_core::BugKind;
+use unsnarl_lab::executable::{Executable, Given};
 use unsnarl_trace::{Run, shell};
 
 /// The script, with the schedule in it.
@@ -20,7 +17,7 @@ pub fn script(path: &Path, run: &Run, arguments: &Export) -> Result<String> {
     let given = Given {
         stdin: arguments.stdin.clone(),
         timeout: arguments.timeout,
-        trust: arguments.trusting.trust(),
+        word: arguments.trusting.word(),
     };
     let program = Executable::of(run, &name, &given)?;
     let explanation = explained(path)?.explanation;

@@ -8,7 +8,6 @@ mod text;
 pub use json::Row;
 pub use text::print;
 
-use crate::{cancel::cancellable, load::Loaded};
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 use std::{sync::atomic::AtomicBool, time::Instant};
@@ -18,6 +17,7 @@ use unsnarl_core::{
     invariants::{self, Level, Options, Told, Unexplained},
     symbolic,
 };
+use unsnarl_lab::{cancel::cancellable, load::Loaded};
 use unsnarl_trace::{
     Mode, Run,
     program::{self, LoadError, Program},

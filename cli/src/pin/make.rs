@@ -1,11 +1,7 @@
 //! Makes the test of a failing run: the fewest events in whose order the program still fails.
 
 use super::{Line, Pin, Pinned, lines};
-use crate::{
-    executable::{Executable, listed},
-    explain::is_other,
-    record::stop_flag,
-};
+use crate::record::stop_flag;
 use anyhow::{Context, Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,6 +10,8 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 use unsnarl_core::{Explanation, facts};
+use unsnarl_lab::executable::{Executable, listed};
+use unsnarl_lab::sources::is_other;
 use unsnarl_trace::files::read_text;
 use unsnarl_trace::{Event, EventId, EventKind, Proposal, Run, RunMeta, Wanted};
 

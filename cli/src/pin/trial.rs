@@ -1,7 +1,7 @@
 //! `unsnarl replay --test`: does the program still fail by a pinned order?
 
 use super::{Pinned, lines};
-use crate::{message, permission, propose, record::stop_flag};
+use crate::{message, propose, record::stop_flag};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::BTreeMap,
@@ -10,10 +10,11 @@ use std::{
     process::ExitCode,
     time::Duration,
 };
+use unsnarl_lab::permission::{Word, permit};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
-    permit::{Permit, Trust},
+    permit::Permit,
     proposal::{Cause, Divergence, Ended, ProposalError, Verdict, execute_proposal},
     record::Job,
     target::{self, Target},
@@ -38,7 +39,7 @@ pub struct Setting {
     /// Whether what it prints is shown.
     pub output: Output,
     /// The user's word about the program that the schedule names.
-    pub trust: Trust,
+    pub word: Word,
 }
 
 /// What came of it.
@@ -112,7 +113,7 @@ fn answer(
     let (command, directory) = (deed.command.clone(), deed.directory.clone());
     let permit = match &setting.program {
         Some(_) => Permit::named(target.program.path(), &command, &directory),
-        None => permission::permit(deed, &setting.trust)?.0,
+        None => permit(deed, &setting.word)?.0,
     };
     let job = Job {
         permit,

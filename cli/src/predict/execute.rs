@@ -4,10 +4,7 @@ use super::{
     runs::{Subject, stem},
     verdict::{Failed, Finding, Verdict, Why},
 };
-use crate::{
-    arguments::Predict,
-    executable::{Executable, Given, listed},
-};
+use crate::arguments::Predict;
 use anyhow::Result;
 use std::sync::{
     Arc,
@@ -18,6 +15,7 @@ use unsnarl_core::{
     facts::place,
     predict::{Candidate, Class, Order, departure::departure},
 };
+use unsnarl_lab::executable::{Executable, Given, listed};
 use unsnarl_recorder::proposal::{Cause, Divergence, Ended, ProposalError, Verdict as Executed};
 use unsnarl_trace::{Occurrences, Outcome, Policy, Proposal, Run, RunFolder};
 
@@ -43,7 +41,7 @@ impl<'a> Executor<'a> {
         let given = Given {
             stdin: arguments.stdin.clone(),
             timeout: arguments.timeout,
-            trust: arguments.trusting.trust(),
+            word: arguments.trusting.word(),
         };
         Ok(Executor {
             run: subject.run.clone(),

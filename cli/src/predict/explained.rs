@@ -1,12 +1,13 @@
 //! What the explanations say about the runs that failed.
 
 use super::{Report, runs::stem, verdict::Verdict};
-use crate::{arguments::Predict, load, message};
+use crate::{arguments::Predict, message};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
 };
 use unsnarl_core::{Budget, explain};
+use unsnarl_lab::load;
 
 /// The headline of the explanation of each failing run, by the run's name. The runs are compared with those that
 /// lie in the same folder, as `unsnarl explain` does it, in what is left of the time.

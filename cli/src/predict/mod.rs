@@ -21,7 +21,6 @@ use self::{
 };
 use crate::{
     arguments::{Format, Predict},
-    cancel::cancellable,
     message,
     record::stop_flag,
 };
@@ -39,6 +38,7 @@ use unsnarl_core::{
     Budget, StopReason,
     predict::{Candidate, Order, Patterns, UserPatterns, schedule::Scheduler},
 };
+use unsnarl_lab::cancel::cancellable;
 use unsnarl_trace::files::read_text;
 use unsnarl_trace::{Mode, Run};
 

@@ -1,12 +1,6 @@
 //! The runs that are predicted from: named, the newest of each program, or recorded for the purpose.
 
-use crate::{
-    arguments::Predict,
-    load::{self, Loaded},
-    message,
-    record::permitted,
-    replay::find,
-};
+use crate::{arguments::Predict, message, record::permitted, replay::find};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::BTreeMap,
@@ -17,6 +11,7 @@ use std::{
     },
 };
 use unsnarl_core::{CorpusKey, predict::Inferred};
+use unsnarl_lab::load::{self, Loaded};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,

@@ -1,12 +1,13 @@
 //! A fix as a real edit: the project is copied, the copy edited and built. The user's files stay as they are.
 
-use super::{choose::Chosen, diff};
+use super::choose::Chosen;
 use anyhow::{Context, Result, bail};
 use std::{
     fs, io,
     path::{Path, PathBuf},
     process::Command,
 };
+use unsnarl_lab::edited::edited;
 use unsnarl_recorder::target::{self, Target};
 
 /// Where copies lie, one per fix.
@@ -48,7 +49,7 @@ pub fn build(chosen: &Chosen, command: &str) -> Result<Built> {
     }
     copy(&project, &root)
         .with_context(|| format!("cannot copy the project to {}", root.display()))?;
-    for (file, text) in diff::edited(&chosen.fix, &chosen.sources)? {
+    for (file, text) in edited(&chosen.fix, &chosen.sources)? {
         fs::write(inside(&project, &root, Path::new(&file))?, text)?;
     }
     let meta = &chosen.run.1.meta;

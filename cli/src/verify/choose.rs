@@ -1,18 +1,18 @@
 //! Finds the fix that is meant among those of the explanations.
 
-use super::offer;
-use crate::{
-    arguments::Verify,
-    explain::name_left_out,
-    load::{self, Loaded},
-    trial::Failures,
-};
+use crate::{arguments::Verify, explain::name_left_out};
 use anyhow::{Context, Result, bail};
 use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_core::{
     Budget, Corpus, Explanation,
     explain::{explain, retold},
     fixes::Fix,
+};
+use unsnarl_lab::{
+    load::{self, Loaded},
+    offer,
+    sources::sources,
+    trial::Failures,
 };
 use unsnarl_trace::Run;
 
@@ -96,7 +96,7 @@ fn chosen(
     budget: &Budget,
 ) -> Result<Chosen> {
     let runs = offer::runs(corpus, loaded);
-    let sources = offer::sources(&runs);
+    let sources = sources(&runs);
     offer::offer(&mut explanation, &runs, &sources, budget);
     let mut fixes = explanation.fixes.iter();
     let Some(fix) = fixes.find(|fix| fix.number == number).cloned() else {

@@ -3,22 +3,9 @@
 use anyhow::{Context, Result, bail};
 use similar::TextDiff;
 use std::{collections::BTreeMap, fs, path::Path};
-use unsnarl_core::fixes::{self, Fix};
+use unsnarl_core::fixes::Fix;
+use unsnarl_lab::edited::edited;
 use unsnarl_trace::files::read_text;
-
-/// The files that a fix changes, with their texts after it.
-pub fn edited(fix: &Fix, sources: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
-    let mut edited = BTreeMap::new();
-    for edit in &fix.edits {
-        let text = sources
-            .get(&edit.file)
-            .with_context(|| format!("{} is not what was recorded", edit.file))?;
-        let after = fixes::apply(text, &edit.file, &fix.edits)
-            .with_context(|| format!("the edits do not fit {}", edit.file))?;
-        edited.insert(edit.file.clone(), after);
-    }
-    Ok(edited)
-}
 
 /// Prints the diff, for `patch -p0` and `git apply -p0` in this folder.
 pub fn print(fix: &Fix, sources: &BTreeMap<String, String>) -> Result<()> {

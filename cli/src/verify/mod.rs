@@ -5,22 +5,19 @@
 
 mod build;
 mod choose;
-pub mod compiles;
 mod diff;
-pub mod offer;
 mod tell;
 
-use crate::{
-    arguments::Verify,
-    load,
-    record::stop_flag,
-    trial::{self, Case, Limits, Searched},
-};
+use crate::{arguments::Verify, record::stop_flag};
 use anyhow::Result;
 use build::Built;
 use choose::Chosen;
 use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::AtomicBool};
 use unsnarl_core::fixes::constraint;
+use unsnarl_lab::{
+    load,
+    trial::{self, Case, Limits, Searched},
+};
 use unsnarl_recorder::{permit::Permit, record::Observed};
 
 /// The fix does not hold.
@@ -68,7 +65,7 @@ fn limits(arguments: &Verify) -> Limits {
         random: arguments.random,
         one: arguments.timeout,
         stdin: arguments.stdin.clone(),
-        trust: arguments.trusting.trust(),
+        word: arguments.trusting.word(),
     }
 }
 

@@ -1,11 +1,9 @@
 //! What is said of a fix that was tried.
 
 use super::{build::Built, choose::Chosen, diff};
-use crate::{
-    message,
-    trial::{Case, Searched},
-};
+use crate::message;
 use unsnarl_core::{fixes::trial::preemptions, render};
+use unsnarl_lab::trial::{Case, Searched};
 
 /// The fix.
 pub fn title(chosen: &Chosen) {

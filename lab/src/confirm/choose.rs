@@ -2,7 +2,7 @@
 
 use super::{
     decide::Decision,
-    experiment::{Experiment, Trials},
+    experiment::{Experiment, Experiments},
 };
 use anyhow::Result;
 use unsnarl_core::{
@@ -25,7 +25,7 @@ const BETTER: f64 = 0.2;
 pub fn choose(
     corpus: &Corpus,
     known: &[String],
-    trials: &Trials<'_>,
+    trials: &dyn Experiments,
     explanation: &mut Explanation,
     decision: &Decision,
     budget: &Budget,
@@ -35,7 +35,7 @@ pub fn choose(
     }
     let own = trials.experiment(explanation, budget)?;
     explanation.evidence = own.as_ref().map(|own| own.evidence);
-    let best = own.map(|own| Tried::new(own, explanation, trials.executor.run, decision));
+    let best = own.map(|own| Tried::new(own, explanation, trials.run(), decision));
     let mut choice = Choice {
         trials,
         decision,
@@ -65,7 +65,7 @@ pub fn choose(
 fn known_cause(
     corpus: &Corpus,
     known: &[String],
-    trials: &Trials<'_>,
+    trials: &dyn Experiments,
     (explanation, decision): (&mut Explanation, &Decision),
     budget: &Budget,
 ) -> Result<bool> {
@@ -78,7 +78,7 @@ fn known_cause(
             continue;
         };
         let evidence = Some(found.evidence);
-        let tried = Tried::new(found, &other, trials.executor.run, decision);
+        let tried = Tried::new(found, &other, trials.run(), decision);
         if tried.is_settled() {
             *explanation = Explanation { evidence, ..other };
             return Ok(true);
@@ -88,15 +88,15 @@ fn known_cause(
 }
 
 /// The search for the story that is borne out best.
-struct Choice<'c, 'a> {
-    trials: &'c Trials<'a>,
+struct Choice<'c> {
+    trials: &'c dyn Experiments,
     decision: &'c Decision,
     budget: &'c Budget,
     best: Option<Tried>,
     passed_over: Vec<PassedOver>,
 }
 
-impl Choice<'_, '_> {
+impl Choice<'_> {
     fn is_settled(&self) -> bool {
         self.best.as_ref().is_some_and(Tried::is_settled)
     }
@@ -125,7 +125,7 @@ impl Choice<'_, '_> {
             }
             let found = self.trials.experiment(&other, self.budget)?;
             let evidence = found.as_ref().map(|found| found.evidence);
-            let run = self.trials.executor.run;
+            let run = self.trials.run();
             let found = found.map(|found| Tried::new(found, &other, run, self.decision));
             let other = Explanation { evidence, ..other };
             let is_better = |it: &Tried| is_clear(it) && it.is_better_than(self.best.as_ref());

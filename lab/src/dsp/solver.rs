@@ -1,6 +1,5 @@
 //! `--solve`: the failing order and its root cause by constraint solving.
 
-use crate::arguments::SolverLimits;
 use std::time::{Duration, Instant};
 use unsnarl_core::{
     Budget, StopReason,
@@ -20,29 +19,19 @@ pub struct Cause {
     pub lines: Vec<String>,
 }
 
-/// The limits of the command line.
-pub fn options(limits: SolverLimits) -> Options {
-    Options {
-        effort: limits.solver_effort.saturating_mul(1_000_000),
-        memory: limits.solver_memory,
-        ..Options::default()
-    }
-}
-
 /// Solves for an order that fails, and for what it needs to fail.
 pub fn failing_order(
     run: &Run,
     trace: &SymbolicTrace,
-    limits: SolverLimits,
+    options: &Options,
     budget: &Budget,
 ) -> Cause {
-    let options = options(limits);
     let begin = Instant::now();
-    let failing = schedules::synthesize(trace, &options, budget);
+    let failing = schedules::synthesize(trace, options, budget);
     let time = begin.elapsed();
     let mut lines = Vec::new();
     match failing.verdict {
-        Verdict::Found(_) => lines.extend(root_cause(run, trace, &options, budget)),
+        Verdict::Found(_) => lines.extend(root_cause(run, trace, options, budget)),
         Verdict::Impossible => {
             lines.push(
                 "solving: no order of these paths fails, which the run contradicts".to_owned(),

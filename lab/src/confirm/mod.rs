@@ -2,40 +2,34 @@
 //! the other way round. What fails in that order as well is refuted.
 
 mod attempt;
+mod case;
 mod choose;
 mod decide;
+mod directed;
 mod experiment;
 mod judge;
 mod time;
 
+#[cfg(test)]
+mod choose_tests;
+
 pub use time::{DEFAULT as DEFAULT_TIME, Share};
 
 use self::judge::Judge;
-use crate::{arguments::Explain, load::Loaded};
-use std::sync::atomic::AtomicBool;
+use crate::Executing;
 use unsnarl_core::{Certainty, Corpus, Execution, Explanation, Verdict, explain::in_order};
-
-/// What there is to confirm explanations with.
-pub struct Confirming<'a> {
-    /// The command line.
-    pub arguments: &'a Explain,
-    /// The runs.
-    pub loaded: &'a Loaded,
-    /// The user stops it.
-    pub stop: &'a AtomicBool,
-}
 
 /// Runs the orders of each explanation, in the time that the command line allows for all of them: each gets an equal
 /// share of what is left. What executing refutes is taken out and returned.
 pub fn confirm(
     corpus: &Corpus,
     explanations: &mut Vec<Explanation>,
-    with: &Confirming<'_>,
+    with: &Executing<'_>,
     time: &mut Share,
 ) -> Vec<Explanation> {
     let mut known: Vec<String> = Vec::new();
     for explanation in explanations.iter_mut() {
-        let end = time.next();
+        let end = time.take();
         let judge = Judge::new(corpus, with, end, &known);
         judge.judge(explanation);
         if verdict(explanation) == Some(Verdict::Confirmed) {

@@ -1,7 +1,7 @@
 //! Whether an edited source still compiles, as far as the flags that it was compiled with are known: a fix is offered
 //! only when it does, or when the source as it is does not compile so either.
 
-use super::diff;
+use crate::edited::edited;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -56,7 +56,7 @@ impl<'a> Compiles<'a> {
 
     /// The compiler's first complaint about the sources that the fix edits, if it had none before.
     fn complaint(&mut self, fix: &Fix) -> Option<String> {
-        for (file, text) in diff::edited(fix, self.sources).ok()? {
+        for (file, text) in edited(fix, self.sources).ok()? {
             let Some(complaint) = self.compile(&file, &text) else {
                 continue;
             };

@@ -1,31 +1,29 @@
 //! What executing the orders of an explanation means for it.
 
 use super::{
-    Confirming,
-    attempt::{Attempt, Control, attempt, control, is_whole},
+    attempt::is_whole,
+    case::{Case, Other, piece, waits},
     choose::choose,
     decide::{Decision, decide},
+    directed::{directed, writes_at},
     experiment::Trials,
     not_run,
     time::within,
 };
 use crate::{
+    Executing,
     dsp::{self, Executor, Projection},
-    executable::Given,
 };
 use anyhow::{Result, anyhow};
 use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
-    Budget, BugKind, Certainty, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark,
-    Tally, Verdict,
-    corpus::failure_place,
-    diagnosis::Share,
-    dsp::Advice,
-    explain::{Turn, Turned, bears_out, never_came, retold, retold_nearly, turned},
-    facts::short,
+    Budget, Certainty, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark, Tally,
+    Verdict,
+    explain::{Turn, bears_out, never_came, retold, retold_nearly},
     findings::projection_agrees,
+    schedules::Options,
 };
-use unsnarl_trace::{EventId, EventKind, LocationId, Mode, Outcome, Run, Value};
+use unsnarl_trace::{EventKind, Mode, Outcome, Run};
 
 /// Recorded runs that passed and are looked at for one without what is blamed.
 const PASSED: usize = 20;
@@ -39,52 +37,16 @@ const CHOOSING: u32 = 50;
 /// Judges explanations of one corpus.
 pub struct Judge<'a> {
     corpus: &'a Corpus,
-    with: &'a Confirming<'a>,
+    with: &'a Executing<'a>,
     time: Duration,
     known: &'a [String],
-}
-
-/// What executing has shown of an explanation so far.
-struct Case<'e, 'a> {
-    explanation: &'e mut Explanation,
-    executor: Executor<'a>,
-    tally: Tally,
-    decision: Decision,
-    /// It passes without a wakeup that was injected: that is no order, and no schedules are drawn for it.
-    needs_a_wakeup: bool,
-    says: Vec<String>,
-}
-
-/// An order that passed.
-struct Other {
-    says: String,
-    is_recorded: bool,
-}
-
-/// What came of the orders in which what is blamed is turned round.
-#[derive(Default)]
-struct Directed {
-    passes: Option<(Other, u32, u32)>,
-    /// Orders that failed: which, and whether that speaks against the explanation.
-    fails: Vec<(Turn, String, bool)>,
-    passing: Vec<Turn>,
-    /// Orders that passed, where the failing one passes as well when it is executed so far: why they show nothing.
-    undecided: Option<String>,
-    stopped: bool,
-}
-
-impl Directed {
-    /// Everything that could be had fails in the same way without what is blamed.
-    fn is_against(&self) -> bool {
-        !self.fails.is_empty() && self.fails.iter().all(|(.., is_against)| *is_against)
-    }
 }
 
 impl<'a> Judge<'a> {
     /// For this corpus, with so much time for each explanation, and the ids of those that were confirmed before.
     pub fn new(
         corpus: &'a Corpus,
-        with: &'a Confirming<'a>,
+        with: &'a Executing<'a>,
         time: Duration,
         known: &'a [String],
     ) -> Judge<'a> {
@@ -115,12 +77,7 @@ impl<'a> Judge<'a> {
     ) -> Result<Execution> {
         let name = explanation.run.clone();
         let run = self.recorded(&name)?;
-        let given = Given {
-            stdin: self.with.arguments.stdin.clone(),
-            timeout: self.with.arguments.timeout,
-            trust: self.with.arguments.trusting.trust(),
-        };
-        let executor = Executor::new(run, &name, &given, self.with.arguments.times, halt)?;
+        let executor = Executor::new(run, &name, self.with.given, self.with.times, halt)?;
         let repeated = executor.repeated(run)?;
         let same = u32::try_from(repeated.same).unwrap_or(u32::MAX);
         let tally = Tally {
@@ -146,7 +103,7 @@ impl<'a> Judge<'a> {
         if let Some((verdict, reason)) = case.whatever_the_schedule() {
             return Ok(case.ends(verdict, None, &reason));
         }
-        let directed = self.directed(&mut case)?;
+        let directed = directed(&mut case, &self.few_passed())?;
         if let Some(passed) = directed.passes {
             // Nothing says that what is blamed flowed into the failure: another story may be borne out better.
             let is_beside = case.explanation.certainty == Certainty::Possible;
@@ -195,11 +152,10 @@ impl<'a> Judge<'a> {
         let Some(sampler) = case.executor.sampler(halt)? else {
             return Ok(());
         };
-        let passed = self.passed().map(|(_, run)| run);
         let trials = Trials {
             executor: &case.executor,
             sampler: &sampler,
-            passed: passed.take(PASSED).collect(),
+            passed: self.few_passed(),
         };
         choose(
             self.corpus,
@@ -226,56 +182,6 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Executes the orders in which what is blamed comes the other way round.
-    fn directed(&self, case: &mut Case<'_, '_>) -> Result<Directed> {
-        let run = case.executor.run;
-        let passed = self.passed().map(|(_, run)| run);
-        let passed: Vec<&Run> = passed.take(PASSED).collect();
-        let mut seen = Directed::default();
-        for turned in turned(case.explanation, run) {
-            let is_region = matches!(turned.turn, Turn::RegionFirst | Turn::OthersFirst);
-            if seen.passes.is_some() && !is_region {
-                break;
-            }
-            let shown = shows(&turned, &passed);
-            match attempt(&case.executor, &turned, shown)? {
-                Attempt::Passes { passes, of } => {
-                    match decides(case, &turned, shown)? {
-                        Ok(()) => {}
-                        Err(Some(why)) => {
-                            seen.undecided.get_or_insert(why);
-                            continue;
-                        }
-                        Err(None) => {
-                            seen.stopped = true;
-                            break;
-                        }
-                    }
-                    case.needs_a_wakeup |= turned.turn == Turn::NotWoken;
-                    seen.passing.push(turned.turn);
-                    let other = Other {
-                        says: turned.says,
-                        is_recorded: false,
-                    };
-                    seen.passes.get_or_insert((other, passes, of));
-                }
-                Attempt::Fails { run: failed, why } => {
-                    let same = failure_place(&failed).as_ref() == Some(&case.explanation.failure);
-                    let is_without = bears_out(case.explanation, &failed) == Some(false);
-                    let says = format!("{}: {why}", turned.says);
-                    seen.fails.push((turned.turn, says, same && is_without));
-                }
-                Attempt::NotHad => {}
-                Attempt::Stopped => {
-                    seen.stopped = true;
-                    break;
-                }
-            }
-        }
-        case.region(&seen);
-        Ok(seen)
-    }
-
     /// What is blamed is not what makes the run fail: does another story of it hold when its orders are executed? Then
     /// that is told instead.
     fn retell(
@@ -285,7 +191,7 @@ impl<'a> Judge<'a> {
     ) -> Result<Option<(Other, u32, u32)>> {
         for other in retold(self.corpus, case.explanation, budget) {
             let known = std::mem::replace(case.explanation, other);
-            let directed = self.directed(case)?;
+            let directed = directed(case, &self.few_passed())?;
             if directed.passes.is_some() {
                 return Ok(directed.passes);
             }
@@ -342,11 +248,17 @@ impl<'a> Judge<'a> {
         let (name, run) = (case.explanation.run.clone(), case.executor.run);
         let executor = Ok(case.executor);
         let projected = within(self.time / 2, halt, |halt, budget| {
-            let asked = dsp::Asked {
-                arguments: self.with.arguments,
-                loaded: self.with.loaded,
-                budget,
+            let with = Executing {
                 stop: halt,
+                ..*self.with
+            };
+            let asked = dsp::Asked {
+                with: &with,
+                no_run: false,
+                solve: false,
+                solver: Options::default(),
+                program: None,
+                budget,
             };
             dsp::executed(&name, run, &asked, &executor, &mut Vec::new())
         });
@@ -427,6 +339,12 @@ impl<'a> Judge<'a> {
         case.projected(projection)
     }
 
+    /// The shortest of them, as many as are looked at.
+    fn few_passed(&self) -> Vec<&'a Run> {
+        let passed = self.passed().map(|(_, run)| run);
+        passed.take(PASSED).collect()
+    }
+
     /// Runs of the corpus that passed, the shortest first.
     fn passed(&self) -> impl Iterator<Item = (&'a str, &'a Run)> {
         let mut passed: Vec<&RunSummary> = self.corpus.passing().collect();
@@ -454,47 +372,6 @@ fn is_without(explanation: &Explanation, run: &Run) -> bool {
     }
 }
 
-/// Is it the order that decides? The failing run's own, executed up to the same point, has to fail: else an order that
-/// passes shows nothing, and why is said. No reason where it was stopped.
-fn decides(
-    case: &Case<'_, '_>,
-    turned: &Turned,
-    passed: Option<&Run>,
-) -> Result<Result<(), Option<String>>> {
-    // The wakeup is no matter of order: the run as it was recorded has it, and fails.
-    if turned.turn == Turn::NotWoken {
-        return Ok(Ok(()));
-    }
-    let injected = has_injected(case.executor.run, turned.until);
-    Ok(match control(&case.executor, turned, passed)? {
-        Control::Decides => Ok(()),
-        Control::NotHad if !injected => Ok(()),
-        Control::NotHad => Err(Some(
-            "its run has a wakeup, a timeout or a failure that was injected, and an order without it shows nothing".to_owned(),
-        )),
-        Control::PassesToo { passes, of } => Err(Some(format!(
-            "the order that is blamed passes as well, {passes} times of {of}, depending on how it goes on"
-        ))),
-        Control::Stopped => Err(None),
-    })
-}
-
-/// Has a run, up to a row, a wait that ended by itself or an allocation that failed?
-fn has_injected(run: &Run, until: EventId) -> bool {
-    let mut events = run.events.iter().take_while(|(row, _)| *row <= until);
-    events.any(|(_, event)| match event.kind {
-        EventKind::Wake => matches!(event.value, Some(Value::Bits(2))),
-        EventKind::Alloc => event.location == LocationId(0),
-        _ => false,
-    })
-}
-
-/// The first run in which what the order waits for comes.
-fn shows<'r>(turned: &Turned, passed: &[&'r Run]) -> Option<&'r Run> {
-    let absent = turned.awaited.as_ref()?;
-    passed.iter().find(|run| writes_at(run, absent)).copied()
-}
-
 /// Does a run write there before it comes to the last of the explanation's steps that is blamed?
 fn writes_before(run: &Run, mark: &SiteMark, explanation: &Explanation) -> bool {
     let is_blamed = |mark: &&SiteMark| matches!(mark.role, Role::Cause | Role::Interference);
@@ -515,31 +392,6 @@ fn writes_before(run: &Run, mark: &SiteMark, explanation: &Explanation) -> bool 
     is_at(&mark.place, EventKind::writes) && is_at(&last.place, EventKind::is_access)
 }
 
-/// Does a run write there?
-fn writes_at(run: &Run, mark: &SiteMark) -> bool {
-    let mut events = run.events.iter();
-    events.any(|(_, event)| {
-        let site = run.meta.site(event.site);
-        event.kind.writes() && (site.line, &site.file) == (mark.place.line, &mark.place.file)
-    })
-}
-
-fn every_schedule(share: Share) -> String {
-    let orders = match share.orders {
-        1 => "all in one order of conflicting steps".to_owned(),
-        orders => format!("{orders} different orders of conflicting steps"),
-    };
-    format!(
-        "All {} schedules that were drawn fail so ({orders}): as far as was tried it does not depend on the schedule.",
-        share.of
-    )
-}
-
-/// Threads that wait for ever have no accesses that another run could be without.
-fn waits(explanation: &Explanation) -> bool {
-    matches!(explanation.kind, BugKind::Deadlock | BugKind::LostWakeup)
-}
-
 fn fails_too(turn: Turn, says: &str, explanation: &Explanation) -> String {
     match turn {
         Turn::RegionFirst | Turn::OthersFirst => {
@@ -552,162 +404,5 @@ fn fails_too(turn: Turn, says: &str, explanation: &Explanation) -> String {
             let order = says.split_once(": ").map_or(says, |(order, _)| order);
             format!("with {order} it fails all the same")
         }
-    }
-}
-
-/// `lines 46 to 54`.
-fn piece(explanation: &Explanation) -> String {
-    match &explanation.region {
-        Some(region) if region.first == region.last => format!("line {}", region.first),
-        Some(region) => format!("lines {} to {}", region.first, region.last),
-        None => "the two accesses".to_owned(),
-    }
-}
-
-/// `line 41 of payroll (main.1)`: what came in between.
-fn interfering(explanation: &Explanation) -> String {
-    let mut marks = explanation.sites.iter();
-    let between = marks.find(|mark| mark.role == Role::Interference);
-    between.map_or_else(
-        || "the other thread".to_owned(),
-        |mark| format!("line {} of {}", mark.place.line, mark.thread),
-    )
-}
-
-impl Case<'_, '_> {
-    /// What schedules drawn from the start say of a failure that is told to happen in all of them, or of a circle of waits.
-    fn whatever_the_schedule(&mut self) -> Option<(Verdict, String)> {
-        let kind = self.explanation.kind;
-        let always = self.decision.of_all_schedules();
-        if let Some(share) = always.filter(|share| share.is_all()) {
-            self.says.push(every_schedule(share));
-            let is_settled = matches!(kind, BugKind::Deadlock | BugKind::Sequential);
-            return is_settled.then(|| (Verdict::Confirmed, String::new()));
-        }
-        (kind == BugKind::Sequential).then(|| match always {
-            Some(share) => (
-                Verdict::Refuted,
-                format!(
-                    "{} of {} schedules that were drawn pass",
-                    share.of - share.fails,
-                    share.of
-                ),
-            ),
-            None => (Verdict::Confirmed, String::new()),
-        })
-    }
-
-    /// Whether the lines that should be one step help as one step.
-    fn region(&mut self, seen: &Directed) {
-        let passes = |turn| seen.passing.contains(&turn);
-        let fails = |turn| seen.fails.iter().find(|(failed, ..)| *failed == turn);
-        let piece = piece(self.explanation);
-        if passes(Turn::RegionFirst) && passes(Turn::OthersFirst) {
-            let other = interfering(self.explanation);
-            self.says.push(format!(
-                "With {piece} made atomic it passes, whether {other} comes before or after."
-            ));
-        } else if passes(Turn::RegionFirst) && fails(Turn::OthersFirst).is_none() {
-            self.says
-                .push(format!("With {piece} made atomic it passes."));
-        } else if let Some((.., true)) = fails(Turn::OthersFirst)
-            && passes(Turn::RegionFirst)
-        {
-            // One piece is not enough: it also has to come first.
-            self.explanation.region = None;
-            let other = interfering(self.explanation);
-            self.says.push(format!(
-                "With {piece} made atomic it passes only before {other}."
-            ));
-        }
-    }
-
-    /// The order that the engine dsp has executed, if that settles it; else why not.
-    fn projected(&mut self, projection: &Projection) -> Result<Other, String> {
-        if let Some(reason) = &projection.unconfirmed {
-            return Err(reason.clone());
-        }
-        if !projection.confirmed.is_some_and(is_whole) {
-            return Err("no other order passed each time".to_owned());
-        }
-        let dsp = &projection.dsp;
-        let operation = |at: u32| dsp.operations.get(at as usize);
-        let in_words = |at: u32| {
-            operation(at).map_or(String::new(), |one| {
-                format!("{} {}", one.thread, short(&one.place))
-            })
-        };
-        let flipped = dsp
-            .flipped
-            .map(|(first, second)| format!("{} before {}", in_words(second), in_words(first)));
-        if !waits(self.explanation) && !projection_agrees(dsp, self.explanation) {
-            let which = flipped.unwrap_or_else(|| "another order".to_owned());
-            return Err(format!(
-                "what passes is {which}\n  next: unsnarl explain --engine dsp shows both orders"
-            ));
-        }
-        let says =
-            "has executed an order in which these lines come the other way round, and it passes";
-        self.explanation.join("dsp", says.to_owned());
-        if let Some(Advice::Region { region, .. }) = &dsp.advice {
-            self.explanation.region = Some(region.clone());
-            let piece = piece(self.explanation);
-            self.says
-                .push(format!("With {piece} made atomic it passes."));
-        }
-        Ok(Other {
-            is_recorded: projection.recorded.is_some(),
-            says: match &projection.recorded {
-                Some(name) => name.clone(),
-                None => flipped.unwrap_or_default(),
-            },
-        })
-    }
-
-    fn passes(mut self, other: Other, passes: u32, of: u32) -> Execution {
-        self.tally.passes = passes;
-        self.tally.of_passes = of;
-        if let Some(says) = contradicts(self.explanation).filter(|_| !self.needs_a_wakeup) {
-            return self.ends(Verdict::Unsettled, Some(other), &says);
-        }
-        match is_whole(self.tally) {
-            true => self.ends(Verdict::Confirmed, Some(other), ""),
-            false => self.ends(
-                Verdict::Unsettled,
-                Some(other),
-                "it does not end the same each time",
-            ),
-        }
-    }
-
-    fn ends(self, verdict: Verdict, other: Option<Other>, reason: &str) -> Execution {
-        self.explanation.confirmed = Some(self.tally);
-        self.explanation.decisive = self.decision.steps;
-        self.explanation.curve = self.decision.curve;
-        let (reason, next) = reason.split_once("\n  next: ").unwrap_or((reason, ""));
-        Execution {
-            verdict,
-            is_recorded: other.as_ref().is_some_and(|other| other.is_recorded),
-            other: other.map_or(String::new(), |other| other.says),
-            reason: reason.to_owned(),
-            next: next.to_owned(),
-            says: self.says,
-        }
-    }
-}
-
-/// Why an order that passes is not enough: schedules drawn at random fail about as often without what is blamed, or none
-/// could be drawn. Who waits for whom in a circle needs none.
-fn contradicts(explanation: &Explanation) -> Option<String> {
-    let share = |share: Share| format!("{} of {}", share.fails, share.of);
-    match explanation.evidence {
-        _ if explanation.kind == BugKind::Deadlock => None,
-        Some(evidence) if evidence.tells() && evidence.is_necessary() => None,
-        Some(evidence) => Some(format!(
-            "{} schedules with it fail, and {} without it",
-            share(evidence.with),
-            share(evidence.without)
-        )),
-        None => Some("no other schedules could be drawn with it and without it".to_owned()),
     }
 }

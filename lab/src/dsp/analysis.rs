@@ -2,7 +2,6 @@
 //! nearest first.
 
 use super::{Measured, solver::failing_order};
-use crate::arguments::SolverLimits;
 use anyhow::{Result, anyhow, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,6 +11,7 @@ use unsnarl_core::{
     Budget,
     dsp::{self, Alternates, Candidate, Options},
     facts::{place, short},
+    schedules,
     symbolic::{self, SymbolicTrace},
 };
 use unsnarl_trace::{Mode, Run, program::Program};
@@ -87,7 +87,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Solves for the failing order and its root cause.
-    pub fn solve(&mut self, limits: SolverLimits, notes: &mut Vec<String>, budget: &Budget) {
+    pub fn solve(&mut self, limits: &schedules::Options, notes: &mut Vec<String>, budget: &Budget) {
         let cause = failing_order(self.run, &self.trace, limits, budget);
         let counts = cause.counts;
         self.measured.constraints =

@@ -7,7 +7,7 @@ mod explore;
 pub use case::{Case, Failures};
 pub use explore::{Limits, Searched, explore, job};
 
-use crate::{confirm::Confirming, permission};
+use crate::{Executing, permission};
 use anyhow::{Context, Result, bail};
 use std::{
     path::Path,
@@ -32,7 +32,7 @@ const TIME: Duration = Duration::from_secs(4);
 pub fn try_fixes(
     corpus: &Corpus,
     explanations: &mut [Explanation],
-    with: &Confirming<'_>,
+    with: &Executing<'_>,
     time: Duration,
 ) {
     let run = explanations.iter().find(|one| !one.fixes.is_empty());
@@ -64,7 +64,7 @@ fn explored(
     corpus: &Corpus,
     explanations: &[Explanation],
     name: &str,
-    with: &Confirming<'_>,
+    with: &Executing<'_>,
     time: Duration,
 ) -> Result<Vec<Trial>> {
     let fixes: Vec<(&Explanation, usize)> = explanations
@@ -101,7 +101,7 @@ fn only_built(explanation: &Explanation, at: usize) -> String {
 fn search(
     name: &str,
     cases: &mut [Option<Case<'_>>],
-    with: &Confirming<'_>,
+    with: &Executing<'_>,
     time: Duration,
 ) -> Result<Searched> {
     let mut runs = with.loaded.runs.iter();
@@ -118,9 +118,9 @@ fn search(
         // and may come to no failure, with the fix or without.
         time: time / 2,
         random: RANDOM,
-        one: with.arguments.timeout.min(time),
-        stdin: with.arguments.stdin.clone(),
-        trust: with.arguments.trusting.trust(),
+        one: with.given.timeout.min(time),
+        stdin: with.given.stdin.clone(),
+        word: with.given.word.clone(),
     };
     let end = Instant::now() + time;
     let mut watch = |seen: &Observed<'_>| {
@@ -157,7 +157,7 @@ pub fn constrained(
         input: RunInput::default(),
         ..Deed::of(meta, target.program.path(), target.program.build_id())
     };
-    let (permit, _) = permission::permit(deed.clone(), &limits.trust)?;
+    let (permit, _) = permission::permit(deed.clone(), &limits.word)?;
     let folder = tempfile::tempdir()?;
     let job = job(
         run,

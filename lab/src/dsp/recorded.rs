@@ -53,7 +53,7 @@ pub fn project(
 
 fn nearest<'a>(run: &Run, asked: &Asked<'a>) -> Option<(&'a str, &'a Run, Dsp)> {
     let meta = &run.meta;
-    let passed = asked.loaded.runs.iter();
+    let passed = asked.with.loaded.runs.iter();
     let passed = passed.map(|(name, other)| (name.as_str(), &**other));
     let passed = passed.filter(|(_, other)| {
         other.meta.outcome == Outcome::Passed

@@ -4,7 +4,7 @@
 use super::{Asked, Projection, about, execute::WAYS, solver};
 use crate::{
     cancel::cancellable,
-    executable::{Executable, Given, listed},
+    executable::{Executable, listed},
 };
 use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsStr;
@@ -30,7 +30,7 @@ pub fn about_paths(
     notes: &mut Vec<String>,
 ) -> Result<Projection> {
     let models = models(asked, run)?;
-    let (paths, schedule) = cancellable(asked.stop, asked.budget, || {
+    let (paths, schedule) = cancellable(asked.with.stop, asked.budget, || {
         let paths = symbolic::walk_paths(run, &models, asked.budget)
             .context("the program model does not know the blocks of this run\n  next: build again (UNSNARL_CC=clang unsnarl cc --path) and record again")?;
         notes.extend(paths.walked.trace.gaps.iter().cloned());
@@ -40,7 +40,7 @@ pub fn about_paths(
     let proposal = proposal(&paths, &schedule);
     let fails = execute(name, run, &proposal, asked)
         .map_err(|error| anyhow!("{}\n{error:#}", in_words(&proposal)))?;
-    let folder = RunFolder::new(&asked.loaded.folder);
+    let folder = RunFolder::new(&asked.with.loaded.folder);
     let file = folder.store(&fails)?;
     let kept = file.file_stem().unwrap_or(OsStr::new("run"));
     let kept = kept.to_string_lossy().into_owned();
@@ -52,7 +52,7 @@ pub fn about_paths(
 }
 
 fn models(asked: &Asked<'_>, run: &Run) -> Result<Program> {
-    match program::load(&asked.loaded.folder, &run.meta.build_id) {
+    match program::load(&asked.with.loaded.folder, &run.meta.build_id) {
         Err(LoadError::Missing { .. }) => bail!(
             "it was recorded as paths, and without a program model nothing tells what happens on them\n  next: build with clang (UNSNARL_CC=clang unsnarl cc --path) and record again"
         ),
@@ -62,8 +62,7 @@ fn models(asked: &Asked<'_>, run: &Run) -> Result<Program> {
 
 fn failing_order(paths: &WalkedPaths, asked: &Asked<'_>) -> Result<Schedule> {
     let trace = &paths.walked.trace;
-    let options = solver::options(asked.arguments.solver);
-    match schedules::synthesize(trace, &options, asked.budget).verdict {
+    match schedules::synthesize(trace, &asked.solver, asked.budget).verdict {
         Verdict::Found(schedule) => Ok(schedule),
         Verdict::Unknown(why) => bail!(
             "no order is known that fails on the recorded paths: {}",
@@ -107,16 +106,10 @@ fn proposal(paths: &WalkedPaths, schedule: &Schedule) -> Proposal {
 
 /// Makes the exact build have the order, and gives the run that failed with it.
 fn execute(name: &str, run: &Run, proposal: &Proposal, asked: &Asked<'_>) -> Result<Run> {
-    if asked.arguments.no_run {
+    if asked.no_run {
         bail!("it was not executed (--no-run)");
     }
-    let given = Given {
-        stdin: asked.arguments.stdin.clone(),
-        timeout: asked.arguments.timeout,
-        trust: asked.arguments.trusting.trust(),
-    };
-    let named = asked.arguments.program.as_deref();
-    let executable = Executable::exact(run, name, named, &given).map_err(|error| {
+    let executable = Executable::exact(run, name, asked.program, asked.with.given).map_err(|error| {
         anyhow!(
             "to execute it takes a build that can be made to have an order: {}\n  next: build the same source without --path (unsnarl cc) as another program, then name it: --program ./exact",
             error.to_string().lines().next().unwrap_or_default()
@@ -129,10 +122,10 @@ fn execute(name: &str, run: &Run, proposal: &Proposal, asked: &Asked<'_>) -> Res
             build_id: executable.build_id().to_owned(),
             ..proposal.clone()
         };
-        let verdict = executable.run(&proposal, asked.stop)?;
+        let verdict = executable.run(&proposal, asked.with.stop)?;
         let outcome = verdict.run.meta.outcome;
         if outcome.is_failure() && fails_alike(&verdict.run, run) {
-            executable.keep_models(&RunFolder::new(&asked.loaded.folder))?;
+            executable.keep_models(&RunFolder::new(&asked.with.loaded.folder))?;
             executable.vouch(&verdict.run)?;
             return Ok(verdict.run);
         }

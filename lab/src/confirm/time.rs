@@ -27,7 +27,7 @@ impl Share {
     }
 
     /// The time of the next explanation: an equal share of what is left.
-    pub fn next(&mut self) -> Duration {
+    pub fn take(&mut self) -> Duration {
         let left = self.deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())
         });
@@ -71,7 +71,7 @@ mod tests {
     fn each_gets_an_equal_share_of_what_is_left() {
         let mut share = Share::new(Duration::from_secs(30), 3);
         let times: Vec<u64> = (0..3)
-            .map(|_| share.next().as_secs_f64().round() as u64)
+            .map(|_| share.take().as_secs_f64().round() as u64)
             .collect();
         // Nobody has used any.
         assert_eq!(times, [10, 15, 30]);

@@ -24,6 +24,7 @@ pub const WAYS: [Policy; 3] = [
 
 /// Executes orders of one run's events.
 pub struct Executor<'a> {
+    /// The run.
     pub run: &'a Run,
     program: Executable,
     given: &'a Given,

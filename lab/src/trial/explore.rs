@@ -1,5 +1,6 @@
 //! Explores the schedules of a program, within a bound.
 
+use crate::permission::Word;
 use anyhow::{Result, bail};
 use std::{
     cell::Cell,
@@ -11,7 +12,7 @@ use std::{
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log,
-    permit::{Permit, Trust},
+    permit::Permit,
     record::{
         Ended, Goal, Job, Observed, Recording, exhaustive::Progress, record, strategy::Strategy,
     },
@@ -34,7 +35,7 @@ pub struct Limits {
     /// File for standard input, if the runs had one.
     pub stdin: Option<PathBuf>,
     /// The user's word about the program.
-    pub trust: Trust,
+    pub word: Word,
 }
 
 /// What was explored.

@@ -1,6 +1,6 @@
 //! The program of a run, ready to run by orders of the run's events.
 
-use crate::permission;
+use crate::permission::{self, Word};
 use anyhow::{Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +26,7 @@ pub struct Given {
     /// Time that one execution may take.
     pub timeout: Duration,
     /// The user's word about the program.
-    pub trust: Trust,
+    pub word: Word,
 }
 
 /// A program with its input.
@@ -81,7 +81,7 @@ impl Executable {
             ..Deed::of(&run.meta, target.program.path(), target.program.build_id())
         };
         let permit = Permit::ask(deed, &Trust::All)?;
-        let word = (permit, given.trust.clone());
+        let word = (permit, given.word.trust.clone());
         Ok(Executable::with(
             run,
             target,
@@ -99,7 +99,7 @@ impl Executable {
         given: &Given,
     ) -> Result<Executable> {
         let deed = Deed::of(&run.meta, target.program.path(), target.program.build_id());
-        let word = permission::permit(deed, &given.trust)?;
+        let word = permission::permit(deed, &given.word)?;
         Ok(Executable::with(
             run,
             target,

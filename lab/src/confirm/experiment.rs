@@ -45,13 +45,24 @@ pub struct Trials<'a> {
     pub passed: Vec<&'a Run>,
 }
 
-impl Trials<'_> {
+/// Makes experiments on one failing run.
+pub trait Experiments {
+    /// The run.
+    fn run(&self) -> &Run;
+
     /// The outcome for one explanation; none when it names no orders, they cannot be had, or the time is over.
-    pub fn experiment(
-        &self,
-        explanation: &Explanation,
-        budget: &Budget,
-    ) -> Result<Option<Experiment>> {
+    ///
+    /// # Errors
+    /// The program cannot be executed.
+    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Option<Experiment>>;
+}
+
+impl Experiments for Trials<'_> {
+    fn run(&self) -> &Run {
+        self.executor.run
+    }
+
+    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Option<Experiment>> {
         let run = self.executor.run;
         let Some(orders) = intervention(explanation, run) else {
             return Ok(None);
@@ -83,7 +94,9 @@ impl Trials<'_> {
             begins,
         }))
     }
+}
 
+impl Trials<'_> {
     /// The schedules with what is blamed, and those without it; none when it needs what no run that passed has.
     fn proposals(&self, orders: &Intervention) -> Option<(Vec<Way>, Vec<Way>)> {
         let way = |order: &Vec<EventId>| Way::of(self.executor.run, order);

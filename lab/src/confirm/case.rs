@@ -1,0 +1,198 @@
+//! What executing has shown of one explanation, and what that makes of it.
+
+use super::{attempt::is_whole, decide::Decision, directed::Directed};
+use crate::dsp::{Executor, Projection};
+use unsnarl_core::{
+    BugKind, Execution, Explanation, Role, Tally, Verdict, diagnosis::Share, dsp::Advice,
+    explain::Turn, facts::short, findings::projection_agrees,
+};
+
+/// What executing has shown of an explanation so far.
+pub(super) struct Case<'e, 'a> {
+    pub explanation: &'e mut Explanation,
+    pub executor: Executor<'a>,
+    pub tally: Tally,
+    pub decision: Decision,
+    /// It passes without a wakeup that was injected: that is no order, and no schedules are drawn for it.
+    pub needs_a_wakeup: bool,
+    pub says: Vec<String>,
+}
+
+/// An order that passed.
+pub(super) struct Other {
+    pub says: String,
+    pub is_recorded: bool,
+}
+
+impl Case<'_, '_> {
+    /// What schedules drawn from the start say of a failure that is told to happen in all of them, or of a circle of waits.
+    pub fn whatever_the_schedule(&mut self) -> Option<(Verdict, String)> {
+        let kind = self.explanation.kind;
+        let always = self.decision.of_all_schedules();
+        if let Some(share) = always.filter(|share| share.is_all()) {
+            self.says.push(every_schedule(share));
+            let is_settled = matches!(kind, BugKind::Deadlock | BugKind::Sequential);
+            return is_settled.then(|| (Verdict::Confirmed, String::new()));
+        }
+        (kind == BugKind::Sequential).then(|| match always {
+            Some(share) => (
+                Verdict::Refuted,
+                format!(
+                    "{} of {} schedules that were drawn pass",
+                    share.of - share.fails,
+                    share.of
+                ),
+            ),
+            None => (Verdict::Confirmed, String::new()),
+        })
+    }
+
+    /// Whether the lines that should be one step help as one step.
+    pub fn region(&mut self, seen: &Directed) {
+        let passes = |turn| seen.passing.contains(&turn);
+        let fails = |turn| seen.fails.iter().find(|(failed, ..)| *failed == turn);
+        let piece = piece(self.explanation);
+        if passes(Turn::RegionFirst) && passes(Turn::OthersFirst) {
+            let other = interfering(self.explanation);
+            self.says.push(format!(
+                "With {piece} made atomic it passes, whether {other} comes before or after."
+            ));
+        } else if passes(Turn::RegionFirst) && fails(Turn::OthersFirst).is_none() {
+            self.says
+                .push(format!("With {piece} made atomic it passes."));
+        } else if let Some((.., true)) = fails(Turn::OthersFirst)
+            && passes(Turn::RegionFirst)
+        {
+            // One piece is not enough: it also has to come first.
+            self.explanation.region = None;
+            let other = interfering(self.explanation);
+            self.says.push(format!(
+                "With {piece} made atomic it passes only before {other}."
+            ));
+        }
+    }
+
+    /// The order that the engine dsp has executed, if that settles it; else why not.
+    pub fn projected(&mut self, projection: &Projection) -> Result<Other, String> {
+        if let Some(reason) = &projection.unconfirmed {
+            return Err(reason.clone());
+        }
+        if !projection.confirmed.is_some_and(is_whole) {
+            return Err("no other order passed each time".to_owned());
+        }
+        let dsp = &projection.dsp;
+        let operation = |at: u32| dsp.operations.get(at as usize);
+        let in_words = |at: u32| {
+            operation(at).map_or(String::new(), |one| {
+                format!("{} {}", one.thread, short(&one.place))
+            })
+        };
+        let flipped = dsp
+            .flipped
+            .map(|(first, second)| format!("{} before {}", in_words(second), in_words(first)));
+        if !waits(self.explanation) && !projection_agrees(dsp, self.explanation) {
+            let which = flipped.unwrap_or_else(|| "another order".to_owned());
+            return Err(format!(
+                "what passes is {which}\n  next: unsnarl explain --engine dsp shows both orders"
+            ));
+        }
+        let says =
+            "has executed an order in which these lines come the other way round, and it passes";
+        self.explanation.join("dsp", says.to_owned());
+        if let Some(Advice::Region { region, .. }) = &dsp.advice {
+            self.explanation.region = Some(region.clone());
+            let piece = piece(self.explanation);
+            self.says
+                .push(format!("With {piece} made atomic it passes."));
+        }
+        Ok(Other {
+            is_recorded: projection.recorded.is_some(),
+            says: match &projection.recorded {
+                Some(name) => name.clone(),
+                None => flipped.unwrap_or_default(),
+            },
+        })
+    }
+
+    pub fn passes(mut self, other: Other, passes: u32, of: u32) -> Execution {
+        self.tally.passes = passes;
+        self.tally.of_passes = of;
+        if let Some(says) = contradicts(self.explanation).filter(|_| !self.needs_a_wakeup) {
+            return self.ends(Verdict::Unsettled, Some(other), &says);
+        }
+        match is_whole(self.tally) {
+            true => self.ends(Verdict::Confirmed, Some(other), ""),
+            false => self.ends(
+                Verdict::Unsettled,
+                Some(other),
+                "it does not end the same each time",
+            ),
+        }
+    }
+
+    pub fn ends(self, verdict: Verdict, other: Option<Other>, reason: &str) -> Execution {
+        self.explanation.confirmed = Some(self.tally);
+        self.explanation.decisive = self.decision.steps;
+        self.explanation.curve = self.decision.curve;
+        let (reason, next) = reason.split_once("\n  next: ").unwrap_or((reason, ""));
+        Execution {
+            verdict,
+            is_recorded: other.as_ref().is_some_and(|other| other.is_recorded),
+            other: other.map_or(String::new(), |other| other.says),
+            reason: reason.to_owned(),
+            next: next.to_owned(),
+            says: self.says,
+        }
+    }
+}
+
+fn every_schedule(share: Share) -> String {
+    let orders = match share.orders {
+        1 => "all in one order of conflicting steps".to_owned(),
+        orders => format!("{orders} different orders of conflicting steps"),
+    };
+    format!(
+        "All {} schedules that were drawn fail so ({orders}): as far as was tried it does not depend on the schedule.",
+        share.of
+    )
+}
+
+/// Threads that wait for ever have no accesses that another run could be without.
+pub(super) fn waits(explanation: &Explanation) -> bool {
+    matches!(explanation.kind, BugKind::Deadlock | BugKind::LostWakeup)
+}
+
+/// `lines 46 to 54`.
+pub(super) fn piece(explanation: &Explanation) -> String {
+    match &explanation.region {
+        Some(region) if region.first == region.last => format!("line {}", region.first),
+        Some(region) => format!("lines {} to {}", region.first, region.last),
+        None => "the two accesses".to_owned(),
+    }
+}
+
+/// `line 41 of payroll (main.1)`: what came in between.
+fn interfering(explanation: &Explanation) -> String {
+    let mut marks = explanation.sites.iter();
+    let between = marks.find(|mark| mark.role == Role::Interference);
+    between.map_or_else(
+        || "the other thread".to_owned(),
+        |mark| format!("line {} of {}", mark.place.line, mark.thread),
+    )
+}
+
+/// Why an order that passes is not enough: schedules drawn at random fail about as often without what is blamed, or none
+/// could be drawn. Who waits for whom in a circle needs none.
+fn contradicts(explanation: &Explanation) -> Option<String> {
+    let share = |share: Share| format!("{} of {}", share.fails, share.of);
+    match explanation.evidence {
+        _ if explanation.kind == BugKind::Deadlock => None,
+        Some(evidence) if evidence.tells() && evidence.is_necessary() => None,
+        Some(evidence) => Some(format!(
+            "{} schedules with it fail, and {} without it",
+            share(evidence.with),
+            share(evidence.without)
+        )),
+        None => Some("no other schedules could be drawn with it and without it".to_owned()),
+    }
+}

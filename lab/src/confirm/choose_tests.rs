@@ -1,0 +1,177 @@
+//! Which story is told, with experiments whose outcome is given.
+
+use super::{
+    choose::choose,
+    decide::Decision,
+    experiment::{Experiment, Experiments},
+};
+use anyhow::Result;
+use std::{cell::RefCell, sync::Arc};
+use unsnarl_core::{
+    Budget, Certainty, Corpora, Explanation, RunSummary,
+    diagnosis::{Evidence, Share},
+    explain::{explain, intervention, retold},
+};
+use unsnarl_trace::{EventId, Run, script};
+
+/// Two threads count `hits` up and then `done`, without a lock.
+fn turn(thread: &str, hits: u32, done: u32) -> [String; 4] {
+    [
+        format!("{thread} R hits ={hits} @10 work \"int n = hits;\"\n"),
+        format!("{thread} W hits ={} @11 work \"hits = n + 1;\"\n", hits + 1),
+        format!("{thread} R done ={done} @12 work \"int d = done;\"\n"),
+        format!("{thread} W done ={} @13 work \"done = d + 1;\"\n", done + 1),
+    ]
+}
+
+fn text(middle: &str, hits: u32, ending: &str) -> String {
+    format!(
+        "start main.1 work\nstart main.2 work\nmain fork main.1 @40 main\nmain fork main.2 @41 main\n{middle}main.1 end\nmain.2 end\nmain join main.1 @42\nmain join main.2 @43\nmain R hits ={hits} @44 main \"assert(hits == 2);\"\n{ending}"
+    )
+}
+
+fn corpora() -> Corpora {
+    let passing = turn("main.1", 0, 0).concat() + &turn("main.2", 1, 1).concat();
+    let [a, b, c, d] = turn("main.1", 0, 0);
+    let [e, f, g, h] = turn("main.2", 0, 0);
+    let failing = [a, e, b, f, c, g, d, h].concat();
+    let failing = text(
+        &failing,
+        1,
+        "fails @44 main \"assertion `hits == 2` failed\"\n",
+    );
+    let passing = text(&passing, 2, "");
+    let mut corpora = Corpora::default();
+    for at in 0..6 {
+        corpora.insert(summary(&format!("passed-{at}"), &passing));
+    }
+    corpora.insert(summary("failed-0", &failing));
+    corpora
+}
+
+fn summary(name: &str, text: &str) -> RunSummary {
+    RunSummary::new(
+        name.to_owned(),
+        Arc::new(script::parse(text).expect("a run")),
+    )
+}
+
+/// Experiments of which each has the outcome that its story stands with here: of 30 schedules with what it blames and 30
+/// without it so many fail.
+struct Given<'a> {
+    run: &'a Run,
+    outcomes: &'a [(&'a str, u32, u32)],
+    asked: RefCell<Vec<String>>,
+}
+
+impl Experiments for Given<'_> {
+    fn run(&self) -> &Run {
+        self.run
+    }
+
+    fn experiment(&self, explanation: &Explanation, _: &Budget) -> Result<Option<Experiment>> {
+        self.asked.borrow_mut().push(explanation.headline.clone());
+        let mut outcomes = self.outcomes.iter();
+        let outcome = outcomes.find(|(about, ..)| explanation.headline.contains(about));
+        let share = |fails| Share {
+            fails,
+            of: 30,
+            orders: 30,
+        };
+        let orders = intervention(explanation, self.run);
+        Ok(orders
+            .zip(outcome)
+            .map(|(orders, (_, with, without))| Experiment {
+                evidence: Evidence {
+                    with: share(*with),
+                    without: share(*without),
+                },
+                orders,
+                begins: EventId(0),
+            }))
+    }
+}
+
+const HITS: &str = "update of `hits` was lost";
+const DONE: &str = "update of `done` was lost";
+const BOTH: &str = "`hits` and `done` changed";
+
+/// The story that is told first by the runs alone, after experiments with these outcomes, and how many were made.
+fn chosen(outcomes: &[(&str, u32, u32)], known: &[&str]) -> (Explanation, usize) {
+    let corpora = corpora();
+    let corpus = corpora.iter().next().expect("a corpus");
+    let budget = Budget::unlimited();
+    let mut told = explain(corpus, &budget).findings.remove(0);
+    let stories = retold(corpus, &told, &budget);
+    let ids = stories
+        .iter()
+        .filter(|one| known.iter().any(|about| one.headline.contains(about)));
+    let ids: Vec<String> = ids.map(|one| one.id.clone()).collect();
+    let run = corpus.get(&told.run).and_then(|run| run.run.clone());
+    let given = Given {
+        run: &run.expect("the failing run"),
+        outcomes,
+        asked: RefCell::default(),
+    };
+    let decision = Decision::default();
+    choose(corpus, &ids, &given, &mut told, &decision, &budget).expect("no program is executed");
+    (told, given.asked.into_inner().len())
+}
+
+#[test]
+fn what_is_clear_is_told_at_once() {
+    let (told, asked) = chosen(&[(HITS, 30, 0)], &[]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+    assert_eq!((asked, told.passed_over.len()), (1, 0));
+}
+
+#[test]
+fn what_is_borne_out_takes_the_place_of_what_is_not() {
+    let (told, _) = chosen(&[(HITS, 10, 10), (DONE, 30, 0), (BOTH, 12, 9)], &[]);
+    assert!(told.headline.contains(DONE), "{}", told.headline);
+    let over: Vec<&str> = told
+        .passed_over
+        .iter()
+        .map(|one| one.headline.as_str())
+        .collect();
+    assert!(
+        over.iter().any(|headline| headline.contains(HITS)),
+        "{over:?}"
+    );
+}
+
+#[test]
+fn a_little_more_of_a_difference_is_no_reason() {
+    let (told, _) = chosen(&[(HITS, 22, 4), (DONE, 24, 4)], &[]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+}
+
+#[test]
+fn without_the_cause_nothing_fails() {
+    let (told, _) = chosen(&[(HITS, 24, 4), (DONE, 25, 0)], &[]);
+    assert!(told.headline.contains(DONE), "{}", told.headline);
+}
+
+#[test]
+fn what_makes_no_difference_is_possible_at_most() {
+    let (told, _) = chosen(&[(HITS, 10, 12)], &[]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+    assert_eq!(told.certainty, Certainty::Possible);
+}
+
+#[test]
+fn orders_that_cannot_be_had_settle_nothing() {
+    let (told, _) = chosen(&[], &[]);
+    assert_eq!(told.evidence, None);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+}
+
+#[test]
+fn a_cause_that_is_known_is_told_of_other_failures_too() {
+    let outcomes = [(HITS, 30, 0), (DONE, 29, 1)];
+    let (told, asked) = chosen(&outcomes, &[DONE]);
+    assert!(told.headline.contains(DONE), "{}", told.headline);
+    assert_eq!(asked, 1);
+    let (told, _) = chosen(&[(HITS, 30, 0), (DONE, 15, 14)], &[DONE]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+}

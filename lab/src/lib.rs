@@ -1,0 +1,35 @@
+//! Experiments: explanations are confirmed or refuted by executing the program again, suggested fixes are tried on its
+//! schedules, and projections are looked for and executed. [`pipeline`] is the way of a folder of runs from failures to
+//! explanations with fixes.
+//!
+//! This crate reads no arguments and prints nothing; nothing is executed without a [`permission::Word`].
+
+pub mod cancel;
+pub mod compiles;
+pub mod confirm;
+pub mod dsp;
+pub mod edited;
+pub mod executable;
+pub mod load;
+pub mod offer;
+pub mod permission;
+pub mod pipeline;
+pub mod sources;
+pub mod trial;
+
+use executable::Given;
+use load::Loaded;
+use std::sync::atomic::AtomicBool;
+
+/// What there is to execute programs with.
+#[derive(Clone, Copy)]
+pub struct Executing<'a> {
+    /// How the runs' programs are executed.
+    pub given: &'a Given,
+    /// How often an order that is shown is executed.
+    pub times: u64,
+    /// The runs.
+    pub loaded: &'a Loaded,
+    /// The user stops it.
+    pub stop: &'a AtomicBool,
+}

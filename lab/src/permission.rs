@@ -1,0 +1,38 @@
+//! Whether a program that a run or a schedule names may be executed: `unsnarl_recorder::permit` decides, and the user may
+//! be asked about what it refuses.
+
+use anyhow::Result;
+use std::{collections::BTreeSet, io};
+use unsnarl_recorder::permit::{Deed, Permit, Trust};
+
+/// A question to the user whether to execute something.
+pub type Question = fn(&Deed) -> io::Result<bool>;
+
+/// The user's word about programs that others may have recorded.
+#[derive(Clone, Debug)]
+pub struct Word {
+    /// What the user has said.
+    pub trust: Trust,
+    /// How the user is asked, where that can be.
+    pub ask: Option<Question>,
+}
+
+/// The permission to execute something, and the trust that it rests on.
+///
+/// # Errors
+/// It is refused, or the user cannot be asked.
+pub fn permit(deed: Deed, word: &Word) -> Result<(Permit, Trust)> {
+    let refused = match Permit::ask(deed.clone(), &word.trust) {
+        Ok(permit) => return Ok((permit, word.trust.clone())),
+        Err(refused) => refused,
+    };
+    let is_allowed = match word.ask {
+        Some(ask) => ask(&deed)?,
+        None => false,
+    };
+    if !is_allowed {
+        return Err(refused.into());
+    }
+    let trust = Trust::Builds(BTreeSet::from([deed.build_id.clone()]));
+    Ok((Permit::ask(deed, &trust)?, trust))
+}
