@@ -5,6 +5,7 @@ use crate::{
     dsp as written,
     explain::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row, name_corpus, stopped},
     invariants, message,
+    own_file::own_file,
     record::stop_flag,
 };
 use anstyle::{AnsiColor, Style};
@@ -62,10 +63,12 @@ pub fn run(
     };
     let stop = stop_flag()?;
     let given = arguments.given();
+    let unsnarl = own_file()?;
     let with = Executing {
         given: &given,
         times: arguments.times,
         loaded,
+        unsnarl: &unsnarl,
         stop: &stop,
     };
     let projecting = dsp::Asked {

@@ -7,6 +7,7 @@ pub use json::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row};
 use crate::{
     arguments::{Asked, Explain, ExplainFormat},
     engines, guarded_by, message,
+    own_file::own_file,
     record::stop_flag,
     sarif, suppress,
     suppressions::SuppressionFile,
@@ -116,10 +117,12 @@ fn settle(
 ) -> Result<()> {
     let stop = stop_flag()?;
     let given = arguments.given();
+    let unsnarl = own_file()?;
     let with = Executing {
         given: &given,
         times: arguments.times,
         loaded,
+        unsnarl: &unsnarl,
         stop: &stop,
     };
     let rerun = match arguments.no_run {

@@ -1,5 +1,6 @@
 //! `unsnarl lsp`.
 
+use crate::own_file::own_file;
 use anyhow::{Context, Result};
 use std::{io, process::ExitCode};
 use unsnarl_lab::compiles::Compiles;
@@ -16,7 +17,7 @@ pub fn run() -> Result<ExitCode> {
         .with_writer(io::stderr)
         .with_ansi(false)
         .init();
-    let unsnarl = std::env::current_exe().context("this program's own file cannot be found")?;
+    let unsnarl = own_file()?;
     let compiling =
         Compiling::new(|fixes, sources, directory| Compiles::new(sources, directory).sifted(fixes));
     let setup = unsnarl_server::Setup {

@@ -19,6 +19,7 @@ mod guarded_by;
 mod import;
 mod invariants;
 mod lsp;
+mod own_file;
 mod permission;
 mod pin;
 mod predict;

@@ -19,7 +19,7 @@ pub mod trial;
 
 use executable::Given;
 use load::Loaded;
-use std::sync::atomic::AtomicBool;
+use std::{path::Path, sync::atomic::AtomicBool};
 
 /// What there is to execute programs with.
 #[derive(Clone, Copy)]
@@ -30,6 +30,8 @@ pub struct Executing<'a> {
     pub times: u64,
     /// The runs.
     pub loaded: &'a Loaded,
+    /// This program's own file, which stands in for compilers.
+    pub unsnarl: &'a Path,
     /// The user stops it.
     pub stop: &'a AtomicBool,
 }

@@ -1,6 +1,7 @@
 //! A fix as a real edit: the project is copied, the copy edited and built. The user's files stay as they are.
 
 use super::choose::Chosen;
+use crate::own_file::own_file;
 use anyhow::{Context, Result, bail};
 use std::{
     fs, io,
@@ -73,7 +74,7 @@ pub fn build(chosen: &Chosen, command: &str) -> Result<Built> {
 }
 
 fn make(root: &Path, command: &str) -> Result<()> {
-    let own = std::env::current_exe().context("this program cannot be found")?;
+    let own = own_file()?;
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).current_dir(root);
     for (variable, word) in [("CC", "cc"), ("CXX", "c++")] {

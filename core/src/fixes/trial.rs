@@ -17,7 +17,8 @@ pub enum TrialVerdict {
 /// Different orders that have to come to what a fix changes, where the schedules within the bound are not all known.
 const ENOUGH: u64 = 30;
 
-/// A fix tried as a constraint: of the program's schedules those that it makes impossible were left out.
+/// A fix that was tried: built, or as a constraint: then of the program's schedules those that it makes impossible were
+/// left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Trial {
     /// What it means.
@@ -50,6 +51,9 @@ pub struct Trial {
     /// A line on which a thread waits for others with the fix's lock held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<u32>,
+    /// It was made in a copy, which was built: these are schedules of the edited program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub built: bool,
     /// Why it was not tried, in words; empty when it was.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -72,6 +76,7 @@ impl Trial {
             is_complete: false,
             stays: Vec::new(),
             waits: None,
+            built: false,
             reason: reason.into(),
         }
     }
@@ -84,6 +89,9 @@ impl Trial {
                 "none of {} fails without it either",
                 ran(self.schedules)
             ));
+        }
+        if self.built {
+            return None;
         }
         if let Some(line) = self.waits {
             return Some(format!(
@@ -108,6 +116,15 @@ impl Trial {
     pub fn in_words(&self) -> String {
         let said = match self.verdict {
             TrialVerdict::NotTried => return format!("not tried: {}", self.reason),
+            TrialVerdict::DoesNotHold if self.built => format!(
+                "built and run: failed in {} of {}: {}",
+                self.failed,
+                ran(self.allowed),
+                self.failure
+            ),
+            TrialVerdict::Holds if self.built => {
+                format!("built and run: no failure in {}", self.explored())
+            }
             TrialVerdict::DoesNotHold if self.allowed == 0 => {
                 format!("tried: it allows none of {}", ran(self.schedules))
             }
@@ -120,6 +137,20 @@ impl Trial {
             TrialVerdict::Holds => format!("no failure in {}", self.passed()),
         };
         format!("{said}{}", self.others())
+    }
+
+    /// `all 79 schedules with up to 2 preemptions`.
+    fn explored(&self) -> String {
+        let searched = self.schedules.saturating_sub(self.random);
+        let bound = preemptions(self.bound);
+        let all = if self.is_whole { "all " } else { "" };
+        match (self.is_complete, self.random) {
+            (true, _) => format!("all {}", ran(self.schedules)),
+            (false, 0) => format!("{all}{} with {bound}", ran(searched)),
+            (false, random) => {
+                format!("{all}{} with {bound} and {random} at random", ran(searched))
+            }
+        }
     }
 
     /// `the 79 schedules with up to 2 preemptions that it allows`.
@@ -212,6 +243,28 @@ mod tests {
             },
             &expect!["no failure in all 79 schedules that it allows"],
         );
+    }
+
+    #[test]
+    fn what_was_built_is_said_to_be() {
+        let built = Trial {
+            built: true,
+            without: 4,
+            random: 21,
+            ..held()
+        };
+        assert_eq!(built.unsettled(), None);
+        check(
+            built.clone(),
+            &expect![
+                "built and run: no failure in 79 schedules with up to 2 preemptions and 21 at random"
+            ],
+        );
+        let same = Trial {
+            without: 0,
+            ..built
+        };
+        assert!(same.unsettled().is_some());
     }
 
     #[test]

@@ -56,12 +56,23 @@ impl Failures {
     }
 }
 
+/// Which program is explored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Program {
+    /// The one that was recorded: schedules that the fix makes impossible are left out.
+    AsItIs,
+    /// The same, to learn how often it fails without a fix that changes more than the order.
+    Without,
+    /// The one with the fix made.
+    Edited,
+}
+
 /// A fix that is tried.
 pub struct Case<'a> {
     fix: &'a Fix,
     failures: Failures,
-    /// Every run is one of the fixed program.
-    is_edited: bool,
+    /// Which program the runs are of.
+    program: Program,
     /// Runs that failed.
     pub failing: u64,
     /// The failing ones of the same bug.
@@ -88,7 +99,7 @@ impl<'a> Case<'a> {
         Case {
             fix,
             failures,
-            is_edited: false,
+            program: Program::AsItIs,
             failing: 0,
             without: 0,
             reached: BTreeSet::new(),
@@ -101,12 +112,29 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Only counts how often the program as it is fails.
+    pub fn without(fix: &'a Fix, failures: Failures) -> Case<'a> {
+        Case {
+            program: Program::Without,
+            ..Case::constraint(fix, failures)
+        }
+    }
+
     /// Tries the program that the edit makes.
     pub fn edited(fix: &'a Fix, failures: Failures) -> Case<'a> {
         Case {
-            is_edited: true,
+            program: Program::Edited,
             ..Case::constraint(fix, failures)
         }
+    }
+
+    /// Does it only count?
+    pub fn is_without(&self) -> bool {
+        self.program == Program::Without
+    }
+
+    fn is_edited(&self) -> bool {
+        self.program == Program::Edited
     }
 
     /// Does it not hold?
@@ -119,11 +147,12 @@ impl<'a> Case<'a> {
         let outcome = seen.run.meta.outcome;
         self.failing += u64::from(outcome.is_failure());
         self.without += u64::from(outcome.is_failure() && !self.is_of_another(seen.run));
-        if outcome == Outcome::CutShort || !self.allows(seen.run) {
+        let is_without = self.program == Program::Without;
+        if is_without || outcome == Outcome::CutShort || !self.allows(seen.run) {
             return;
         }
         self.allowed += 1;
-        if !self.is_edited && constraint::reaches(self.fix, seen.run) {
+        if !self.is_edited() && constraint::reaches(self.fix, seen.run) {
             self.reached.insert(seen.run.meta.order.clone());
         }
         if outcome.is_failure() {
@@ -133,11 +162,11 @@ impl<'a> Case<'a> {
 
     fn is_of_another(&self, run: &Run) -> bool {
         let place = failure_place(run);
-        place.is_some_and(|place| self.failures.is_other(&place, self.is_edited))
+        place.is_some_and(|place| self.failures.is_other(&place, self.is_edited()))
     }
 
     fn allows(&mut self, run: &Run) -> bool {
-        if self.is_edited {
+        if self.is_edited() {
             return true;
         }
         match constraint::verdict(self.fix, run) {
@@ -152,7 +181,7 @@ impl<'a> Case<'a> {
 
     fn fails(&mut self, run: &Run, file: Option<&Path>) {
         let place = failure_place(run);
-        let is_other = |place: &FailurePlace| self.failures.is_other(place, self.is_edited);
+        let is_other = |place: &FailurePlace| self.failures.is_other(place, self.is_edited());
         let said = place
             .as_ref()
             .map_or_else(|| run.meta.outcome.name().to_owned(), render::failure);
@@ -165,9 +194,34 @@ impl<'a> Case<'a> {
         self.file = self.file.take().or_else(|| file.map(Path::to_owned));
     }
 
+    /// What exploring the edited program has shown, where `without` runs of the same search failed without the edit.
+    pub fn built(&self, searched: &Searched, without: u64) -> Trial {
+        let shown = Trial {
+            built: true,
+            without,
+            ..self.shown(searched)
+        };
+        match self.allowed {
+            // What never ends tells nothing.
+            0 => Trial {
+                verdict: TrialVerdict::NotTried,
+                reason: format!(
+                    "built, but none of {} runs of it came to an end",
+                    shown.schedules
+                ),
+                ..shown
+            },
+            _ => settled(shown),
+        }
+    }
+
     /// As data.
     pub fn trial(&self, searched: &Searched) -> Trial {
-        let trial = Trial {
+        settled(self.shown(searched))
+    }
+
+    fn shown(&self, searched: &Searched) -> Trial {
+        Trial {
             verdict: match self.failed == 0 && self.allowed > 0 {
                 true => TrialVerdict::Holds,
                 false => TrialVerdict::DoesNotHold,
@@ -184,16 +238,21 @@ impl<'a> Case<'a> {
             is_complete: searched.is_complete(),
             stays: self.stays.iter().cloned().collect(),
             waits: self.waits,
+            built: false,
             reason: String::new(),
-        };
-        let why = trial.unsettled();
-        match why.filter(|_| trial.verdict == TrialVerdict::Holds) {
-            Some(reason) => Trial {
-                verdict: TrialVerdict::NotTried,
-                reason,
-                ..trial
-            },
-            None => trial,
         }
+    }
+}
+
+/// The trial, as one that was not made where its schedules do not settle it.
+fn settled(trial: Trial) -> Trial {
+    let why = trial.unsettled();
+    match why.filter(|_| trial.verdict == TrialVerdict::Holds) {
+        Some(reason) => Trial {
+            verdict: TrialVerdict::NotTried,
+            reason,
+            ..trial
+        },
+        None => trial,
     }
 }

@@ -1,13 +1,15 @@
 //! Suggested fixes are tried on the program as it is before they are shown: schedules are explored, those that a fix
 //! makes impossible are left out, and the rest has to pass.
 
+mod built;
 mod case;
 mod explore;
 
 pub use case::{Case, Failures};
 pub use explore::{Limits, Searched, explore, job};
 
-use crate::{Executing, permission};
+use self::built::Building;
+use crate::{Executing, offer, permission, sources};
 use anyhow::{Context, Result, bail};
 use std::{
     path::Path,
@@ -15,7 +17,7 @@ use std::{
 };
 use unsnarl_core::{
     Corpus, Explanation,
-    fixes::{self, Trial, TrialVerdict, constraint},
+    fixes::{self, Fix, Trial, TrialVerdict, constraint},
 };
 use unsnarl_recorder::{permit::Deed, record::Observed, target};
 use unsnarl_trace::{Mode, Run, input::RunInput};
@@ -27,8 +29,8 @@ const SCHEDULES: u64 = 200;
 const RANDOM: u64 = 50;
 const TIME: Duration = Duration::from_secs(4);
 
-/// Tries the fixes of all explanations of a corpus, with the same schedules. What does not hold is a reason why it is
-/// not offered; what holds comes before what could not be tried.
+/// Tries the fixes of all explanations of a corpus: with the same schedules of the program as it is, then built where it is
+/// known how. What does not hold is a reason why it is not offered; what holds comes before what could not be tried.
 pub fn try_fixes(
     corpus: &Corpus,
     explanations: &mut [Explanation],
@@ -39,14 +41,83 @@ pub fn try_fixes(
     let Some(name) = run.map(|one| one.run.clone()) else {
         return;
     };
-    let trials = explored(corpus, explanations, &name, with, time);
-    match trials {
-        Ok(trials) => note(explanations, trials),
+    let begin = Instant::now();
+    match explored(corpus, explanations, &name, with, time) {
+        Ok(trials) => {
+            let without = failing_without(explanations, &trials);
+            note(explanations, trials.into_iter().map(|(trial, _)| trial));
+            let left = time.saturating_sub(begin.elapsed());
+            for (explanation, without) in explanations.iter_mut().zip(without) {
+                build_fixes(corpus, explanation, without, with, begin + left);
+            }
+        }
         Err(error) => {
             let reason = format!("{error:#}");
             leave_out(explanations, reason.lines().next().unwrap_or_default());
         }
     }
+    for explanation in explanations {
+        let fixes = &mut explanation.fixes;
+        fixes.sort_by_key(|fix| {
+            fix.tried
+                .as_ref()
+                .map(|trial| (trial.verdict, !trial.built))
+        });
+        fixes::without_alternatives(fixes);
+    }
+}
+
+/// For each explanation how often the program as it is failed.
+fn failing_without(explanations: &[Explanation], trials: &[(Trial, u64)]) -> Vec<u64> {
+    let mut trials = trials.iter();
+    let own = explanations.iter().map(|one| {
+        let own = trials.by_ref().take(one.fixes.len());
+        own.map(|(_, without)| *without).max().unwrap_or(0)
+    });
+    own.collect()
+}
+
+/// Builds the fixes of an explanation one after the other until one holds. Where it is not known how, nothing changes.
+fn build_fixes(
+    corpus: &Corpus,
+    explanation: &mut Explanation,
+    without: u64,
+    with: &Executing<'_>,
+    end: Instant,
+) {
+    let runs = offer::runs(corpus, with.loaded);
+    let sources = sources::sources(&runs);
+    let Some((_, run)) = runs.iter().find(|(name, _)| *name == explanation.run) else {
+        return;
+    };
+    let failures = Failures::of(corpus, explanation);
+    let mut held = false;
+    let mut refuted = Vec::new();
+    explanation.fixes.retain_mut(|fix| {
+        let time = TIME.min(end.saturating_duration_since(Instant::now()));
+        if held || time.is_zero() {
+            return true;
+        }
+        let building = Building {
+            run,
+            with,
+            sources: &sources,
+            limits: &limits(with, time),
+        };
+        let Ok(trial) = building.attempt(fix, failures.clone(), without) else {
+            return true;
+        };
+        if trial.verdict == TrialVerdict::DoesNotHold {
+            refuted.push(format!("{}: {}", fix.title, trial.in_words()));
+            return false;
+        }
+        held = trial.verdict == TrialVerdict::Holds;
+        if held {
+            fix.tried = Some(trial);
+        }
+        true
+    });
+    explanation.not_fixed.extend(refuted);
 }
 
 /// Says of each fix why it was not tried.
@@ -59,35 +130,34 @@ pub fn leave_out(explanations: &mut [Explanation], reason: &str) {
     }
 }
 
-/// A trial for each fix of each explanation, in their order.
+/// A trial for each fix of each explanation, in their order, with how often the program as it is failed.
 fn explored(
     corpus: &Corpus,
     explanations: &[Explanation],
     name: &str,
     with: &Executing<'_>,
     time: Duration,
-) -> Result<Vec<Trial>> {
+) -> Result<Vec<(Trial, u64)>> {
     let fixes: Vec<(&Explanation, usize)> = explanations
         .iter()
         .flat_map(|one| (0..one.fixes.len()).map(move |at| (one, at)))
         .collect();
-    let mut cases: Vec<Option<Case<'_>>> = fixes
-        .iter()
-        .map(|(one, at)| {
-            let fix = one.fixes.get(*at).filter(|fix| constraint::is_order(fix))?;
-            Some(Case::constraint(fix, Failures::of(corpus, one)))
-        })
-        .collect();
-    let searched = match cases.iter().any(Option::is_some) {
-        true => Some(search(name, &mut cases, with, time)?),
-        false => None,
-    };
+    let mut cases: Vec<Case<'_>> = Vec::new();
+    for (one, at) in &fixes {
+        let fix = one.fixes.get(*at).context("a fix is gone")?;
+        let failures = Failures::of(corpus, one);
+        cases.push(match constraint::is_order(fix) {
+            true => Case::constraint(fix, failures),
+            false => Case::without(fix, failures),
+        });
+    }
+    let searched = search(name, &mut cases, with, time)?;
     let trials = cases.iter().zip(&fixes).map(|(case, (one, at))| {
-        let tried = case.as_ref().zip(searched.as_ref());
-        tried.map_or_else(
-            || Trial::not_run(only_built(one, *at)),
-            |(case, searched)| case.trial(searched),
-        )
+        let trial = match case.is_without() {
+            true => Trial::not_run(only_built(one, *at)),
+            false => case.trial(&searched),
+        };
+        (trial, case.without)
     });
     Ok(trials.collect())
 }
@@ -100,7 +170,7 @@ fn only_built(explanation: &Explanation, at: usize) -> String {
 
 fn search(
     name: &str,
-    cases: &mut [Option<Case<'_>>],
+    cases: &mut [Case<'_>],
     with: &Executing<'_>,
     time: Duration,
 ) -> Result<Searched> {
@@ -111,7 +181,20 @@ fn search(
     if time.is_zero() {
         bail!("the time for running it again was over");
     }
-    let limits = Limits {
+    let limits = limits(with, time);
+    let end = Instant::now() + time;
+    let mut watch = |seen: &Observed<'_>| {
+        for case in cases.iter_mut() {
+            case.see(seen);
+        }
+        cases.iter().all(Case::is_refuted) || Instant::now() > end
+    };
+    constrained(run, &limits, with.stop, &mut watch)
+}
+
+/// The limits of a trial in so much time.
+fn limits(with: &Executing<'_>, time: Duration) -> Limits {
+    Limits {
         bound: BOUND,
         schedules: SCHEDULES,
         // Half for the search and half for random schedules: a search that uses it all up stays near the first schedule,
@@ -121,16 +204,7 @@ fn search(
         one: with.given.timeout.min(time),
         stdin: with.given.stdin.clone(),
         word: with.given.word.clone(),
-    };
-    let end = Instant::now() + time;
-    let mut watch = |seen: &Observed<'_>| {
-        for case in cases.iter_mut().flatten() {
-            case.see(seen);
-        }
-        let mut all = cases.iter().flatten();
-        all.all(Case::is_refuted) || Instant::now() > end
-    };
-    constrained(run, &limits, with.stop, &mut watch)
+    }
 }
 
 /// Explores the program of a run as it is, if it is still the one that was recorded.
@@ -171,8 +245,7 @@ pub fn constrained(
 }
 
 /// Notes what came of the fixes; those that do not hold go.
-fn note(explanations: &mut [Explanation], trials: Vec<Trial>) {
-    let mut trials = trials.into_iter();
+fn note(explanations: &mut [Explanation], mut trials: impl Iterator<Item = Trial>) {
     for explanation in explanations {
         let fixes = std::mem::take(&mut explanation.fixes);
         for (mut fix, trial) in fixes.into_iter().zip(trials.by_ref()) {
@@ -184,9 +257,7 @@ fn note(explanations: &mut [Explanation], trials: Vec<Trial>) {
             fix.tried = Some(trial);
             explanation.fixes.push(fix);
         }
-        let verdict =
-            |fix: &unsnarl_core::fixes::Fix| fix.tried.as_ref().map(|trial| trial.verdict);
+        let verdict = |fix: &Fix| fix.tried.as_ref().map(|trial| trial.verdict);
         explanation.fixes.sort_by_key(verdict);
-        fixes::without_alternatives(&mut explanation.fixes);
     }
 }

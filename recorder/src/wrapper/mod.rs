@@ -1,7 +1,8 @@
 //! `unsnarl cc` and `unsnarl c++`: drop-in compilers whose programs can be recorded.
 //!
 //! [`arguments`] understands a compiler's command line, [`flags`] says how it is changed and why,
-//! [`compiler`] finds the real compiler, [`run`] starts it in this process's place, or [`model`] by steps; [`noted`] keeps how sources were compiled.
+//! [`compiler`] finds the real compiler, [`run`] starts it in this process's place, or [`model`] by steps; [`noted`] keeps how sources were compiled and programs
+//! linked, and [`rebuild`] builds a program once more with edited sources.
 
 pub mod arguments;
 pub mod assembler;
@@ -12,6 +13,7 @@ pub mod flags;
 mod linker;
 pub mod model;
 pub mod noted;
+pub mod rebuild;
 pub mod response;
 pub mod run;
 

@@ -1,7 +1,7 @@
-//! How sources were compiled, among the user's own files: debug info does not say which folders and macros a compiler was
-//! given. What is kept stands for the last time that a source was compiled.
+//! How sources were compiled and programs linked, among the user's own files: debug info does not say which folders and
+//! macros a compiler was given. What is kept stands for the last time that a source was compiled or a program linked.
 
-use super::arguments::{self, Word};
+use super::arguments::{self, Command, Stage, Word};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -17,18 +17,18 @@ const FOLDER: &str = "compiled";
 /// Endings of files that are compiled by themselves.
 const SOURCES: [&str; 6] = ["c", "cc", "cpp", "cxx", "c++", "C"];
 
-/// How a source was compiled: an entry of a compile database.
+/// How a source was compiled, or a program linked: an entry of a compile database.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Noted {
     /// Where the compiler was started.
     pub directory: PathBuf,
-    /// The source.
+    /// The source, or the program.
     pub file: PathBuf,
     /// The command line, with the compiler's name first.
     pub arguments: Vec<String>,
 }
 
-/// Notes how these arguments compile their sources. Nothing is noted where the user has no folder for it: that only costs
+/// Notes how these arguments compile their sources, and what they link. Nothing is noted where the user has no folder for it: that only costs
 /// what is told later.
 pub fn note(compiler: &str, words: &[OsString]) {
     let command = arguments::read(words);
@@ -38,20 +38,21 @@ pub fn note(compiler: &str, words: &[OsString]) {
     let folder = cache.join(FOLDER);
     let mut all = vec![compiler.to_owned()];
     all.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));
-    for source in sources(&command.words) {
+    let program = linked(&command);
+    for file in sources(&command.words).chain(program) {
         // What is left out is not known later, which is no harm.
-        let _ = write(&folder, &directory, &source, &all);
+        let _ = write(&folder, &directory, &file, &all);
     }
 }
 
-/// How a source was compiled, if it was by this user's compiler wrapper.
+/// How a source was compiled or a program linked, if it was by this user's compiler wrapper.
 pub fn of(source: &Path) -> Option<Noted> {
     let cache = Purpose::Cache.folder().ok()?;
     within(&cache.join(FOLDER), source)
 }
 
 fn within(folder: &Path, source: &Path) -> Option<Noted> {
-    let source = source.canonicalize().ok()?;
+    let source = absolute(source).ok()?;
     let text = read_text(&folder.join(name(&source))).ok()?;
     let noted: Noted = serde_json::from_str(&text).ok()?;
     (noted.file == source).then_some(noted)
@@ -67,7 +68,7 @@ fn sources(words: &[Word]) -> impl Iterator<Item = PathBuf> {
 }
 
 fn write(folder: &Path, directory: &Path, source: &Path, words: &[String]) -> io::Result<()> {
-    let file = directory.join(source).canonicalize()?;
+    let file = absolute(&directory.join(source))?;
     let place = folder.join(name(&file));
     let noted = Noted {
         directory: directory.to_owned(),
@@ -83,6 +84,27 @@ fn write(folder: &Path, directory: &Path, source: &Path, words: &[String]) -> io
     fs::write(new.path(), text)?;
     new.persist(place)?;
     Ok(())
+}
+
+/// The program that a command makes.
+fn linked(command: &Command) -> Option<PathBuf> {
+    const USUAL: &str = "a.out";
+    let named = command
+        .words
+        .iter()
+        .rev()
+        .find_map(|word| word.value_of("-o"));
+    (command.stage == Stage::Link).then(|| PathBuf::from(named.as_deref().unwrap_or(USUAL)))
+}
+
+/// The path without links, of a file that may not be there yet.
+fn absolute(file: &Path) -> io::Result<PathBuf> {
+    let (folder, name) = file
+        .parent()
+        .zip(file.file_name())
+        .ok_or(io::ErrorKind::NotFound)?;
+    file.canonicalize()
+        .or_else(|_| Ok(folder.canonicalize()?.join(name)))
 }
 
 /// A note's name: the hash of the source's path.

@@ -106,7 +106,9 @@ fn what_explain_offers_was_tried() -> Result<()> {
     let workspace = Workspace::new()?;
     explained(&workspace, &Program::open("bank_account")?)?;
     let told = workspace.unsnarl(&["explain"])?.exits(1)?;
-    told.says(&["Fix: keep `account.lock` from line 45 to line 56 (no failure in "])?;
+    told.says(&[
+        "Fix: keep `account.lock` from line 45 to line 56 (built and run: no failure in ",
+    ])?;
     let untried = workspace.unsnarl(&["explain", "--no-run"])?.exits(1)?;
     untried.says(&["Fix: keep `account.lock` from line 45 to line 56 (not tried: --no-run)"])?;
     let (_, explanations) = workspace.explain()?;
@@ -114,12 +116,134 @@ fn what_explain_offers_was_tried() -> Result<()> {
     let fix = fix.context("there is no fix")?;
     let tried = fix.tried.as_ref().context("it was not tried")?;
     ensure!(tried.verdict == TrialVerdict::Holds, "{tried:?}");
+    ensure!(tried.built && tried.without > 0, "{tried:?}");
     ensure!(
-        tried.allowed > 0 && tried.allowed < tried.schedules,
+        tried.allowed > 0 && tried.allowed == tried.schedules,
         "{tried:?}"
     );
     let share = fix.share.context("the cost is not measured")?;
     ensure!(share.held > 0 && share.held < share.of, "{share:?}");
+    Ok(())
+}
+
+/// The first explanation of sources that are compiled by these commands of the wrapper.
+fn of_sources(sources: &[(&str, &str)], commands: &[&[&str]]) -> Result<(Workspace, Explanation)> {
+    let workspace = Workspace::new()?;
+    for (name, text) in sources {
+        fs::write(workspace.path().join(name), text)?;
+    }
+    for command in commands {
+        workspace.unsnarl(command)?.exits(0)?;
+    }
+    workspace
+        .record(&["-n", "1000", "--until-failing", "3"], "./prog")?
+        .exits(1)?;
+    let (finished, explanations) = workspace.explain()?;
+    let first = explanations.into_iter().next();
+    Ok((workspace, first.context(finished.stdout)?))
+}
+
+/// `wake` is called with the lock held by one of its callers: taking it there, too, would be waited for by itself.
+#[test]
+fn what_deadlocks_when_it_is_built_is_not_offered() -> Result<()> {
+    let source = r#"
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+struct Inbox {
+    std::mutex m;
+    std::condition_variable changed;
+    bool stopped = false;
+    int letters = 0;
+
+    void wake()
+    {
+        changed.notify_all();
+    }
+
+    void post()
+    {
+        std::lock_guard<std::mutex> guard(m);
+        letters++;
+        wake();
+    }
+
+    void read()
+    {
+        std::unique_lock<std::mutex> lock(m);
+        while (!stopped && letters == 0)
+            changed.wait(lock);
+        letters = 0;
+        while (!stopped)
+            changed.wait(lock);
+    }
+
+    void stop()
+    {
+        m.lock();
+        m.unlock();
+        __atomic_store_n(&stopped, true, __ATOMIC_SEQ_CST);
+        wake();
+    }
+};
+
+int main()
+{
+    Inbox inbox;
+    std::thread reader([&] { inbox.read(); });
+    inbox.post();
+    inbox.stop();
+    reader.join();
+}
+"#;
+    let build: &[&str] = &[
+        "c++",
+        "-std=c++17",
+        "-g",
+        "inbox.cpp",
+        "-o",
+        "prog",
+        "-pthread",
+    ];
+    let (_workspace, first) = of_sources(&[("inbox.cpp", source)], &[build])?;
+    let holds = |fix: &unsnarl_core::fixes::Fix| {
+        let tried = fix.tried.as_ref();
+        tried.is_some_and(|trial| trial.verdict == TrialVerdict::Holds)
+    };
+    ensure!(first.fixes.iter().all(holds), "{:?}", first.fixes);
+    let built = |why: &String| why.contains("built and run: failed in ");
+    ensure!(first.not_fixed.iter().any(built), "{:?}", first.not_fixed);
+    Ok(())
+}
+
+/// Objects that were compiled by themselves, in a folder of their own, are linked with the edited one.
+#[test]
+fn what_is_built_in_steps_is_built_again() -> Result<()> {
+    let header = "#include <pthread.h>\nstruct till { pthread_mutex_t lock; int cents; };\nvoid add(struct till *till, int cents);\n";
+    let till = "#include \"till.h\"\nvoid add(struct till *till, int cents)\n{\n    pthread_mutex_lock(&till->lock);\n    int had = till->cents;\n    pthread_mutex_unlock(&till->lock);\n    pthread_mutex_lock(&till->lock);\n    till->cents = had + cents;\n    pthread_mutex_unlock(&till->lock);\n}\n";
+    let main = "#include \"till.h\"\n#include <assert.h>\nstatic struct till till = { PTHREAD_MUTEX_INITIALIZER, 0 };\nstatic void *sell(void *unused)\n{\n    add(&till, 5);\n    return unused;\n}\nint main(void)\n{\n    pthread_t one, other;\n    pthread_create(&one, 0, sell, 0);\n    pthread_create(&other, 0, sell, 0);\n    pthread_join(one, 0);\n    pthread_join(other, 0);\n    assert(till.cents == 10);\n}\n";
+    let compile = |name| ["cc", "-g", "-c", "-MMD", name];
+    let link: &[&str] = &["cc", "till.o", "main.o", "-o", "prog", "-pthread"];
+    let sources = [("till.h", header), ("till.c", till), ("main.c", main)];
+    let steps: [&[&str]; 3] = [&compile("till.c"), &compile("main.c"), link];
+    let (workspace, first) = of_sources(&sources, &steps)?;
+    let before = fs::read(workspace.path().join("till.o"))?;
+    let fix = first.fixes.first().context("no fix")?;
+    let tried = fix.tried.as_ref().context("it was not tried")?;
+    ensure!(
+        tried.built && tried.verdict == TrialVerdict::Holds,
+        "{tried:?}"
+    );
+    workspace.explain()?;
+    ensure!(
+        fs::read(workspace.path().join("till.o"))? == before,
+        "an object was written"
+    );
+    ensure!(
+        fs::read(workspace.path().join("till.c"))? == till.as_bytes(),
+        "a source was"
+    );
     Ok(())
 }
 
