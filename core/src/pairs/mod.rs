@@ -39,7 +39,7 @@ pub use keys::{AccessClass, AccessKey, AccessSite, PairKey, TripleKey};
 pub use localize::{Procedure, Reported, Reports, localize};
 pub use loops::{Iteration, Loops};
 pub use meetings::{Group, Meetings, Met};
-pub use procedure_one::procedure_one;
+pub use procedure_one::{procedure_one, turned_pairs};
 pub use procedure_three::{Couple, CoupledPair, Couples, Precision, procedure_three};
 pub use procedure_two::{MissingPair, procedure_two};
 pub use triples::{Triple, triples};

@@ -10,9 +10,23 @@ use unsnarl_trace::Run;
 /// Pairs of the failing run that no passing run has, without those that make another one predictable, in
 /// the order of their first occurrence.
 pub fn procedure_one(run: &Run, failing: &RunPairs, passing: &PairCounts) -> Vec<SeenPair> {
+    not_implied(run, only_here(failing, passing).collect())
+}
+
+/// The same among those pairs only that passing runs have the other way round: a pair of which they have neither order does
+/// not make one of these predictable.
+pub fn turned_pairs(run: &Run, failing: &RunPairs, passing: &PairCounts) -> Vec<SeenPair> {
+    let is_turned = |pair: &SeenPair| passing.ordered(pair.key.reversed()) > 0;
+    not_implied(run, only_here(failing, passing).filter(is_turned).collect())
+}
+
+fn only_here(failing: &RunPairs, passing: &PairCounts) -> impl Iterator<Item = SeenPair> {
     let known = passing.known(&failing.pairs);
     let only_here = failing.pairs.iter().zip(known).filter(|(_, known)| !known);
-    let new: Vec<SeenPair> = only_here.map(|(pair, _)| *pair).collect();
+    only_here.map(|(pair, _)| *pair)
+}
+
+fn not_implied(run: &Run, new: Vec<SeenPair>) -> Vec<SeenPair> {
     let occurrences: Vec<Occurrence> = new.iter().map(|pair| occurrence(run, pair)).collect();
     let dropped = implies_another(&occurrences);
     let kept = new.into_iter().zip(dropped).filter(|(_, dropped)| !dropped);

@@ -3,7 +3,7 @@
 use super::{Candidate, NOT_NEW, Story, candidate, distance, seen};
 use crate::{
     explain::view::View,
-    pairs::{AccessKey, PairKey, procedure_one, triples},
+    pairs::{AccessKey, PairKey, triples, turned_pairs},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::EventId;
@@ -14,7 +14,7 @@ pub(super) fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<
     if counts.passing() == 0 {
         return Vec::new();
     }
-    let new = procedure_one(&view.run, view.pairs(), counts);
+    let new = turned_pairs(&view.run, view.pairs(), counts);
     let new = new.iter().map(|pair| pair.key);
     // Another read between the two does not make the order another one.
     let indirect = view.pairs().indirect.iter().copied();
@@ -34,7 +34,12 @@ pub(super) fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<
         Some((key, (early, late)))
     });
     let free = found.filter(|(_, (head, tail))| !view.is_forced(*head, *tail));
-    let stories = free.map(|(key, (early, late))| {
+    let stories = free.map(|(_, pair)| {
+        let (early, late) = at_entry(view, pair);
+        let key = PairKey {
+            head: view.key(early),
+            tail: view.key(late),
+        };
         let (runs, backward) = (counts.ordered(key), counts.ordered(key.reversed()));
         let without = counts.passing().saturating_sub(backward);
         let contrast = 2 + NOT_NEW * without / counts.passing();
@@ -47,6 +52,44 @@ pub(super) fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<
         candidate(view, story, &[early, late], contrast + also, runs == 0)
     });
     stories.collect()
+}
+
+/// Where one critical section reads what another one wrote, the first that it reads of that: the order of the sections
+/// makes all of it, and what is read first decides what the later section does. Only what passing runs have the other way
+/// round counts.
+fn at_entry(view: &View, (early, late): (EventId, EventId)) -> (EventId, EventId) {
+    let is_read = view.event(early).kind.writes() && view.event(late).kind.reads();
+    let sections = sections(view, early, late).filter(|_| is_read);
+    let Some((begin, entry)) = sections else {
+        return (early, late);
+    };
+    let counts = view.corpus.counts();
+    let write_of = |row: EventId| {
+        let write = view
+            .orders
+            .last_write_before(view.event(row).location, row)?;
+        let is_inside = write > begin && view.thread(write) == view.thread(early) && write < entry;
+        is_inside.then_some((write, row))
+    };
+    let is_turned = |(head, tail): &(EventId, EventId)| {
+        let (head, tail) = (view.key(*head), view.key(*tail));
+        let key = PairKey { head, tail };
+        counts.ordered(key) == 0 && counts.ordered(key.reversed()) > 0
+    };
+    let rows = view.rows.after(view.thread(late), entry).iter().copied();
+    let reads = rows.take_while(|row| *row < late);
+    let mut reads = reads.filter(|row| view.event(*row).kind.reads());
+    let first = reads.find_map(|row| write_of(row).filter(is_turned));
+    first.unwrap_or((early, late))
+}
+
+/// Where the critical sections of one lock begin that two rows lie in.
+fn sections(view: &View, early: EventId, late: EventId) -> Option<(EventId, EventId)> {
+    let (one, other) = (view.orders.locks_held(early), view.orders.locks_held(late));
+    one.iter().rev().find_map(|section| {
+        let mut same = other.iter().filter(|held| held.lock == section.lock);
+        same.next().map(|held| (section.acquired, held.acquired))
+    })
 }
 
 /// Writes that overwrite what came after the read that they go back to: not in the wrong order, but not
@@ -98,6 +141,24 @@ fn nearest_occurrences(
 mod tests {
     use super::*;
     use crate::fixture::corpus;
+
+    /// The order of two critical sections is decided by the first that the later one reads of the earlier one.
+    #[test]
+    fn sections_are_told_by_what_is_read_first() {
+        let fill =
+            "main.1 lock m @10\nmain.1 W data =7 @11\nmain.1 W full =1 @12\nmain.1 unlock m @13\n";
+        let take =
+            "main.2 lock m @20\nmain.2 R full =1 @21\nmain.2 R data =7 @22\nmain.2 fails @22";
+        let look =
+            "main.2 lock m @20\nmain.2 R full =0 @21\nmain.2 R data =0 @22\nmain.2 unlock m @23\n";
+        let (fine, fails) = (format!("{look}{fill}"), format!("{fill}{take}"));
+        let corpus = corpus(&[fine.as_str(); 6], &[&fails]);
+        let view = View::new(&corpus, corpus.get("failed-0").unwrap()).unwrap();
+        let found = reordered(&view, &FxHashSet::default());
+        let stories: Vec<Story> = found.iter().map(|one| one.story).collect();
+        let (early, late) = (EventId(2), EventId(5));
+        assert_eq!(stories, [Story::Order { early, late }]);
+    }
 
     #[test]
     fn a_read_between_two_writes_does_not_hide_their_order() {
