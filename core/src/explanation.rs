@@ -256,6 +256,18 @@ pub struct Contribution {
 }
 
 impl Explanation {
+    /// Does it blame the same lines for the same reason? Other elements of an array, and other turns of a loop, are no other
+    /// story.
+    pub(crate) fn blames_as(&self, other: &Explanation) -> bool {
+        let blamed = |one: &Explanation| {
+            let marks = one.sites.iter().filter(|mark| mark.role != Role::Failure);
+            let mut places: Vec<_> = marks.map(|mark| (mark.role, mark.place.clone())).collect();
+            places.sort();
+            places
+        };
+        self.id == other.id || self.kind == other.kind && blamed(self) == blamed(other)
+    }
+
     /// Says a sentence before all others of the remark.
     pub(crate) fn remark_first(&mut self, sentence: &str) {
         let remark = [sentence, &self.remark].join(" ");

@@ -67,6 +67,14 @@ pub struct DecisiveStep {
     pub after: Share,
 }
 
+impl DecisiveStep {
+    /// Whether the share changes by as much as is told as a jump. The step from which on every continuation fails need not
+    /// be one: the share may have grown on the whole way there.
+    pub fn is_jump(&self) -> bool {
+        self.after.value() - self.before.value() >= JUMP
+    }
+}
+
 /// A point of p(k).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CurvePoint {

@@ -26,12 +26,21 @@ pub struct PassedOver {
     /// What came of the experiments; none when its orders cannot be had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
+    /// Nothing fails without it either, and what is told is not enough by itself: the failure takes both.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needed: bool,
 }
 
 impl Evidence {
     /// How much of a difference it makes: the share that fails with it, less the share that fails without it.
     pub fn effect(self) -> f64 {
         self.with.value() - self.without.value()
+    }
+
+    /// Hardly any schedule with it passes: what else happens does not matter.
+    pub fn suffices(self) -> bool {
+        const ENOUGH: f64 = 0.9;
+        self.with.value() >= ENOUGH
     }
 
     /// The program hardly ever fails without it: at most one in ten of the schedules, which another bug may have.

@@ -148,7 +148,8 @@ fn others(
     let mut others: Vec<Explanation> = Vec::new();
     for candidate in found {
         let mut other = write(&view, &candidate);
-        if other.id == explanation.id || others.iter().any(|known| known.id == other.id) {
+        let is_known = |known: &Explanation| known.blames_as(&other);
+        if is_known(explanation) || others.iter().any(is_known) {
             continue;
         }
         other.certainty = certainty(corpus, &candidate);

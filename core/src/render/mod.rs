@@ -24,7 +24,7 @@ pub use markdown::markdown;
 pub use text::{next_for_unexplained, nothing_failed, summary, text, unexplained, why};
 
 use crate::{
-    diagnosis::{DecisiveStep, Evidence, Share},
+    diagnosis::{DecisiveStep, Evidence, PassedOver, Share},
     explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},
     facts::short,
 };
@@ -34,8 +34,20 @@ use crate::{
 pub fn decided(explanation: &Explanation) -> Option<String> {
     let evidence = explanation.evidence.map(shares);
     let said = [decisive_in_words(explanation), evidence];
-    let said: Vec<String> = said.into_iter().flatten().collect();
+    let needed = explanation.passed_over.iter().filter(|other| other.needed);
+    let said = said.into_iter().flatten().chain(needed.map(also_takes));
+    let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(" "))
+}
+
+/// ``It also takes this: `done` was changed before main had read it; without it none of 30 fail.``
+fn also_takes(other: &PassedOver) -> String {
+    let without = other.evidence.map(|evidence| evidence.without);
+    let without = without.map_or_else(String::new, |share| {
+        let fails = share_in_words(share);
+        format!("; of {} schedules without it {fails} fail", share.of)
+    });
+    format!("It also takes this: {}{without}.", other.headline)
 }
 
 /// `Of 30 schedules drawn with this order all fail, of 30 without it none.`

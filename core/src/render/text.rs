@@ -85,7 +85,7 @@ pub fn why(explanation: &Explanation) -> String {
         }
         _ => {}
     }
-    for other in &explanation.passed_over {
+    for other in explanation.passed_over.iter().filter(|one| !one.needed) {
         lines.extend(wrapped(&passed_over(other), "  - ", "    "));
     }
     for why in super::not_fixed(explanation) {

@@ -5,9 +5,10 @@ use super::{
     experiment::{Experiment, Experiments},
 };
 use anyhow::Result;
+use std::collections::BTreeSet;
 use unsnarl_core::{
-    Budget, BugKind, Certainty, Corpus, Explanation,
-    diagnosis::PassedOver,
+    Budget, BugKind, Certainty, Corpus, Explanation, Role,
+    diagnosis::{DecisiveStep, Evidence, PassedOver},
     explain::{decided, retold},
 };
 use unsnarl_trace::{EventId, Run};
@@ -41,23 +42,31 @@ pub fn choose(
         decision,
         budget,
         best,
-        passed_over: Vec::new(),
+        others: Vec::new(),
     };
     if !choice.is_settled() && is_open(explanation) {
         let others = retold(corpus, explanation, budget);
         choice.try_all(explanation, others, |_| true)?;
     }
-    if !choice.tells() && is_open(explanation) {
+    if (!choice.tells() || choice.is_part()) && is_open(explanation) {
         let steps = decision.steps.iter().map(|step| EventId(step.event));
         let steps: Vec<EventId> = steps.collect();
         let others = decided(corpus, explanation, &steps, budget);
-        // No comparison of runs suggests them: experiments have to be clear.
-        choice.try_all(explanation, others, Tried::is_settled)?;
+        // No comparison of runs suggests them: experiments have to be clear. What is told already stays, but may take more.
+        let is_clear: fn(&Tried) -> bool = match choice.tells() {
+            true => |_| false,
+            false => Tried::is_settled,
+        };
+        choice.try_all(explanation, others, is_clear)?;
     }
     if choice.is_contradicted() {
         explanation.certainty = Certainty::Possible;
     }
-    explanation.passed_over = choice.passed_over;
+    if let Some(best) = choice.best.as_ref().filter(|_| choice.is_part()) {
+        needed(explanation, best, &mut choice.others);
+    }
+    let others = choice.others.into_iter();
+    explanation.passed_over = others.map(|other| other.passed_over).collect();
     Ok(())
 }
 
@@ -93,7 +102,7 @@ struct Choice<'c> {
     decision: &'c Decision,
     budget: &'c Budget,
     best: Option<Tried>,
-    passed_over: Vec<PassedOver>,
+    others: Vec<Other>,
 }
 
 impl Choice<'_> {
@@ -104,6 +113,12 @@ impl Choice<'_> {
     fn tells(&self) -> bool {
         let best = self.best.as_ref();
         best.is_some_and(|best| best.experiment.evidence.tells())
+    }
+
+    /// Nothing fails without what is told, but it is not enough by itself.
+    fn is_part(&self) -> bool {
+        let best = self.best.as_ref().map(|best| best.experiment.evidence);
+        best.is_some_and(|best| best.tells() && best.is_necessary() && !best.suffices())
     }
 
     /// Schedules with what is told fail no more often than those without it.
@@ -130,20 +145,65 @@ impl Choice<'_> {
             let other = Explanation { evidence, ..other };
             let is_better = |it: &Tried| is_clear(it) && it.is_better_than(self.best.as_ref());
             if found.as_ref().is_some_and(is_better) {
-                self.best = found;
-                self.passed_over.push(of(&std::mem::replace(told, other)));
+                let known = std::mem::replace(&mut self.best, found);
+                let told = std::mem::replace(told, other);
+                self.others.push(Other::of(&told, known.as_ref()));
             } else {
-                self.passed_over.push(of(&other));
+                self.others.push(Other::of(&other, found.as_ref()));
             }
         }
         Ok(())
     }
 }
 
-fn of(explanation: &Explanation) -> PassedOver {
-    PassedOver {
-        headline: explanation.headline.clone(),
-        evidence: explanation.evidence,
+/// A story that was tried and is not told.
+struct Other {
+    passed_over: PassedOver,
+    /// Files and lines that it blames.
+    lines: Lines,
+    /// Where what it blames is complete, if experiments could be made.
+    complete: Option<EventId>,
+}
+
+type Lines = BTreeSet<(String, u32)>;
+
+impl Other {
+    fn of(explanation: &Explanation, tried: Option<&Tried>) -> Other {
+        Other {
+            passed_over: PassedOver {
+                headline: explanation.headline.clone(),
+                evidence: explanation.evidence,
+                needed: false,
+            },
+            lines: lines(explanation),
+            complete: tried.map(|tried| tried.experiment.orders.complete),
+        }
+    }
+
+    /// Does nothing fail without it either, though it is complete before `end`?
+    fn is_needed(&self, end: EventId) -> bool {
+        let is_needed = |evidence: Evidence| evidence.tells() && evidence.is_necessary();
+        self.passed_over.evidence.is_some_and(is_needed) && self.complete.is_some_and(|at| at < end)
+    }
+}
+
+fn lines(explanation: &Explanation) -> Lines {
+    let marks = explanation.sites.iter();
+    let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let lines = blamed.map(|mark| (mark.place.file.clone(), mark.place.line));
+    lines.collect()
+}
+
+/// Marks the stories that the failure takes as well: as far as each blames a line that none before it does, and what comes
+/// of what is told apart.
+fn needed(told: &Explanation, best: &Tried, others: &mut [Other]) {
+    let mut known = lines(told);
+    let end = best.experiment.orders.complete;
+    for other in others.iter_mut().filter(|other| other.is_needed(end)) {
+        if !other.lines.is_subset(&known) {
+            other.passed_over.needed = true;
+            known.append(&mut other.lines);
+        }
     }
 }
 
@@ -168,6 +228,10 @@ fn ends_with_a_look(kind: BugKind) -> bool {
 /// A story that was tried.
 struct Tried {
     experiment: Experiment,
+    /// The line at which what it blames is complete.
+    ends_at: Option<(String, u32)>,
+    /// Steps that belong together were interrupted.
+    is_interruption: bool,
     /// It ends with what the failing check reads: perhaps a symptom.
     is_symptom: bool,
     /// A step that decides lies within it, as far as any is known.
@@ -190,14 +254,29 @@ impl Tried {
         let failure = failure.map(|place| (place.file.as_str(), place.line));
         let complete = experiment.orders.complete;
         let within = |row: u32| (experiment.begins.0..=complete.0).contains(&row);
-        let steps = &decision.steps;
+        // Where the share of failing continuations grows step by step, no single one decides.
+        let is_gradual = !decision.steps.iter().any(DecisiveStep::is_jump);
+        let mut steps = decision.steps.iter();
         Tried {
+            ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
+            is_interruption: matches!(
+                explanation.kind,
+                BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
+            ),
             is_symptom: ends_with_a_look(explanation.kind)
                 && failure.is_some()
                 && line(complete) == failure,
-            spans: steps.is_empty() || steps.iter().any(|step| within(step.event)),
+            spans: is_gradual || steps.any(|step| within(step.event)),
             experiment,
         }
+    }
+
+    /// Is it an interruption that ends with the order of which the other one tells, and began before?
+    fn has_more_than(&self, other: &Tried) -> bool {
+        self.is_interruption
+            && !other.is_interruption
+            && self.experiment.begins < other.experiment.begins
+            && self.ends_at == other.ends_at
     }
 
     /// Nothing else has to be looked at.
@@ -209,20 +288,25 @@ impl Tried {
     }
 
     /// What makes much more of a difference comes before what makes less, and that without which nothing fails before what
-    /// the program fails without as well. Among stories that are about as good, one that
-    /// ends with what the check reads gives way to one that was complete before.
+    /// the program fails without as well. What ends with what the check reads says no more than that the check fails: it
+    /// gives way to what was complete before and is about as good, and to an interruption without which nothing fails,
+    /// however often that is enough by itself. An order without which nothing fails may just be the way there.
     fn is_better_than(&self, other: Option<&Tried>) -> bool {
         let Some(other) = other else {
-            return self.is_settled();
+            let own = self.experiment.evidence;
+            return own.tells() && own.is_necessary() && self.spans && !self.is_symptom;
         };
         let (own, known) = (self.experiment.evidence, other.experiment.evidence);
         let more = own.effect() - known.effect();
         let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
         let replaces_symptom = other.is_symptom && !self.is_symptom && is_earlier;
         let explains_all = own.is_necessary() && !known.is_necessary() && more > 0.0;
-        let is_better = more >= BETTER
+        let is_cause = self.is_interruption && own.is_necessary() || more > -BETTER / 2.0;
+        let says_less = self.is_symptom && !other.is_symptom && known.is_necessary();
+        let is_better = more >= BETTER && !says_less
             || explains_all
-            || replaces_symptom && self.spans && more > -BETTER / 2.0;
+            || replaces_symptom && self.spans && is_cause
+            || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
         own.tells() && is_better
     }
 }
