@@ -116,18 +116,18 @@ impl<'a> Case<'a> {
 
     /// Takes a run in.
     pub fn see(&mut self, seen: &Observed<'_>) {
-        let outcome = seen.run.meta.outcome;
+        let (run, outcome) = (seen.run(), seen.outcome());
         self.failing += u64::from(outcome.is_failure());
-        self.without += u64::from(outcome.is_failure() && !self.is_of_another(seen.run));
-        if outcome == Outcome::CutShort || !self.allows(seen.run) {
+        self.without += u64::from(outcome.is_failure() && !self.is_of_another(run));
+        if outcome == Outcome::CutShort || !self.allows(run) {
             return;
         }
         self.allowed += 1;
-        if !self.is_edited && constraint::reaches(self.fix, seen.run) {
-            self.reached.insert(seen.run.meta.order.clone());
+        if !self.is_edited && constraint::reaches(self.fix, run) {
+            self.reached.insert(run.meta.order.clone());
         }
         if outcome.is_failure() {
-            self.fails(seen.run, seen.file);
+            self.fails(run, seen.file);
         }
     }
 
