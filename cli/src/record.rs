@@ -268,6 +268,13 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
             tally.not_kept, recording.keep_passing
         ));
     }
+    if tally.add_nothing > 0 {
+        message::note(&format!(
+            "{} of the passing runs were not kept: runs of this size are kept when threads meet in an order that no \
+             kept one shows, or when they come nearer to a failing run",
+            tally.add_nothing
+        ));
+    }
     tell_exits(summary);
     tell_discarded(&summary.discarded, recording.max_disk);
     if let Some(line) = covered(&summary.coverage) {

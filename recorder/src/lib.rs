@@ -2,7 +2,8 @@
 //!
 //! * [`wrapper`] compiles and links programs so that they can be recorded; the runtime that it links
 //!   comes out of [`runtime_library`].
-//! * [`launch`] runs a program once with a raw log; [`assemble`] turns the log into a run.
+//! * [`launch`] runs a program once with a raw log; [`assemble`] turns the log into a run, and `digest` says before that
+//!   whether it is worth it.
 //! * [`record`] runs a program many times and keeps the runs; [`replay`] runs it again with the
 //!   schedule of a run and compares.
 //! * [`permit`] decides whether a program may be executed; launching demands its word.
@@ -12,6 +13,7 @@
 //! This crate explains nothing and knows no editor.
 
 pub mod assemble;
+mod digest;
 pub mod launch;
 pub mod log;
 pub mod permit;

@@ -147,8 +147,8 @@ pub struct Memories(Arc<Mutex<Option<Memory>>>);
 
 /// Files are made longer than they have to be: the next log may need a little more.
 const ROOM: u64 = 4 << 20;
-/// A log of so many records is given back to the system.
-const MOST_RECORDS: u64 = 1 << 20;
+/// A log of more records is given back to the system: it would take too much memory from the program.
+const MOST_RECORDS: u64 = 1 << 23;
 
 impl Memories {
     /// A log that is ready for a program.

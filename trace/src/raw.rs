@@ -730,10 +730,14 @@ pub enum LockType {
 }
 
 impl RecordKind {
-    /// The variant with this number; `None` for 0 and for numbers of other versions.
-    pub fn from_u8(n: u8) -> Option<RecordKind> {
+    /// All kinds, by their numbers: each step of each run is looked up here.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the compiler works it out, and does not compile what would panic"
+    )]
+    const BY_NUMBER: [Option<RecordKind>; 256] = {
         use RecordKind::*;
-        const ALL: [RecordKind; 39] = [
+        let all = [
             Read,
             Write,
             AtomicRead,
@@ -774,7 +778,19 @@ impl RecordKind {
             Failure,
             Blocked,
         ];
-        ALL.into_iter().find(|kind| *kind as u8 == n)
+        let mut table = [None; 256];
+        let mut at = 0;
+        while at < all.len() {
+            table[all[at] as usize] = Some(all[at]);
+            at += 1;
+        }
+        table
+    };
+
+    /// The variant with this number; `None` for 0 and for numbers of other versions.
+    #[inline]
+    pub fn from_u8(n: u8) -> Option<RecordKind> {
+        Self::BY_NUMBER.get(usize::from(n)).copied().flatten()
     }
 }
 

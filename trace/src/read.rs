@@ -105,23 +105,47 @@ pub fn read_run(path: &Path) -> Result<Run, ReadError> {
 /// Reads what the run file at `path` says of its run in its first bytes: program, input, how it was made and how it ended.
 /// What is kept in tables (sites, threads) is empty.
 pub fn read_meta(path: &Path) -> Result<RunMeta, ReadError> {
-    /// More than the metadata of most runs.
-    const FIRST: u64 = 1 << 20;
-    let first = |bytes: u64| {
-        load_first(path, bytes).map_err(|source| ReadError::Io {
-            path: path.to_owned(),
-            source,
-        })
-    };
-    let mut bytes = first(FIRST)?;
-    if let Some(needed) = messages::schema_end(&bytes).filter(|end| *end > FIRST) {
-        bytes = first(needed)?;
-    }
+    let bytes = with_metadata(path).map_err(|source| ReadError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
     let meta = || {
         let (_, schema) = Messages::open(begin(bytes)?).map_err(Refusal::Damaged)?;
         meta_of(&schema)
     };
     meta().map_err(|refusal| refusal.at(path))
+}
+
+/// Bytes that a run takes in memory when it is read from the file of `length` bytes at `path`: large files are compressed
+/// and say how many events they hold.
+#[must_use]
+pub fn unpacked(path: &Path, length: u64) -> u64 {
+    /// Smaller files are taken to be what they are: there may be very many, and what is compressed in them is no matter.
+    const SMALL: u64 = 32 << 10;
+    let schema = || {
+        let bytes = with_metadata(path).ok()?;
+        let (_, schema) = Messages::open(begin(bytes).ok()?).ok()?;
+        events_of(&schema)
+    };
+    let events = (length > SMALL).then(schema).flatten();
+    let bytes = events.map(|events| events.saturating_mul(schema::BYTES_PER_EVENT));
+    bytes.unwrap_or(0).max(length)
+}
+
+/// How many events a compressed file says to hold.
+fn events_of(schema: &Schema) -> Option<u64> {
+    schema.metadata().get(schema::EVENTS_KEY)?.parse().ok()
+}
+
+/// The first bytes of a run file, as far as its metadata goes.
+fn with_metadata(path: &Path) -> io::Result<Buffer> {
+    /// More than the metadata of most runs.
+    const FIRST: u64 = 1 << 20;
+    let bytes = load_first(path, FIRST)?;
+    match messages::schema_end(&bytes).filter(|end| *end > FIRST) {
+        Some(needed) => load_first(path, needed),
+        None => Ok(bytes),
+    }
 }
 
 /// Reads a run file from memory.
@@ -188,7 +212,7 @@ fn read_buffer(bytes: Buffer) -> Result<Run, Refusal> {
     let (mut messages, schema) = Messages::open(begin(bytes)?).map_err(Refusal::Damaged)?;
     columns::check(&schema).map_err(Refusal::NotARun)?;
     let mut tables = Tables::new(meta_of(&schema)?);
-    let mut chunks = Chunks::default();
+    let mut chunks = Chunks::of_at_most(events_of(&schema));
     let damage = read_batches(&mut messages, &mut tables, &mut chunks)
         .err()
         .map(|why| format!("{why}; the {} events before that are there", chunks.rows()));

@@ -62,36 +62,9 @@ pub(crate) const OLD_KNOWN: u8 = 2;
 impl Events {
     /// Columns from rows.
     pub fn from_rows(rows: &[Event]) -> Events {
-        let bits = |value: Option<Value>| match value {
-            Some(Value::Bits(bits)) => bits,
-            _ => 0,
-        };
-        let pointee = |value: Option<Value>| match value {
-            Some(Value::Address(location)) => location.0,
-            _ => 0,
-        };
-        let known = |row: &Event| {
-            (if matches!(row.value, Some(Value::Bits(_))) {
-                VALUE_KNOWN
-            } else {
-                0
-            }) | (if row.old.is_some() { OLD_KNOWN } else { 0 })
-        };
-        Events {
-            seq: rows.iter().map(|row| row.seq).collect(),
-            thread: rows.iter().map(|row| row.thread.0).collect(),
-            kind: rows.iter().map(|row| row.kind as u8).collect(),
-            site: rows.iter().map(|row| row.site.0).collect(),
-            location: rows.iter().map(|row| row.location.0).collect(),
-            size: rows.iter().map(|row| row.size).collect(),
-            flags: rows.iter().map(|row| row.flags).collect(),
-            value: rows.iter().map(|row| bits(row.value)).collect(),
-            old: rows.iter().map(|row| row.old.unwrap_or(0)).collect(),
-            pointee: rows.iter().map(|row| pointee(row.value)).collect(),
-            stack: rows.iter().map(|row| row.stack.0).collect(),
-            point: rows.iter().map(|row| row.point.0).collect(),
-            known: rows.iter().map(known).collect(),
-        }
+        let mut columns = Columns::with_capacity(rows.len());
+        rows.iter().for_each(|row| columns.push(row));
+        columns.finish()
     }
 
     /// Number of events.
@@ -193,5 +166,82 @@ impl Events {
     /// The `point` column: [`PointId`]s.
     pub fn points(&self) -> &[u32] {
         &self.point
+    }
+}
+
+/// Columns that grow row by row: rows are larger than what a processor holds of them at once.
+struct Columns {
+    seq: Vec<u64>,
+    thread: Vec<u16>,
+    kind: Vec<u8>,
+    site: Vec<u32>,
+    location: Vec<u32>,
+    size: Vec<u32>,
+    flags: Vec<u16>,
+    value: Vec<u64>,
+    old: Vec<u64>,
+    pointee: Vec<u32>,
+    stack: Vec<u32>,
+    point: Vec<u32>,
+    known: Vec<u8>,
+}
+
+impl Columns {
+    fn with_capacity(rows: usize) -> Columns {
+        Columns {
+            seq: Vec::with_capacity(rows),
+            thread: Vec::with_capacity(rows),
+            kind: Vec::with_capacity(rows),
+            site: Vec::with_capacity(rows),
+            location: Vec::with_capacity(rows),
+            size: Vec::with_capacity(rows),
+            flags: Vec::with_capacity(rows),
+            value: Vec::with_capacity(rows),
+            old: Vec::with_capacity(rows),
+            pointee: Vec::with_capacity(rows),
+            stack: Vec::with_capacity(rows),
+            point: Vec::with_capacity(rows),
+            known: Vec::with_capacity(rows),
+        }
+    }
+
+    fn push(&mut self, row: &Event) {
+        let (bits, pointee, is_known) = match row.value {
+            Some(Value::Bits(bits)) => (bits, 0, VALUE_KNOWN),
+            Some(Value::Address(location)) => (0, location.0, 0),
+            None => (0, 0, 0),
+        };
+        self.seq.push(row.seq);
+        self.thread.push(row.thread.0);
+        self.kind.push(row.kind as u8);
+        self.site.push(row.site.0);
+        self.location.push(row.location.0);
+        self.size.push(row.size);
+        self.flags.push(row.flags);
+        self.value.push(bits);
+        self.old.push(row.old.unwrap_or(0));
+        self.pointee.push(pointee);
+        self.stack.push(row.stack.0);
+        self.point.push(row.point.0);
+        let has_old = if row.old.is_some() { OLD_KNOWN } else { 0 };
+        self.known.push(is_known | has_old);
+    }
+
+    fn finish(self) -> Events {
+        Events {
+            seq: self.seq.into(),
+            thread: self.thread.into(),
+            kind: self.kind.into(),
+            site: self.site.into(),
+            location: self.location.into(),
+            size: self.size.into(),
+            flags: self.flags.into(),
+            value: self.value.into(),
+            old: self.old.into(),
+            pointee: self.pointee.into(),
+            stack: self.stack.into(),
+            point: self.point.into(),
+            known: self.known.into(),
+        }
     }
 }

@@ -12,6 +12,8 @@ use std::collections::{HashMap, HashSet};
 pub(crate) const FORMAT_KEY: &str = "unsnarl.format";
 /// Schema metadata: the [`RunMeta`] as JSON.
 pub(crate) const RUN_KEY: &str = "unsnarl.run";
+/// Schema metadata of compressed files: how many events there are.
+pub(crate) const EVENTS_KEY: &str = "unsnarl.events";
 
 /// Events in a record batch. A file that was cut keeps its whole batches, so they are not large.
 pub(crate) const BATCH_ROWS: usize = 16_384;
@@ -20,6 +22,15 @@ pub(crate) const BATCH_ROWS: usize = 16_384;
 pub(crate) const HEAD: &[u8; 8] = b"ARROW1\0\0";
 /// What every complete Arrow IPC file ends with.
 pub(crate) const TAIL: &[u8; 6] = b"ARROW1";
+
+/// Bytes of an event in memory.
+pub(crate) const BYTES_PER_EVENT: u64 = 50;
+
+/// Whether the file of a run with so many events is compressed. Small ones are read far more often than written, and
+/// there are thousands of them.
+pub(crate) fn is_compressed(events: usize) -> bool {
+    events > BATCH_ROWS
+}
 
 /// The event columns, in the order in which they are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,24 +101,36 @@ impl Column {
 }
 
 /// The columns of these events, in the order in which they are written. One that would say nothing is
-/// left out: the runs of a build without a program model are the same files as ever.
+/// left out: the runs of a build without a program model are the same files as ever, and the numbers of a long run's
+/// events are those of its rows as long as none is missing.
 pub(crate) fn columns(events: &Events) -> Vec<Column> {
     let has_points = events.points().iter().any(|point| *point != 0);
-    let says_something = |column: &Column| *column != Column::Point || has_points;
+    let is_numbered = is_compressed(events.len())
+        && (0u64..)
+            .zip(events.sequence())
+            .all(|(row, seq)| row == *seq);
+    let says_something = |column: &Column| match column {
+        Column::Point => has_points,
+        Column::Seq => !is_numbered,
+        _ => true,
+    };
     Column::ALL.into_iter().filter(says_something).collect()
 }
 
 /// The schema of these columns, with the run's metadata.
-pub(crate) fn schema(columns: &[Column], format: u32, meta_json: String) -> Schema {
+pub(crate) fn schema(columns: &[Column], format: u32, meta_json: String, events: usize) -> Schema {
     let fields: Vec<Field> = columns
         .iter()
         .map(|column| Field::new(column.name(), column.data_type(), column.nullable()))
         .collect();
-    let metadata = [
+    let mut metadata = HashMap::from([
         (FORMAT_KEY.to_owned(), format.to_string()),
         (RUN_KEY.to_owned(), meta_json),
-    ];
-    Schema::new_with_metadata(fields, HashMap::from(metadata))
+    ]);
+    if is_compressed(events) {
+        metadata.insert(EVENTS_KEY.to_owned(), events.to_string());
+    }
+    Schema::new_with_metadata(fields, metadata)
 }
 
 /// Names of the kinds, so placed that a kind's number is its key.

@@ -12,7 +12,10 @@ use arrow_array::{
     },
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
-use arrow_ipc::writer::FileWriter;
+use arrow_ipc::{
+    CompressionType,
+    writer::{FileWriter, IpcWriteOptions},
+};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::{
     io::{self, BufWriter, Write},
@@ -40,9 +43,12 @@ pub fn write_run(run: &Run, out: &mut impl Write) -> Result<(), WriteError> {
     let json = serde_json::to_string(&meta)
         .map_err(|error| WriteError::Inconsistent(format!("its metadata is no JSON: {error}")))?;
     let columns = schema::columns(&run.events);
-    let schema: SchemaRef = Arc::new(schema::schema(&columns, FORMAT, json));
+    let schema: SchemaRef = Arc::new(schema::schema(&columns, FORMAT, json, run.events.len()));
     let tables = Tables::of(run);
-    let mut writer = FileWriter::try_new(BufWriter::new(out), &schema).map_err(from_arrow)?;
+    let options = options(run.events.len()).map_err(from_arrow)?;
+    let out = BufWriter::new(out);
+    let writer = FileWriter::try_new_with_options(out, &schema, options);
+    let mut writer = writer.map_err(from_arrow)?;
     // A run without events has one empty batch: the tables come with the batches.
     for start in (0..run.events.len().max(1)).step_by(BATCH_ROWS) {
         let length = BATCH_ROWS.min(run.events.len() - start);
@@ -58,6 +64,12 @@ pub fn write_run(run: &Run, out: &mut impl Write) -> Result<(), WriteError> {
     }
     writer.finish().map_err(from_arrow)?;
     writer.flush().map_err(from_arrow)
+}
+
+/// How the messages of a run with so many events are written.
+fn options(events: usize) -> Result<IpcWriteOptions, ArrowError> {
+    let compression = schema::is_compressed(events).then_some(CompressionType::LZ4_FRAME);
+    IpcWriteOptions::default().try_with_compression(compression)
 }
 
 /// The ids that no dictionary checks.

@@ -5,7 +5,7 @@ mod common;
 
 use common::{bytes_of, runs};
 use proptest::{prelude::*, strategy::ValueTree};
-use unsnarl_trace::{Event, Events, ReadError, Run, RunMeta, read_run_bytes};
+use unsnarl_trace::{Event, Events, ReadError, Run, RunMeta, read::unpacked, read_run_bytes};
 
 proptest! {
     #[test]
@@ -70,6 +70,59 @@ fn long_run() -> Run {
 fn many_batches() {
     let run = long_run();
     assert_eq!(read_run_bytes(bytes_of(&run)).unwrap(), run);
+}
+
+/// Long runs are compressed, and have no numbers beside those of their rows.
+#[test]
+fn long_runs_are_compressed() {
+    let run = long_run();
+    let rows: Vec<Event> = run.events.iter().map(|(_, event)| event).collect();
+    let numbered: Vec<Event> = (0..)
+        .zip(rows)
+        .map(|(seq, event)| Event { seq, ..event })
+        .collect();
+    let numbered = Run {
+        events: Events::from_rows(&numbered),
+        ..run.clone()
+    };
+    let (with, without) = (bytes_of(&run), bytes_of(&numbered));
+    assert!(without.len() < with.len() && with.len() < run.events.len() * 8);
+    assert_eq!(read_run_bytes(without).unwrap(), numbered);
+}
+
+/// Whatever a compressed file says of itself: an answer, and no more memory than it can need.
+#[test]
+fn flipped_bytes_of_a_compressed_file() {
+    let bytes = bytes_of(&long_run());
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let places = (0..bytes.len(), 1u8..);
+    for _ in 0..100 {
+        let (at, bits) = places.new_tree(&mut runner).unwrap().current();
+        let mut broken = bytes.clone();
+        broken[at] ^= bits;
+        if let Ok(read) = read_run_bytes(broken) {
+            check_ids(&read);
+            assert!(read.events.len() <= 40_000);
+        }
+    }
+}
+
+#[test]
+fn what_a_file_takes_in_memory_is_known_before_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.arrow");
+    let events: Vec<Event> = long_run().events.iter().map(|(_, event)| event).collect();
+    let events: Vec<Event> = events.into_iter().cycle().take(400_000).collect();
+    let run = Run {
+        events: Events::from_rows(&events),
+        ..long_run()
+    };
+    std::fs::write(&path, bytes_of(&run)).unwrap();
+    let length = std::fs::metadata(&path).unwrap().len();
+    assert!(length < 8 * 400_000);
+    assert_eq!(unpacked(&path, length), 50 * 400_000);
+    std::fs::write(&path, vec![0; 100_000]).unwrap();
+    assert_eq!(unpacked(&path, 100_000), 100_000);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use unsnarl_core::{
 };
 use unsnarl_recorder::{
     proposal::{Ended, ProposalError},
-    record::{Sampler, order::order_hash},
+    record::Sampler,
 };
 use unsnarl_trace::{EventId, EventKind, FailureMode, Policy, Proposal, Run, Wanted};
 
@@ -269,7 +269,7 @@ impl Samples<'_> {
             }
             self.of += 1;
             self.fails += u32::from(fails);
-            self.orders.insert(order_hash(run));
+            self.orders.insert(run.meta.order.clone());
         }
         Ok(true)
     }

@@ -3,16 +3,19 @@
 use super::{LeftOut, alternating};
 use std::collections::BTreeMap;
 use unsnarl_core::CorpusKey;
-use unsnarl_trace::{Outcome, RunFile, read::read_meta};
+use unsnarl_trace::{
+    Outcome, RunFile,
+    read::{read_meta, unpacked},
+};
 
-/// What a run takes of memory for each byte of its file, while it is compared with others.
+/// What a run takes of memory for each byte of its columns, while it is compared with others.
 const MEMORY_PER_BYTE: u64 = 4;
 
 /// Beside that.
 const MEMORY_PER_RUN: u64 = 16 << 10;
 
 fn memory(file: &RunFile) -> u64 {
-    file.len
+    unpacked(&file.path, file.len)
         .saturating_mul(MEMORY_PER_BYTE)
         .saturating_add(MEMORY_PER_RUN)
 }

@@ -144,19 +144,21 @@ impl<'a> Case<'a> {
 
     /// Takes a run in.
     pub fn see(&mut self, seen: &Observed<'_>) {
-        let outcome = seen.run.meta.outcome;
-        self.failing += u64::from(outcome.is_failure());
-        self.without += u64::from(outcome.is_failure() && !self.is_of_another(seen.run));
+        let outcome = seen.outcome();
+        if outcome.is_failure() {
+            self.failing += 1;
+            self.without += u64::from(!self.is_of_another(seen.run()));
+        }
         let is_without = self.program == Program::Without;
-        if is_without || outcome == Outcome::CutShort || !self.allows(seen.run) {
+        if is_without || outcome == Outcome::CutShort || !self.allows(seen) {
             return;
         }
         self.allowed += 1;
-        if !self.is_edited() && constraint::reaches(self.fix, seen.run) {
-            self.reached.insert(seen.run.meta.order.clone());
+        if !self.is_edited() && constraint::reaches(self.fix, seen.run()) {
+            self.reached.insert(seen.run().meta.order.clone());
         }
         if outcome.is_failure() {
-            self.fails(seen.run, seen.file);
+            self.fails(seen.run(), seen.file);
         }
     }
 
@@ -165,11 +167,11 @@ impl<'a> Case<'a> {
         place.is_some_and(|place| self.failures.is_other(&place, self.is_edited()))
     }
 
-    fn allows(&mut self, run: &Run) -> bool {
+    fn allows(&mut self, seen: &Observed<'_>) -> bool {
         if self.is_edited() {
             return true;
         }
-        match constraint::verdict(self.fix, run) {
+        match constraint::verdict(self.fix, seen.run()) {
             Verdict::Excluded => false,
             Verdict::Allowed => true,
             Verdict::Waits(line) => {

@@ -37,6 +37,39 @@ pub(super) struct Found {
     pub own_stack: bool,
 }
 
+/// A variable or function of a module: it does not move.
+#[derive(Clone, Copy, Default)]
+struct Fixed {
+    start: u64,
+    end: u64,
+    region: RegionId,
+}
+
+/// Variables and functions that are found without a look into the table.
+const RECENT: usize = 256;
+
+impl Fixed {
+    fn of(address: u64, found: &Found) -> Fixed {
+        Fixed {
+            start: address.wrapping_sub(found.place.offset.cast_unsigned()),
+            end: address.saturating_add(found.rest),
+            region: found.place.region,
+        }
+    }
+
+    fn at(&self, address: u64) -> Option<Found> {
+        let is_within = self.start <= address && address < self.end;
+        is_within.then(|| Found {
+            place: Place {
+                region: self.region,
+                offset: (address - self.start).cast_signed(),
+            },
+            rest: self.end - address,
+            own_stack: false,
+        })
+    }
+}
+
 /// Who asks, and how the place is called if it turns out to be unknown memory.
 #[derive(Clone, Copy)]
 pub(super) struct Asker {
@@ -64,6 +97,8 @@ pub(super) struct Memory<'a> {
     thread_locals_reach: u64,
     /// Module memory does not move: found once, found for the run.
     fixed: FxHashMap<u64, Found>,
+    /// The variables and functions that were found last, by page.
+    recent: Box<[Fixed; RECENT]>,
     mapped: Clusters,
     environment: Clusters,
     ordinals: FxHashMap<(&'static str, u32, u16), u32>,
@@ -101,6 +136,7 @@ impl<'a> Memory<'a> {
             by_frame: FxHashMap::default(),
             by_stack: FxHashMap::default(),
             fixed: FxHashMap::default(),
+            recent: Box::new([Fixed::default(); RECENT]),
             mapped: Clusters::new(MAPPING_REACH),
             environment: Clusters::new(ENVIRONMENT_REACH),
             ordinals: FxHashMap::default(),
@@ -211,8 +247,10 @@ impl<'a> Memory<'a> {
         threads: &[Calls],
         entries: &EntryPoints,
     ) -> Option<Found> {
-        if let Some(found) = self.fixed.get(&address) {
-            return Some(*found);
+        let slot = (address >> 12) as usize % RECENT;
+        let recent = self.recent.get(slot).and_then(|recent| recent.at(address));
+        if let Some(found) = recent.or_else(|| self.fixed.get(&address).copied()) {
+            return Some(found);
         }
         if let Some(block) = self.heap.find(address) {
             let offset = address.wrapping_sub(block.start).cast_signed();
@@ -228,6 +266,9 @@ impl<'a> Memory<'a> {
         }
         if let Some(found) = self.in_module(address) {
             self.fixed.insert(address, found);
+            if let Some(recent) = self.recent.get_mut(slot) {
+                *recent = Fixed::of(address, &found);
+            }
             return Some(found);
         }
         // The newest first: what an ended thread had is used again.

@@ -20,6 +20,7 @@ mod branches;
 mod calls;
 mod cfi;
 mod clusters;
+mod code;
 mod course;
 mod dwarf;
 mod dwarf_types;
@@ -54,9 +55,11 @@ mod waiting;
 mod walk;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
+pub(crate) use self::code::Code;
 pub(crate) use self::program::{MOST, hash_of};
+pub(crate) use self::threads::names as thread_names;
 pub(crate) use self::waiting::is_for_good;
 pub use self::{
     image::Instrumented,
@@ -70,7 +73,8 @@ use self::{
 };
 use crate::launch::calls::InCall;
 use unsnarl_trace::{
-    Chances, Criteria, EventKind, Events, Mode, Run, RunMeta, Schedule, SiteRow, SourceRow,
+    Chances, Criteria, EventKind, Events, FailureKind, Mode, Outcome, Run, RunMeta, Schedule,
+    SiteRow, SourceRow,
     input::Variable,
     meta::FORMAT,
     raw::{End, RecordKind},
@@ -129,6 +133,31 @@ pub struct Launch {
     pub exit: Exit,
 }
 
+/// How a run ended, as far as that is known before its records are looked at.
+pub(crate) struct EndOfRun {
+    /// Passed or not.
+    pub outcome: Outcome,
+    /// What kind of failure, and one line for a person.
+    pub failure: Option<(FailureKind, String)>,
+    /// Why the record is not complete, and what else the user should know.
+    pub problems: Vec<String>,
+}
+
+/// How a run ended.
+pub(crate) fn ended(log: &RawLog<'_>, program: &Program, launch: &Launch) -> EndOfRun {
+    let threads: Vec<LogThread> = log.threads().collect();
+    let names = threads::names(&threads);
+    let ending = failure::ending(log, launch);
+    let mut problems: Vec<String> = ending.problem.into_iter().collect();
+    problems.extend(waiting::problem(log, program, launch, &names));
+    problems.extend(stuck::problem(log, program, launch, &names));
+    EndOfRun {
+        outcome: ending.outcome,
+        failure: ending.failure,
+        problems,
+    }
+}
+
 /// Puts a run together from its log and the program's debug info.
 pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     let threads: Vec<LogThread> = log.threads().collect();
@@ -148,20 +177,18 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     drop(drafts);
     moved::put_back(&mut walk, &mut rows);
 
-    let ending = failure::ending(log, launch);
-    let mut failure = ending
+    let ended = ended(log, program, launch);
+    let mut failure = ended
         .failure
         .map(|failure| failure::place(failure, log, program, &mut walk, &mut rows));
     if let Some(failure) = failure.as_mut().filter(|_| log.end() == End::Livelock) {
         failure.message += &failure::circles(&rows, &walk.sites.rows, &thread_rows);
     }
-    let mut problems: Vec<String> = ending.problem.into_iter().collect();
-    problems.extend(waiting::problem(log, program, launch, &names));
-    problems.extend(stuck::problem(log, program, launch, &names));
+    let mut problems = ended.problems;
     problems.extend(lost(log, program, &walk));
     problems.extend(input::problems(log, program));
     let meta = RunMeta {
-        outcome: ending.outcome,
+        outcome: ended.outcome,
         failure,
         threads: thread_rows,
         locks,
@@ -185,8 +212,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
 
 /// The place in the source of the call that returns to `pc`, if there is one.
 pub fn site_of(log: &RawLog<'_>, program: &Program, pc: u64) -> Option<SiteRow> {
-    let point = Modules::new(log, program).point(pc)?;
-    Some(point.user.as_ref().unwrap_or(&point.any).clone())
+    Code::of(log, program).site(pc).map(|(site, _)| site)
 }
 
 /// The kind of event that a record of this kind is.

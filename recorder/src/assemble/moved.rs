@@ -23,8 +23,8 @@ struct Moved<'w, 'a> {
 pub(super) fn put_back(walk: &mut Walk<'_>, rows: &mut [Event]) {
     let mut counters = FxHashMap::default();
     for (&pc, site) in &walk.site_ids {
-        if let Some((site, true, _)) = site {
-            let first = counters.entry(*site).or_insert(pc);
+        if let Some(known) = site.filter(|known| known.is_user) {
+            let first = counters.entry(known.site).or_insert(pc);
             *first = pc.min(*first);
         }
     }

@@ -14,6 +14,22 @@ pub(super) struct Origin {
     pub point: PointId,
 }
 
+/// What is known of a program counter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownSite {
+    /// Its place in the source.
+    pub site: SiteId,
+    /// That is the user's code.
+    pub is_user: bool,
+    /// It stands in a function that was inlined.
+    pub is_inlined: bool,
+    /// The function with machine code that it stands in, by its start.
+    pub function: Option<u64>,
+}
+
+/// Program counters that are found without a look into the table.
+pub(super) const RECENT: usize = 256;
+
 /// Whether a record begins something or belongs to what the thread was already doing: the steps of
 /// one call of a library function have one place in the user's code.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,24 +64,37 @@ impl Step {
 impl Walk<'_> {
     /// Site of the call that returns to `pc`, if that is in user code.
     pub fn user_site(&mut self, pc: u64) -> Option<SiteId> {
-        self.site(pc)
-            .filter(|(_, is_user, _)| *is_user)
-            .map(|(site, _, _)| site)
+        let known = self.site(pc).filter(|known| known.is_user);
+        known.map(|known| known.site)
     }
 
-    /// Site of the call that returns to `pc`, whether it is the user's code, and in which function.
-    fn site(&mut self, pc: u64) -> Option<(SiteId, bool, Option<u64>)> {
-        if let Some(known) = self.site_ids.get(&pc) {
-            return *known;
+    /// What is known of the call that returns to `pc`.
+    fn site(&mut self, pc: u64) -> Option<KnownSite> {
+        let slot = (pc ^ pc >> 8) as usize % RECENT;
+        match self.recent_sites.get(slot) {
+            Some((known, site)) if *known == pc => return *site,
+            _ => {}
         }
-        let point = if pc == 0 {
-            None
-        } else {
-            self.memory.modules.point(pc)
+        let site = match self.site_ids.get(&pc) {
+            Some(known) => *known,
+            None => self.new_site(pc),
         };
-        let found = point.map(|point| {
-            let row = point.user.as_ref().unwrap_or(&point.any);
-            (self.sites.id(row), point.user.is_some(), point.function)
+        if let Some(recent) = self.recent_sites.get_mut(slot) {
+            *recent = (pc, site);
+        }
+        site
+    }
+
+    fn new_site(&mut self, pc: u64) -> Option<KnownSite> {
+        let point = match pc {
+            0 => None,
+            pc => self.memory.modules.point(pc),
+        };
+        let found = point.map(|point| KnownSite {
+            site: self.sites.id(point.user.as_ref().unwrap_or(&point.any)),
+            is_user: point.user.is_some(),
+            is_inlined: !point.inlined.is_empty(),
+            function: point.function,
         });
         self.site_ids.insert(pc, found);
         found
@@ -73,6 +102,9 @@ impl Walk<'_> {
 
     /// A stack with the calls that were inlined at `pc`.
     pub fn with_inlined(&mut self, stack: StackId, pc: u64) -> StackId {
+        if !self.site(pc).is_some_and(|known| known.is_inlined) {
+            return stack;
+        }
         if let Some(known) = self.inlined.get(&(stack, pc)) {
             return *known;
         }
@@ -88,12 +120,12 @@ impl Walk<'_> {
 
     /// The function with machine code that the call that returns to `pc` stands in, by its start.
     pub fn function_of(&mut self, pc: u64) -> Option<u64> {
-        self.site(pc).and_then(|(_, _, function)| function)
+        self.site(pc).and_then(|known| known.function)
     }
 
     /// Notes where in its innermost function a thread is.
     pub fn seen_at(&mut self, thread: usize, pc: u64) {
-        let function = self.site(pc).and_then(|(_, _, function)| function);
+        let function = self.function_of(pc);
         let Some(top) = self
             .calls
             .get_mut(thread)
@@ -127,7 +159,13 @@ impl Walk<'_> {
             .get(thread)
             .and_then(|calls| calls.frames.last().copied());
         let stack = top.map_or(StackId(0), |top| top.stack);
-        let Some((site, is_user, function)) = self.site(pc) else {
+        let Some(KnownSite {
+            site,
+            is_user,
+            function,
+            ..
+        }) = self.site(pc)
+        else {
             // Not in any module, as when a wild pointer was called.
             let found = top.and_then(|top| self.walk_out(thread, top, (pc, step), None));
             return found.unwrap_or((SiteId(0), stack, None));

@@ -84,6 +84,9 @@ impl Layout {
     }
 }
 
+/// Leaves that are found without a look into the table.
+const RECENT: usize = 1 << 13;
+
 struct Region {
     name: RegionName,
     layout: Option<Layout>,
@@ -121,6 +124,8 @@ pub(super) struct Regions {
     pub locations: Vec<String>,
     by_name: FxHashMap<String, LocationId>,
     leaves: FxHashMap<(RegionId, i64), LocationId>,
+    /// The leaves that were looked up last.
+    recent: Vec<((RegionId, i64), LocationId)>,
     /// The first leaf that got a name.
     named: FxHashMap<LocationId, (RegionId, i64)>,
     parts: FxHashMap<(RegionId, i64), LocationId>,
@@ -136,6 +141,7 @@ impl Regions {
             locations: vec![String::new()],
             by_name: FxHashMap::default(),
             leaves: FxHashMap::default(),
+            recent: vec![((RegionId(u32::MAX), 0), LocationId(0)); RECENT],
             named: FxHashMap::default(),
             parts: FxHashMap::default(),
         };
@@ -217,9 +223,24 @@ impl Regions {
 
     /// The location of a piece.
     pub fn piece_location(&mut self, region: RegionId, piece: Piece) -> LocationId {
-        if let Some(id) = self.leaves.get(&(region, piece.location)) {
-            return *id;
+        let key = (region, piece.location);
+        let slot = (piece.location >> 2) as usize ^ (region.0 as usize).wrapping_mul(0x9e5);
+        let slot = slot % RECENT;
+        match self.recent.get(slot) {
+            Some((known, id)) if *known == key => return *id,
+            _ => {}
         }
+        let id = match self.leaves.get(&key) {
+            Some(known) => *known,
+            None => self.new_leaf(region, piece),
+        };
+        if let Some(recent) = self.recent.get_mut(slot) {
+            *recent = (key, id);
+        }
+        id
+    }
+
+    fn new_leaf(&mut self, region: RegionId, piece: Piece) -> LocationId {
         let name = self.leaf_name(region, piece.location);
         let known = self.by_name.get(&name);
         let first = known.and_then(|id| self.named.get(id).copied());

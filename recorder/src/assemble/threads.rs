@@ -4,7 +4,7 @@ use super::{raw_log::LogThread, walk::Walk};
 use unsnarl_trace::{EventKind, SiteId, ThreadId, ThreadRow};
 
 /// `main`, `main.1`, `main.1.2`: the same thread has the same name in every run.
-pub(super) fn names(threads: &[LogThread]) -> Vec<String> {
+pub(crate) fn names(threads: &[LogThread]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(threads.len());
     for (i, thread) in threads.iter().enumerate() {
         let parent = (thread.parent as usize) < i;

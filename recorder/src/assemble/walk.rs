@@ -9,7 +9,7 @@ use super::{
     calls::{Calls, EntryPoints, StackTable},
     kinds::{event_kind, mask, object_size, order_flags},
     memory::{Asker, Memory},
-    origins::{Origin, Step},
+    origins::{KnownSite, Origin, RECENT, Step},
     places::{Layout, Place},
     points::PointTable,
     problems::Problems,
@@ -119,7 +119,9 @@ pub(super) struct Walk<'a> {
     /// High halves of wide accesses by their number.
     pub high: FxHashMap<u64, High>,
     pub problems: Problems,
-    pub site_ids: FxHashMap<u64, Option<(SiteId, bool, Option<u64>)>>,
+    pub site_ids: FxHashMap<u64, Option<KnownSite>>,
+    /// The program counters that were looked up last.
+    pub(super) recent_sites: Box<[(u64, Option<KnownSite>); RECENT]>,
     labels: FxHashMap<SiteId, u32>,
     pub library_calls: FxHashMap<(u64, u64), Option<u64>>,
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
@@ -149,6 +151,7 @@ impl<'a> Walk<'a> {
             high: FxHashMap::default(),
             problems: Problems::default(),
             site_ids: FxHashMap::default(),
+            recent_sites: Box::new([(0, None); RECENT]),
             labels: FxHashMap::default(),
             library_calls: FxHashMap::default(),
             allocations: FxHashMap::default(),

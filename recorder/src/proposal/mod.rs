@@ -15,9 +15,8 @@ use self::{
     sites::Sites,
 };
 use crate::{
-    assemble::{Program, RawLog},
-    log::Log,
-    record::{Attempt, Job, RecordError, execute_with_log, input_hash},
+    assemble::Program,
+    record::{Attempt, Job, Made, RecordError, input_hash, make},
 };
 use std::sync::atomic::AtomicBool;
 use unsnarl_trace::{Outcome, Policy, Proposal, Run, Wanted, raw::RawStrategy};
@@ -128,11 +127,8 @@ pub fn execute_proposal(
     sites.add(program, "");
     for _ in 0..MOST_ROUNDS {
         let tried = run_once(program, job, proposal, &names, &sites, stop)?;
-        let paths: Vec<String> = RawLog::new(tried.log.bytes())
-            .map_err(RecordError::Spoiled)?
-            .modules()
-            .map(|module| module.path)
-            .collect();
+        let modules = tried.made.log()?.modules();
+        let paths: Vec<String> = modules.map(|module| module.path).collect();
         let news = paths.iter().filter(|path| sites.add(program, path)).count();
         if news == 0 {
             missing(proposal, &sites)?;
@@ -178,9 +174,8 @@ fn missing(proposal: &Proposal, sites: &Sites) -> Result<(), ProposalError> {
 
 /// A run that was made.
 struct Tried {
-    log: Log,
+    made: Made,
     run: Run,
-    stopped: bool,
 }
 
 fn run_once(
@@ -198,11 +193,10 @@ fn run_once(
         prefix: proposal.choices.clone(),
         ..attempt(proposal.then)
     };
-    let (executed, log) = execute_with_log(job, program, &attempt, stop)?;
+    let made = make(job, program, &attempt, stop)?;
     Ok(Tried {
-        log,
-        run: executed.run,
-        stopped: executed.finished.stopped,
+        run: made.run(program)?,
+        made,
     })
 }
 
@@ -236,13 +230,13 @@ fn is_had(proposal: &Proposal, reached: usize) -> bool {
 }
 
 fn verdict(proposal: &Proposal, program: &Program, tried: Tried) -> Result<Verdict, ProposalError> {
-    let log = RawLog::new(tried.log.bytes()).map_err(RecordError::Spoiled)?;
+    let log = tried.made.log()?;
     let told = words::Told {
         proposal,
         program,
         log: &log,
         run: &tried.run,
-        written: Written(tried.log.follow_part()),
+        written: Written(tried.made.follow_part()),
     };
     let of = proposal.events.len();
     let reached = told.written.reached().min(of);
@@ -264,6 +258,6 @@ fn verdict(proposal: &Proposal, program: &Program, tried: Tried) -> Result<Verdi
         of,
         ended,
         run: tried.run,
-        stopped: tried.stopped,
+        stopped: tried.made.finished.stopped,
     })
 }

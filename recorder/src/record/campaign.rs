@@ -5,16 +5,17 @@ use super::{
     classes::Classes,
     coverage::Coverage,
     disk::{Discarded, Disk},
-    execute_with_log,
     filter::Filter,
+    make,
     marker::{self, Marker},
     minimize,
-    order::order_hash,
     planner::Planner,
+    seen::Seen,
+    worth::Worth,
 };
 use crate::{
-    assemble::{Exit, Program, RawLog, is_for_good},
-    launch::Finished,
+    assemble::{Exit, Program, is_for_good},
+    digest::Places,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 use unsnarl_trace::{
-    EncodedRun, FailureKind, FailureMode, Outcome, Run, RunFolder, StoreError,
+    EncodedRun, FailureKind, FailureMode, Mode, Outcome, Run, RunFolder, StoreError,
     raw::{End, RawStrategy},
 };
 
@@ -57,7 +58,9 @@ struct Campaign<'a> {
     folder: RunFolder,
     disk: Disk,
     classes: Classes,
+    worth: Worth,
     filter: Filter,
+    places: Places,
     /// In the folder as soon as there is one.
     marker: Option<Marker>,
     /// The simplest failing run of each way to fail.
@@ -74,7 +77,9 @@ impl<'a> Campaign<'a> {
             disk: disk.map_err(unwritable(&recording.out))?,
             folder,
             classes: Classes::default(),
+            worth: Worth::default(),
             filter: Filter::default(),
+            places: Places::default(),
             marker: None,
             simplest: FxHashMap::default(),
             summary: Summary {
@@ -108,7 +113,7 @@ impl<'a> Campaign<'a> {
             let Some(attempt) = self.next_attempt(planner) else {
                 return Ok(Ended::Exhausted);
             };
-            let executed = match execute_with_log(&recording.job, program, &attempt, stop) {
+            let made = match make(&recording.job, program, &attempt, stop) {
                 // A stray write of this schedule says nothing about the next one.
                 Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
                     self.summary.tally.count(Outcome::CutShort);
@@ -118,48 +123,44 @@ impl<'a> Campaign<'a> {
                 }
                 other => other?,
             };
-            let (executed, log) = executed;
-            let log = RawLog::new(log.bytes())?;
+            let quiet = attempt.quiet.len() as u32;
+            let seen = Seen::of(&made, program, &mut self.places, quiet)?;
             if recording.filter {
-                self.filter.add(&log, !attempt.quiet.is_empty());
+                let steps = (quiet > 0).then(|| seen.log.steps());
+                self.filter.add(&seen.digest, &self.places, steps);
             }
-            if executed.finished.stopped || stop.load(Ordering::Relaxed) {
+            if made.finished.stopped || stop.load(Ordering::Relaxed) {
                 return Ok(Ended::Stopped);
             }
             if self.summary.tally.runs == 0 {
-                refuse_empty(&executed.run, &executed.finished)?;
+                refuse_empty(&seen)?;
             }
-            let waits =
-                executed.run.meta.outcome == Outcome::CutShort && executed.finished.waits_outside;
-            if waits || cuts_every_run_short(log.end()) {
-                self.discard(&executed.run);
-                if self.is_hopeless(waits && !is_for_good(&log)) {
+            let outcome = seen.ended.outcome;
+            let waits = outcome == Outcome::CutShort && made.finished.waits_outside;
+            if waits || cuts_every_run_short(seen.log.end()) {
+                self.discard(&seen);
+                if self.is_hopeless(waits && !is_for_good(&seen.log)) {
                     return Ok(Ended::CutShort);
                 }
                 planner.lost();
                 continue;
             }
-            self.note_exit(&executed.run, &executed.finished);
+            self.note_exit(&seen);
             // Runs that pass places over say nothing about the length of the others.
-            if attempt.quiet.is_empty() && !planner.observe(&executed)? {
+            if quiet == 0 && !planner.observe(&seen)? {
                 continue;
             }
-            let mut run = executed.run;
-            run.meta.order = order_hash(&run);
-            run.meta.quiet_places = attempt.quiet.len() as u32;
-            self.summary.coverage.add(&run);
-            let file = self.keep(&run)?;
+            let file = self.keep(&seen)?;
             if file.is_some() {
                 program.keep_models(&self.folder)?;
             }
             watcher(&Observed {
-                run: &run,
+                seen: &seen,
                 file: file.as_deref(),
                 tally: self.summary.tally,
             });
-            if let Some(file) = file.filter(|_| recording.minimize && run.meta.outcome.is_failure())
-            {
-                self.note_simplest(file, run);
+            if let Some(file) = file.filter(|_| recording.minimize && outcome.is_failure()) {
+                self.note_simplest(file, seen.into_run());
             }
         }
     }
@@ -186,19 +187,23 @@ impl<'a> Campaign<'a> {
     }
 
     /// Counts a run that was cut short, and of which nothing is worth keeping.
-    fn discard(&mut self, run: &Run) {
-        self.summary.tally.count(run.meta.outcome);
+    fn discard(&mut self, run: &Seen<'_>) {
+        self.summary.tally.count(run.ended.outcome);
         self.summary.tally.compare(false, true);
         self.disk.discarded.cut_short += 1;
-        let problems = run.meta.problems.iter();
+        self.note_problems(&run.ended.problems);
+    }
+
+    fn note_problems(&mut self, problems: &[String]) {
+        let problems = problems.iter();
         problems.for_each(|problem| note(&mut self.summary.problems, problem));
     }
 
     /// Counts an exit status that was not expected.
-    fn note_exit(&mut self, run: &Run, finished: &Finished) {
-        let failure = run.meta.failure.as_ref();
-        let is_exit = failure.is_some_and(|failure| failure.kind == FailureKind::Exit);
-        if let (true, Exit::Code(status)) = (is_exit, finished.exit) {
+    fn note_exit(&mut self, run: &Seen<'_>) {
+        let failure = run.ended.failure.as_ref();
+        let is_exit = failure.is_some_and(|(kind, _)| *kind == FailureKind::Exit);
+        if let (true, Exit::Code(status)) = (is_exit, run.made.finished.exit) {
             *self.summary.failing_exits.entry(status).or_insert(0) += 1;
         }
     }
@@ -232,19 +237,17 @@ impl<'a> Campaign<'a> {
     }
 
     /// Counts a run and stores it if it is worth that.
-    fn keep(&mut self, run: &Run) -> Result<Option<PathBuf>, RecordError> {
-        let is_new = self.classes.is_new(run);
-        let (tally, outcome) = (&mut self.summary.tally, run.meta.outcome);
-        tally.count(outcome);
-        tally.compare(outcome.is_failure(), is_new);
-        let wanted = tally.wants(outcome, is_new, self.recording.keep_passing);
-        run.meta
-            .problems
-            .iter()
-            .for_each(|problem| note(&mut self.summary.problems, problem));
-        if !wanted {
+    fn keep(&mut self, seen: &Seen<'_>) -> Result<Option<PathBuf>, RecordError> {
+        let new = self.summary.coverage.add(&seen.digest, &self.places);
+        if !new.is_empty() {
+            self.summary.coverage.name(&new, seen.run());
+        }
+        if !self.wants(seen) {
+            self.note_problems(&seen.ended.problems);
             return Ok(None);
         }
+        let (run, outcome) = (seen.run(), seen.ended.outcome);
+        self.note_problems(&run.meta.problems);
         let Some(file) = self.disk.store(&EncodedRun::of(run)?, outcome)? else {
             return Ok(None);
         };
@@ -254,6 +257,31 @@ impl<'a> Campaign<'a> {
             self.summary.first_failing = Some(file.clone());
         }
         Ok(Some(file))
+    }
+
+    /// Counts a run; whether it is to be kept.
+    fn wants(&mut self, seen: &Seen<'_>) -> bool {
+        let (is_new, outcome) = (self.classes.is_new(seen), seen.ended.outcome);
+        let (tally, is_passing) = (&mut self.summary.tally, outcome == Outcome::Passed);
+        tally.count(outcome);
+        tally.compare(outcome.is_failure(), is_new);
+        let may_repeat =
+            tally.wants_repeated(outcome) && self.worth.has_room_for_repeated(&seen.digest);
+        if !is_new && !may_repeat {
+            tally.repeated += 1;
+            return false;
+        }
+        if is_passing && tally.kept_passing >= self.recording.keep_passing {
+            tally.not_kept += 1;
+            return false;
+        }
+        if is_passing && is_new && !self.worth.adds(&seen.digest) {
+            tally.add_nothing += 1;
+            return false;
+        }
+        tally.kept_passing += u64::from(is_passing);
+        self.worth.keep(seen, is_new);
+        true
     }
 
     /// Notes a stored run as the user's own.
@@ -312,19 +340,16 @@ fn cuts_every_run_short(end: End) -> bool {
 }
 
 /// Nothing at all in the log: every further run would be as empty.
-fn refuse_empty(run: &Run, finished: &Finished) -> Result<(), RecordError> {
-    if run.meta.outcome != Outcome::CutShort || !run.events.is_empty() {
+fn refuse_empty(run: &Seen<'_>) -> Result<(), RecordError> {
+    let is_empty = run.digest.events == 0 && run.made.mode() != Mode::Path;
+    if run.ended.outcome != Outcome::CutShort || !is_empty {
         return Ok(());
     }
-    let printed = finished.stderr.text();
+    let printed = run.made.finished.stderr.text();
     let lines = printed.lines().take(20).map(|line| format!("\n  | {line}"));
+    let why = run.ended.problems.first().cloned();
     Err(RecordError::NothingRecorded {
-        reason: run
-            .meta
-            .problems
-            .first()
-            .cloned()
-            .unwrap_or_else(|| "it ended at once".to_owned()),
+        reason: why.unwrap_or_else(|| "it ended at once".to_owned()),
         output: lines.collect(),
     })
 }

@@ -1,13 +1,10 @@
 //! Coverage of interleavings: which pairs of places met on the same data in two threads, and whether
 //! they did so both ways round.
 
-use super::{
-    conflicts::Conflicts,
-    order::{Objects, Touch},
-};
+use crate::digest::{Digest, Meeting, Met, Places};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use unsnarl_trace::{EventKind, Run, SiteRow, Value};
+use unsnarl_trace::{EventId, Run, SiteRow};
 
 /// Names of places and data, each once.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +38,13 @@ struct Seen {
     data: u32,
 }
 
+/// A pair that no run before has shown.
+pub(crate) struct NewPair {
+    key: (u32, u32),
+    /// Number of an event that met the other place.
+    event: u64,
+}
+
 /// What the runs of a campaign have covered so far. One more run costs what that run costs.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
@@ -72,46 +76,42 @@ impl Pair {
 }
 
 impl Coverage {
-    /// Adds what a run shows.
-    pub fn add(&mut self, run: &Run) {
-        let places: Vec<u32> = run
-            .meta
-            .sites
-            .iter()
-            .map(|site| self.places.id(label(site)))
-            .collect();
-        let objects = Objects::new(run);
-        let mut conflicts = Conflicts::default();
-        for (_, event) in run.events.iter() {
-            let thread = event.thread.0;
-            match (event.kind, event.value) {
-                (EventKind::Fork, Some(Value::Bits(child))) => conflicts.fork(thread, child as u16),
-                (EventKind::Join, Some(Value::Bits(child))) => conflicts.join(thread, child as u16),
-                _ => {}
-            }
-            if !counts(event.kind) {
-                continue;
-            }
-            let place = places.get(event.site.index()).copied().unwrap_or(0);
-            for (object, touch) in objects.of(&event) {
-                let touch = if event.kind == EventKind::Wait {
-                    Touch::Looks
-                } else {
-                    touch
-                };
-                let (pairs, data) = (&mut self.pairs, &mut self.data);
-                conflicts.touch(object, thread, place, touch, |earlier| {
-                    let forwards = (earlier.place, earlier.thread) <= (place, thread);
-                    let key = (earlier.place.min(place), earlier.place.max(place));
-                    let seen = pairs.entry(key).or_insert_with(|| Seen {
-                        data: data.id(run.location(event.location).to_owned()),
-                        ..Seen::default()
-                    });
-                    match forwards {
-                        true => seen.forwards += 1,
-                        false => seen.backwards += 1,
-                    }
+    /// Adds what a run shows; the pairs that are new, each with the number of an event that has met the other one on
+    /// some data.
+    pub(crate) fn add(&mut self, digest: &Digest, places: &Places) -> Vec<NewPair> {
+        let mut new = Vec::new();
+        for (meeting, met) in sorted_meetings(digest) {
+            let [earlier, later] = [meeting.earlier, meeting.later].map(|place| {
+                let site = places.get(place).map(|row| label(&row.site));
+                self.places.id(site.unwrap_or_default())
+            });
+            let forwards = (earlier, !meeting.is_elder_first) <= (later, meeting.is_elder_first);
+            let key = (earlier.min(later), earlier.max(later));
+            let seen = self.pairs.entry(key).or_insert_with(|| {
+                new.push(NewPair {
+                    key,
+                    event: met.first,
                 });
+                Seen::default()
+            });
+            match forwards {
+                true => seen.forwards += met.times,
+                false => seen.backwards += met.times,
+            }
+        }
+        new
+    }
+
+    /// Notes on what data new pairs have met in a run.
+    pub(crate) fn name(&mut self, new: &[NewPair], run: &Run) {
+        for pair in new {
+            let numbers = run.events.sequence();
+            let row = numbers.partition_point(|number| *number < pair.event);
+            let event = run.events.get(EventId(row as u32));
+            let data = event.map_or("", |event| run.location(event.location));
+            let data = self.data.id(data.to_owned());
+            if let Some(seen) = self.pairs.get_mut(&pair.key) {
+                seen.data = data;
             }
         }
     }
@@ -166,11 +166,12 @@ fn natural(place: &str) -> (&str, u32, &str) {
     (file, line.unwrap_or(0), rest)
 }
 
-/// Accesses to data, their end, and who is asleep when the signal comes. Locks say no more than the data that
-/// they guard.
-fn counts(kind: EventKind) -> bool {
-    use EventKind as K;
-    kind.is_access() || matches!(kind, K::Free | K::Wait | K::Signal | K::Broadcast)
+/// The meetings of a run in the order in which they came.
+fn sorted_meetings(digest: &Digest) -> Vec<(Meeting, Met)> {
+    let meetings = digest.meetings.iter();
+    let mut meetings: Vec<(Meeting, Met)> = meetings.map(|(at, met)| (*at, *met)).collect();
+    meetings.sort_by_key(|(at, met)| (met.first, at.earlier, at.later, at.is_elder_first));
+    meetings
 }
 
 fn label(site: &SiteRow) -> String {
@@ -187,44 +188,80 @@ mod tests {
     use super::*;
     use unsnarl_trace::script;
 
-    fn coverage(runs: &[&str]) -> Vec<Pair> {
-        let mut coverage = Coverage::default();
-        for text in runs {
-            coverage.add(&script::parse(text).unwrap());
+    fn digest(meetings: &[(u32, u32, bool, u64)]) -> Digest {
+        let meeting = |(earlier, later, is_elder_first, times): &(u32, u32, bool, u64)| {
+            let (earlier, later, is_elder_first) = (*earlier, *later, *is_elder_first);
+            let meeting = Meeting {
+                earlier,
+                later,
+                is_elder_first,
+            };
+            let met = Met {
+                times: *times,
+                first: u64::from(later),
+            };
+            (meeting, met)
+        };
+        Digest {
+            meetings: meetings.iter().map(meeting).collect(),
+            ..Digest::default()
         }
+    }
+
+    fn places(lines: &[u32]) -> Places {
+        let site = |line: &u32| SiteRow {
+            file: "a.c".to_owned(),
+            line: *line,
+            ..SiteRow::default()
+        };
+        Places::of_sites(lines.iter().map(site))
+    }
+
+    fn counts(coverage: &Coverage) -> Vec<(u64, u64)> {
         let pairs = coverage.list();
-        assert_eq!(pairs.len(), coverage.pairs());
+        let covered = pairs.iter().filter(|pair| pair.is_covered()).count();
         assert_eq!(
-            pairs.iter().filter(|pair| pair.is_covered()).count(),
-            coverage.covered()
+            (pairs.len(), covered),
+            (coverage.pairs(), coverage.covered())
         );
-        pairs
+        let counts = |pair: &Pair| (pair.first_before_second, pair.second_before_first);
+        pairs.iter().map(counts).collect()
     }
-
-    fn both(runs: &[&str]) -> Vec<(u64, u64)> {
-        let pairs = coverage(runs);
-        pairs
-            .iter()
-            .map(|pair| (pair.first_before_second, pair.second_before_first))
-            .collect()
-    }
-
-    const ONE: &str = "main.1 R x @10\nmain.2 W x @20\n";
-    const OTHER: &str = "main.2 W x @20\nmain.1 R x @10\n";
 
     #[test]
     fn both_ways_round_only_when_both_were_seen() {
-        assert_eq!(both(&[ONE]), [(1, 0)]);
-        assert_eq!(both(&[ONE, OTHER, ONE]), [(2, 1)]);
-        let pairs = coverage(&[ONE, OTHER]);
-        assert!(pairs[0].is_covered() && pairs[0].data == "x");
+        let places = places(&[10, 20]);
+        let mut coverage = Coverage::default();
+        assert_eq!(coverage.add(&digest(&[(1, 2, true, 3)]), &places).len(), 1);
+        assert_eq!(counts(&coverage), [(3, 0)]);
+        assert!(
+            coverage
+                .add(&digest(&[(2, 1, false, 2)]), &places)
+                .is_empty()
+        );
+        assert_eq!(counts(&coverage), [(3, 2)]);
     }
 
     #[test]
-    fn reads_make_no_pair() {
-        assert_eq!(
-            both(&["main.1 R x @10\nmain.2 R x @20\n"]),
-            [(0u64, 0u64); 0]
-        );
+    fn a_place_that_meets_itself_is_told_apart_by_the_older_thread() {
+        let (places, mut coverage) = (places(&[10]), Coverage::default());
+        coverage.add(&digest(&[(1, 1, true, 1), (1, 1, false, 4)]), &places);
+        assert_eq!(counts(&coverage), [(1, 4)]);
+    }
+
+    #[test]
+    fn places_on_one_line_are_one() {
+        let (places, mut coverage) = (places(&[10, 20, 20]), Coverage::default());
+        coverage.add(&digest(&[(1, 2, true, 1), (3, 1, true, 1)]), &places);
+        assert_eq!(counts(&coverage), [(1, 1)]);
+    }
+
+    #[test]
+    fn a_new_pair_is_named_by_what_it_met_on() {
+        let (places, mut coverage) = (places(&[10, 20]), Coverage::default());
+        let new = coverage.add(&digest(&[(1, 2, true, 1)]), &places);
+        let run = script::parse("main.1 R x @1\nmain.2 W x @2\nmain.1 W y @3\n").unwrap();
+        coverage.name(&new, &run);
+        assert_eq!(coverage.list()[0].data, "y");
     }
 }

@@ -1,14 +1,15 @@
 //! One run: the program is started, and what it logged is put together.
 
-use super::{Attempt, Details, Job, RecordError};
+use super::{Attempt, Details, Job, RecordError, seen::Seen};
 use crate::{
-    assemble::{Launch, Program, RawLog, assemble},
+    assemble::{EndOfRun, Launch, Program, RawLog, assemble, ended},
+    digest::Places,
     launch::{Finished, Given, LaunchError, Request, stack},
     log::{Config, Log},
 };
 use sha2::{Digest, Sha256};
 use std::{ffi::OsString, io, os::unix::ffi::OsStrExt, sync::atomic::AtomicBool};
-use unsnarl_trace::{Run, input::Variable};
+use unsnarl_trace::{Mode, Run, input::Variable};
 
 /// One run as it came out.
 pub struct Executed {
@@ -27,16 +28,30 @@ pub fn execute(
     attempt: &Attempt,
     stop: &AtomicBool,
 ) -> Result<Executed, RecordError> {
-    execute_with_log(job, program, attempt, stop).map(|(executed, _)| executed)
+    let made = make(job, program, attempt, stop)?;
+    Ok(Executed {
+        run: made.run(program)?,
+        details: made.details()?,
+        finished: made.finished,
+    })
 }
 
-/// As [`execute`], with the log for what the run does not say.
-pub(crate) fn execute_with_log(
+/// A run that was made and is not put together yet.
+pub(crate) struct Made {
+    log: Log,
+    launch: Launch,
+    has_details: bool,
+    /// How the process ended.
+    pub finished: Finished,
+}
+
+/// Runs the program once.
+pub(crate) fn make(
     job: &Job,
     program: &Program,
     attempt: &Attempt,
     stop: &AtomicBool,
-) -> Result<(Executed, Log), RecordError> {
+) -> Result<Made, RecordError> {
     check_input(job, program, attempt)?;
     let log = job.starter.log(&config(job, attempt));
     let log = log.map_err(RecordError::Log)?;
@@ -53,13 +68,54 @@ pub(crate) fn execute_with_log(
     };
     let serves = program.serves();
     let finished = job.starter.launch(&request, serves, &log, stop)?;
-    let raw = RawLog::new(log.bytes())?;
-    let executed = Executed {
-        run: assemble(&raw, program, &seen(job, attempt, &finished)?),
+    let made = Made {
+        log,
+        launch: seen(job, attempt, &finished)?,
+        has_details: attempt.details,
         finished,
-        details: attempt.details.then(|| Details::read(&raw)),
     };
-    Ok((executed, log))
+    // What cannot be read is said at once.
+    made.log()?;
+    Ok(made)
+}
+
+impl Made {
+    /// What the program logged.
+    pub fn log(&self) -> Result<RawLog<'_>, RecordError> {
+        Ok(RawLog::new(self.log.bytes())?)
+    }
+
+    /// What came of a proposed schedule.
+    pub fn follow_part(&self) -> &[u8] {
+        self.log.follow_part()
+    }
+
+    /// How the run ended.
+    pub fn ended(&self, program: &Program) -> Result<EndOfRun, RecordError> {
+        Ok(ended(&self.log()?, program, &self.launch))
+    }
+
+    /// What is known about its choices, when the attempt asked for it.
+    pub fn details(&self) -> Result<Option<Details>, RecordError> {
+        let log = self.log()?;
+        Ok(self.has_details.then(|| Details::read(&log)))
+    }
+
+    /// How the order of its events came about.
+    pub fn mode(&self) -> Mode {
+        self.launch.mode
+    }
+
+    /// The run, put together.
+    pub fn run(&self, program: &Program) -> Result<Run, RecordError> {
+        let seen = Seen::of(self, program, &mut Places::default(), 0)?;
+        Ok(seen.into_run())
+    }
+
+    /// The run, put together from its log, without what only the campaign knows of it.
+    pub fn run_of(&self, log: &RawLog<'_>, program: &Program) -> Run {
+        assemble(log, program, &self.launch)
+    }
 }
 
 /// Whether the program may be given this input.

@@ -3,7 +3,6 @@
 mod attempt;
 mod campaign;
 mod classes;
-mod conflicts;
 pub mod coverage;
 mod details;
 mod disk;
@@ -15,12 +14,13 @@ mod goal;
 mod job;
 mod marker;
 pub mod minimize;
-pub mod order;
 mod planner;
 mod sampling;
+mod seen;
 pub mod strategy;
 mod summary;
 mod tally;
+mod worth;
 
 pub use attempt::Attempt;
 pub use campaign::record;
@@ -28,9 +28,7 @@ pub use details::Details;
 pub use disk::Discarded;
 pub use error::RecordError;
 pub use execute::{Executed, execute};
-pub(crate) use execute::{
-    check_input, config, environment, execute_with_log, input_hash, seen, stack,
-};
+pub(crate) use execute::{Made, check_input, config, environment, input_hash, make, seen, stack};
 pub use goal::{Ended, Goal, USUAL_CAP};
 pub use job::{Job, Recording};
 pub use sampling::{Continuation, Sampler};

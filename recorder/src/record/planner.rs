@@ -1,8 +1,9 @@
 //! Which schedule the next run of a campaign tries.
 
 use super::{
-    Attempt, Executed, RecordError, Recording,
+    Attempt, RecordError, Recording,
     exhaustive::{Exhaustive, Progress, StateFile},
+    seen::Seen,
     strategy::Strategy,
 };
 use crate::assemble::Program;
@@ -166,10 +167,10 @@ impl Planner {
 
     /// Learns from a run: k is the most steps of the last runs. Whether the run counts: a search makes
     /// some again for the sake of what follows.
-    pub fn observe(&mut self, executed: &Executed) -> Result<bool, RecordError> {
-        self.measured(executed.run.meta.steps);
+    pub fn observe(&mut self, seen: &Seen<'_>) -> Result<bool, RecordError> {
+        self.measured(seen.log.steps());
         match &mut self.search {
-            Some(search) => search.observe(executed),
+            Some(search) => search.observe(seen),
             None => Ok(true),
         }
     }

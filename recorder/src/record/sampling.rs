@@ -2,13 +2,9 @@
 
 use super::{
     Attempt, Details, Executed, Job, RecordError,
-    execute::{execute, execute_with_log},
-    order::order_hash,
+    execute::{execute, make},
 };
-use crate::{
-    assemble::{Program, RawLog},
-    log::Limits,
-};
+use crate::{assemble::Program, log::Limits};
 use std::sync::atomic::{AtomicBool, Ordering};
 use unsnarl_trace::{
     EventId, FailureMode, Outcome, Run,
@@ -113,22 +109,23 @@ impl<'a> Sampler<'a> {
         };
         attempt.prefix.truncate(kept);
         self.go_on(&mut attempt, number);
-        let (executed, log) = match execute_with_log(&self.job, self.program, &attempt, self.stop) {
+        let made = match make(&self.job, self.program, &attempt, self.stop) {
             // A stray write of this schedule says nothing about the next one.
             Err(RecordError::Spoiled(_)) => return Ok(None),
             other => other?,
         };
-        let is_over = executed.finished.stopped || self.stop.load(Ordering::Relaxed);
-        let outcome = executed.run.meta.outcome;
-        let left = RawLog::new(log.bytes())?.first_divergence();
+        let is_over = made.finished.stopped || self.stop.load(Ordering::Relaxed);
+        let outcome = made.ended(self.program)?.outcome;
+        let left = made.log()?.first_divergence();
         if is_over || left > 0 || outcome == Outcome::CutShort {
             return Ok(None);
         }
-        let fails = FailureMode::of(&executed.run).is_like(&self.mode);
+        let run = made.run(self.program)?;
+        let fails = FailureMode::of(&run).is_like(&self.mode);
         Ok(Some(Continuation {
             fails,
             is_other: !fails && outcome != Outcome::Passed,
-            order: order_hash(&executed.run),
+            order: run.meta.order,
         }))
     }
 

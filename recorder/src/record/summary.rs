@@ -1,20 +1,37 @@
 //! What a campaign tells whoever started it.
 
-use super::{Discarded, Ended, Tally, coverage::Coverage, exhaustive::Progress};
+use super::{Discarded, Ended, Tally, coverage::Coverage, exhaustive::Progress, seen::Seen};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-use unsnarl_trace::Run;
+use unsnarl_trace::{Outcome, Run};
 
 /// One run of a campaign, for whoever watches.
 pub struct Observed<'a> {
-    /// The run.
-    pub run: &'a Run,
+    /// The run, as its log says it.
+    pub(super) seen: &'a Seen<'a>,
     /// Where it was stored, if it was kept.
     pub file: Option<&'a Path>,
     /// The runs up to this one.
     pub tally: Tally,
+}
+
+impl Observed<'_> {
+    /// How the run ended.
+    pub fn outcome(&self) -> Outcome {
+        self.seen.ended.outcome
+    }
+
+    /// Number of its events, the pieces of one access counted once.
+    pub fn events(&self) -> u64 {
+        self.seen.digest.events
+    }
+
+    /// The run. It is put together when somebody asks for it, which takes far longer than the rest.
+    pub fn run(&self) -> &Run {
+        self.seen.run()
+    }
 }
 
 /// A campaign that has ended.

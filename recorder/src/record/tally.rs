@@ -27,6 +27,8 @@ pub struct Tally {
     pub repeated: u64,
     /// Passing runs that were not kept because there were enough.
     pub not_kept: u64,
+    /// Passing runs that were not kept because they are large and show nothing that kept ones do not.
+    pub add_nothing: u64,
     /// Runs that differ from all before them in the order of conflicting events.
     pub different: u64,
     /// Failing ones among them.
@@ -60,23 +62,13 @@ impl Tally {
         *counter += 1;
     }
 
-    /// Whether a run is to be kept.
-    pub(super) fn wants(&mut self, outcome: Outcome, is_new: bool, most_passing: u64) -> bool {
-        let passed = outcome == Outcome::Passed;
-        let before = match passed {
-            true => self.kept_passing,
-            false => self.failing().saturating_sub(1),
+    /// Whether a run of this outcome is kept although it is like one before, if there is room.
+    pub(super) fn wants_repeated(&self, outcome: Outcome) -> bool {
+        let before = match outcome {
+            Outcome::Passed => self.kept_passing,
+            _ => self.failing().saturating_sub(1),
         };
-        if !is_new && before >= KEPT_ANYWAY {
-            self.repeated += 1;
-            return false;
-        }
-        if passed && self.kept_passing >= most_passing {
-            self.not_kept += 1;
-            return false;
-        }
-        self.kept_passing += u64::from(passed);
-        true
+        before < KEPT_ANYWAY
     }
 
     pub(super) fn compare(&mut self, is_failure: bool, is_new: bool) {

@@ -4,9 +4,10 @@ use std::{collections::BTreeSet, path::Path};
 use unsnarl_trace::{
     begins_as_run,
     folder::{RunFile, RunFolder},
+    read::unpacked,
 };
 
-/// What a run takes of memory for each byte of its file, and beside that: measured with `cargo xtask bench editor`.
+/// What a run takes of memory for each byte of its columns, and beside that: measured with `cargo xtask bench editor`.
 const MEMORY_PER_BYTE: u64 = 4;
 /// See [`MEMORY_PER_BYTE`].
 const MEMORY_PER_RUN: u64 = 16 << 10;
@@ -70,8 +71,7 @@ impl Fitting {
 fn takes(file: &RunFile) -> u64 {
     match file.len > LARGE && !begins_as_run(&file.path) {
         true => MEMORY_PER_RUN,
-        false => file
-            .len
+        false => unpacked(&file.path, file.len)
             .saturating_mul(MEMORY_PER_BYTE)
             .saturating_add(MEMORY_PER_RUN),
     }

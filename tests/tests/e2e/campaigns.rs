@@ -76,6 +76,33 @@ fn one_sequential_run_is_all() -> Result<()> {
 }
 
 #[test]
+fn large_runs_that_are_alike_are_kept_once() -> Result<()> {
+    let workspace = compiled("counts.c", COUNTS)?;
+    let words = [
+        "record",
+        "-n",
+        "4",
+        "--strategy",
+        "sequential",
+        "--",
+        "./prog",
+    ];
+    let said = workspace.unsnarl(&[&words[..], &["150000"]].concat())?;
+    said.exits(0)?.says(&[
+        "4 runs: 4 passed; 1 different",
+        "3 runs were not kept: their conflicting steps came in the same order",
+    ])?;
+    let runs = workspace.runs()?;
+    let first = runs.first().context("none is kept")?;
+    let path = workspace.path().join(workspace.run_path(first));
+    let (bytes, run) = (path.metadata()?.len(), read_run(&path)?);
+    let events = run.events.len() as u64;
+    ensure!(runs.len() == 1 && events > 1 << 20);
+    ensure!(bytes < 8 * events, "{bytes} bytes for {events} events");
+    Ok(())
+}
+
+#[test]
 fn old_passing_runs_make_room() -> Result<()> {
     let workspace = compiled("counts.c", COUNTS)?;
     let words = [

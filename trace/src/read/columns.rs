@@ -56,9 +56,18 @@ fn check_type(column: Column, found: &DataType) -> Result<(), String> {
 pub(super) struct Chunks {
     chunks: Vec<Events>,
     rows: usize,
+    most: Option<u64>,
 }
 
 impl Chunks {
+    /// For a file that says to hold so many events: no more are read.
+    pub(super) fn of_at_most(most: Option<u64>) -> Chunks {
+        Chunks {
+            most,
+            ..Chunks::default()
+        }
+    }
+
     /// Events so far.
     pub(super) fn rows(&self) -> usize {
         self.rows
@@ -68,6 +77,10 @@ impl Chunks {
     pub(super) fn add(&mut self, batch: &RecordBatch, tables: &mut Tables) -> Result<(), String> {
         if self.rows + batch.num_rows() > u32::MAX as usize {
             return Err("it has more than 4,294,967,295 events".to_owned());
+        }
+        let rows = (self.rows + batch.num_rows()) as u64;
+        if self.most.is_some_and(|most| rows > most) {
+            return Err("it has more events than it says".to_owned());
         }
         let (chunk, problem) = Batch {
             batch,

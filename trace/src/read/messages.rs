@@ -7,7 +7,7 @@ use crate::schema::{Column, HEAD, TAIL};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::{
-    Endianness, Message, MessageHeader,
+    CompressionType, Endianness, Message, MessageHeader,
     convert::try_fb_to_schema,
     reader::{RecordBatchDecoder, read_dictionary},
     root_as_message,
@@ -92,7 +92,7 @@ impl Messages {
         let batch = message
             .header_as_record_batch()
             .ok_or("a record batch without a header")?;
-        check_lengths(&batch, frame.body.len())?;
+        check_lengths(&batch, &frame.body)?;
         let version = message.version();
         let schema = self.schema.clone();
         RecordBatchDecoder::try_new(&frame.body, batch, schema, &self.dictionaries, &version)
@@ -109,7 +109,7 @@ impl Messages {
             .header_as_dictionary_batch()
             .ok_or("a dictionary without a header")?;
         let values = dictionary.data().ok_or("a dictionary without values")?;
-        check_lengths(&values, frame.body.len())?;
+        check_lengths(&values, &frame.body)?;
         let version = message.version();
         read_dictionary(
             &frame.body,
@@ -220,9 +220,10 @@ fn read_schema(frame: &Frame) -> Result<Schema, String> {
 }
 
 /// Refuses what would make the decoder reach outside of the body or allocate for rows that cannot be there.
-fn check_lengths(batch: &arrow_ipc::RecordBatch<'_>, body: usize) -> Result<(), String> {
-    if batch.compression().is_some() {
-        return Err("it is compressed; write run files without compression".to_owned());
+fn check_lengths(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
+    let codec = batch.compression().map(|compression| compression.codec());
+    if codec.is_some_and(|codec| codec != CompressionType::LZ4_FRAME) {
+        return Err("it is compressed in another way than by LZ4".to_owned());
     }
     let wrong = || "its lengths are wrong".to_owned();
     let count = |n: i64| u32::try_from(n).map_err(|_| wrong());
@@ -232,14 +233,41 @@ fn check_lengths(batch: &arrow_ipc::RecordBatch<'_>, body: usize) -> Result<(), 
             return Err(wrong());
         }
     }
+    let mut unpacked = 0u64;
     for buffer in batch.buffers().into_iter().flatten() {
         let offset = usize::try_from(buffer.offset()).map_err(|_| wrong())?;
         let length = usize::try_from(buffer.length()).map_err(|_| wrong())?;
-        if offset.checked_add(length).is_none_or(|end| end > body) {
-            return Err(wrong());
+        let end = offset.checked_add(length).ok_or_else(wrong)?;
+        let bytes = body.get(offset..end).ok_or_else(wrong)?;
+        if codec.is_some() {
+            unpacked = unpacked.saturating_add(unpacked_length(bytes).ok_or_else(wrong)?);
         }
     }
-    Ok(())
+    match unpacked <= MOST_UNPACKED {
+        true => Ok(()),
+        false => Err("it is compressed in too large pieces".to_owned()),
+    }
+}
+
+/// Most bytes of one message when it is unpacked: no writer makes such large ones.
+const MOST_UNPACKED: u64 = 1 << 28;
+
+/// Bytes that a compressed buffer says to hold; `None` when so few cannot be as many.
+fn unpacked_length(buffer: &[u8]) -> Option<u64> {
+    /// One byte of LZ4 stands for no more than this.
+    const MOST: u64 = 255;
+    /// Bytes with which a buffer begins that is stored as it is.
+    const STORED: i64 = -1;
+    let Some((length, packed)) = buffer.split_first_chunk::<8>() else {
+        return buffer.is_empty().then_some(0);
+    };
+    let packed = packed.len() as u64;
+    match i64::from_le_bytes(*length) {
+        STORED => Some(packed),
+        length => u64::try_from(length)
+            .ok()
+            .filter(|length| *length <= packed.saturating_mul(MOST)),
+    }
 }
 
 fn describe(error: &ArrowError) -> String {

@@ -4,8 +4,8 @@ mod address_space;
 mod failures;
 mod hostile;
 mod locations;
-mod log_writer;
-mod programs;
+pub(crate) mod log_writer;
+pub(crate) mod programs;
 mod sites;
 
 use super::{Launch, Program, RawLog, assemble};

@@ -18,7 +18,7 @@ mod machine;
 #[cfg(test)]
 mod tests;
 
-use super::{Executed, RecordError};
+use super::{RecordError, seen::Seen};
 use rustc_hash::FxHasher;
 use search::Search;
 use state::{Finished, State};
@@ -28,7 +28,7 @@ use std::{
     time::{Duration, Instant},
 };
 use steps::Unsearchable;
-use unsnarl_trace::{Schedule, raw::unlogged};
+use unsnarl_trace::raw::unlogged;
 
 pub use share::Share;
 pub use state::StateFile;
@@ -70,17 +70,18 @@ impl Exhaustive {
     }
 
     /// Learns from the run of the prefix; whether it is one that was not made within a smaller bound.
-    pub fn observe(&mut self, executed: &Executed) -> Result<bool, RecordError> {
-        let is_new = self.state.made.insert(hash(&executed.run.meta.schedule));
+    pub fn observe(&mut self, seen: &Seen<'_>) -> Result<bool, RecordError> {
+        let choices: Vec<u16> = seen.log.choices().collect();
+        let is_new = self.state.made.insert(hash(&choices));
         if is_new {
             self.state.runs += 1;
-            self.state.failing += u64::from(executed.run.meta.outcome.is_failure());
+            self.state.failing += u64::from(seen.ended.outcome.is_failure());
         }
-        let Some(details) = &executed.details else {
+        let Some(details) = seen.made.details()? else {
             return Ok(is_new);
         };
         self.state.unlogged |= details.unlogged;
-        match steps::path(details) {
+        match steps::path(&details) {
             Ok(path) => self.state.search.learn(&path),
             Err(why) => {
                 self.unsearchable = Some(why);
@@ -161,9 +162,9 @@ impl Exhaustive {
     }
 }
 
-fn hash(schedule: &Schedule) -> u64 {
+fn hash(choices: &[u16]) -> u64 {
     let mut hasher = FxHasher::default();
-    schedule.choices.hash(&mut hasher);
+    choices.hash(&mut hasher);
     hasher.finish()
 }
 

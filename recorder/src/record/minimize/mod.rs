@@ -7,7 +7,7 @@ use self::{
     deviations::{Deviation, deviations},
     search::{Candidate, Search},
 };
-use super::{Details, Job, RecordError, order::order_hash};
+use super::{Details, Job, RecordError};
 use crate::assemble::Program;
 use std::sync::atomic::AtomicBool;
 use unsnarl_trace::{Minimized, Preemption, Run, ThreadId};
@@ -46,7 +46,6 @@ pub fn minimize(
         tried: search.tried,
         complete: !search.gave_up,
     });
-    run.meta.order = order_hash(&run);
     Ok(Some(run))
 }
 

@@ -1,14 +1,17 @@
 //! What recording costs, beside the thread sanitizers that come with gcc and clang.
 //!
 //! All variants of a program are built from the same source by the same compiler at -O1 and take turns
-//! in one loop, so that whatever else the machine does hits all of them. The figures are the times of
-//! the process from its start to its end, the shortest of all rounds: putting runs together and storing
-//! them is not in them.
+//! in one loop, so that whatever else the machine does hits all of them. The figures are processor time of
+//! all processes, the least of all rounds. *Program part* is the program under the recorder alone, *whole* the
+//! command `unsnarl record -n 1` with putting the run together and storing it, *not kept* one more run of a
+//! campaign that keeps none.
 
-use crate::{paths::children, table::Table};
+use crate::{docs, paths::children, table::Table};
 use anyhow::{Context, Result, ensure};
 use std::{
     ffi::OsString,
+    fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::atomic::AtomicBool,
@@ -20,45 +23,53 @@ use unsnarl_recorder::{
     launch::{Output, Request, launch},
     log::{Config, Log},
 };
-use unsnarl_trace::raw::{RawMode, RawStrategy, Record};
+use unsnarl_trace::raw::{RawMode, RawStrategy};
 
 /// Programs under `tests/bench`.
-const PROGRAMS: [(&str, &str); 3] = [
-    ("counter", "two threads, 100,000 locked increments each"),
+const PROGRAMS: [(&str, &str); 7] = [
     ("matrix", "two threads, 100 x 100 matrices"),
+    ("counter", "two threads, 100,000 locked increments each"),
     ("queue", "producer and consumer, 60,000 items"),
+    ("hashmap", "two threads, 20,000 updates each, 64 locks"),
+    ("sort", "merge sort of 20,000 numbers by four threads"),
+    ("radix", "radix sort of 30,000 numbers by two threads"),
+    ("lu", "LU of 96 x 96 by two threads"),
 ];
 /// Times that each variant runs.
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 5;
+/// Runs of a campaign that are made beyond the first one, to see what one costs.
+const MORE: u32 = 6;
 
-/// Times of the variants of one program.
+/// Processor time of the variants of one program, each the least of all rounds.
 #[derive(Default)]
 struct Times {
-    native: Vec<Duration>,
-    tsan: Vec<Duration>,
-    sequential: Vec<Duration>,
-    free: Vec<Duration>,
-    records: u64,
+    native: Option<Duration>,
+    tsan: Option<Duration>,
+    part: Option<Duration>,
+    free: Option<Duration>,
+    whole: Option<Duration>,
+    not_kept: Option<Duration>,
     events: u64,
     file: u64,
 }
 
-/// Measures the three programs.
+/// Measures the programs; the table goes into `docs/recording.md`.
 pub fn run() -> Result<()> {
     let mut table = Table::new(&[
         "program",
         "compiler",
         "native ms",
-        "libtsan ms",
-        "unsnarl, sequential ms",
-        "unsnarl, free ms",
-        "libtsan x",
-        "sequential x",
-        "free x",
+        "TSan",
+        "program part",
+        "free mode",
+        "not kept",
+        "whole",
+        "not kept / part",
+        "whole / TSan",
         "events",
-        "ns/event, sequential",
-        "bytes/event, log",
-        "bytes/event, run file",
+        "ns/event part",
+        "ns/event whole",
+        "file bytes/event",
     ]);
     for (name, what) in PROGRAMS {
         for compiler in [Compiler::Gcc, Compiler::Clang] {
@@ -71,43 +82,43 @@ pub fn run() -> Result<()> {
             table.row(row([&format!("{name}: {what}"), command], &times));
         }
     }
-    println!("{table}");
+    let text = format!(
+        "{table}\n-O1; processor time of all processes, the least of {ROUNDS} rounds in which the variants take \
+         turns; times native."
+    );
+    println!("{text}");
+    docs::replace("recording.md", "overhead", &text)?;
     for compiler in [Compiler::Gcc, Compiler::Clang] {
         if let Some(command) = compiler.command(false) {
             println!("{}", hand_over(command)?);
         }
     }
-    println!("-O1; shortest of {ROUNDS} rounds, the variants taking turns; x: times native.");
     Ok(())
 }
 
 fn row(names: [&str; 2], times: &Times) -> Vec<String> {
-    let best = |all: &[Duration]| {
-        all.iter()
-            .min()
-            .map_or(f64::NAN, |best| best.as_secs_f64() * 1e3)
-    };
-    let native = best(&times.native);
-    let all = [
-        native,
-        best(&times.tsan),
-        best(&times.sequential),
-        best(&times.free),
-    ];
+    let ms = |time: Option<Duration>| time.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3);
+    let (native, part, whole) = (ms(times.native), ms(times.part), ms(times.whole));
+    let (not_kept, tsan) = (ms(times.not_kept), ms(times.tsan));
     let mut cells = names.map(str::to_owned).to_vec();
-    cells.extend(all.map(|time| format!("{time:.1}")));
-    cells.extend(
-        all.iter()
-            .skip(1)
-            .map(|time| format!("{:.1}", time / native)),
-    );
-    cells.push(times.events.to_string());
-    let recorded = (best(&times.sequential) - native) * 1e6;
+    cells.push(format!("{native:.1}"));
+    let variants = [tsan, part, ms(times.free), not_kept, whole];
+    cells.extend(variants.map(|time| ratio(time / native)));
+    cells.push(format!("{:.2}", not_kept / part));
+    cells.push(ratio(whole / tsan));
     let events = times.events as f64;
-    cells.push(format!("{:.0}", recorded / events));
-    let log = times.records * size_of::<Record>() as u64;
-    cells.extend([log, times.file].map(|bytes| format!("{:.1}", bytes as f64 / events)));
+    cells.push(times.events.to_string());
+    cells.extend([part, whole].map(|time| format!("{:.0}", (time - native) * 1e6 / events)));
+    cells.push(format!("{:.1}", times.file as f64 / events));
     cells
+}
+
+/// A ratio; nothing where one side could not be built.
+fn ratio(ratio: f64) -> String {
+    match ratio.is_nan() {
+        true => "-".to_owned(),
+        false => format!("{ratio:.1}"),
+    }
 }
 
 /// What handing over the turn costs: the counter with a choice at each step, beside one in which threads go
@@ -153,10 +164,8 @@ impl Least {
         let before = children()?;
         let (wall, log) = with(program, RawMode::Controlled, strategy)?;
         let used = children()? - before;
-        let least =
-            |old: Option<Duration>, new: Duration| Some(old.map_or(new, |old| old.min(new)));
-        self.used = least(self.used, used);
-        self.wall = least(self.wall, wall);
+        least(&mut self.used, used);
+        least(&mut self.wall, wall);
         self.switches = RawLog::new(log.bytes())?.switches();
         Ok(())
     }
@@ -169,7 +178,7 @@ fn measure(name: &str, compiler: &str) -> Result<Times> {
         .join(name)
         .with_extension("c");
     let source = source.to_string_lossy();
-    let common = ["-g", "-O1", &source, "-pthread", "-o"];
+    let common = ["-g", "-O1", &source, "-pthread", "-lm", "-o"];
     workspace
         .run(compiler, &[&common[..], &["native"]].concat())?
         .exits(0)?;
@@ -184,19 +193,64 @@ fn measure(name: &str, compiler: &str) -> Result<Times> {
     Finished::of(wrapper)?.exits(0)?;
 
     let mut times = Times::default();
-    let recorded = workspace.path().join("recorded");
+    let [native, tsan, recorded] =
+        ["native", "tsan", "recorded"].map(|it| workspace.path().join(it));
     for _ in 0..ROUNDS {
-        times.native.push(plain(&workspace.path().join("native"))?);
+        least(&mut times.native, used(|| plain(&native))?);
         if has_sanitizer {
-            times.tsan.push(plain(&workspace.path().join("tsan"))?);
+            least(&mut times.tsan, used(|| plain(&tsan))?);
         }
-        let (time, records) = under(&recorded, RawMode::Controlled)?;
-        times.sequential.push(time);
-        times.records = records;
-        times.free.push(under(&recorded, RawMode::Free)?.0);
+        for (mode, time) in [
+            (RawMode::Controlled, &mut times.part),
+            (RawMode::Free, &mut times.free),
+        ] {
+            least(
+                time,
+                used(|| with(&recorded, mode, RawStrategy::Sequential).map(drop))?,
+            );
+        }
+        let one = used(|| campaign(&workspace, 1, true))?;
+        least(&mut times.whole, one);
+        let one = used(|| campaign(&workspace, 1, false))?;
+        let more = used(|| campaign(&workspace, 1 + MORE, false))?;
+        least(&mut times.not_kept, more.saturating_sub(one) / MORE);
     }
     (times.events, times.file) = stored(&workspace)?;
     Ok(times)
+}
+
+fn least(known: &mut Option<Duration>, new: Duration) {
+    *known = Some(known.map_or(new, |known| known.min(new)));
+}
+
+/// Processor time of the processes that this starts and waits for.
+fn used(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    let before = children()?;
+    work()?;
+    Ok(children()? - before)
+}
+
+/// Records the program so many times, and keeps the runs or none.
+fn campaign(workspace: &Workspace, runs: u32, keep: bool) -> Result<()> {
+    let (runs, keep) = (runs.to_string(), if keep { "100" } else { "0" });
+    let words = [
+        "record",
+        "--strategy",
+        "sequential",
+        "--seed",
+        "1",
+        "-n",
+        &runs,
+        "--keep-passing",
+        keep,
+    ];
+    let end = ["--out", "measured", "--", "./recorded"];
+    workspace.unsnarl(&[&words[..], &end].concat())?.exits(0)?;
+    let measured = workspace.path().join("measured");
+    match fs::remove_dir_all(measured) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Events and bytes of the run file of one recorded run.
@@ -212,21 +266,13 @@ fn stored(workspace: &Workspace) -> Result<(u64, u64)> {
     Ok((events, std::fs::metadata(&path)?.len()))
 }
 
-fn plain(program: &Path) -> Result<Duration> {
-    let begin = Instant::now();
+fn plain(program: &Path) -> Result<()> {
     let status = Command::new(program)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status()?;
-    let time = begin.elapsed();
     ensure!(status.success(), "{}: {status}", program.display());
-    Ok(time)
-}
-
-/// One recorded run: its time and the records in its log.
-fn under(program: &Path, mode: RawMode) -> Result<(Duration, u64)> {
-    let (time, log) = with(program, mode, RawStrategy::Sequential)?;
-    Ok((time, RawLog::new(log.bytes())?.len() as u64))
+    Ok(())
 }
 
 fn with(program: &Path, mode: RawMode, strategy: RawStrategy) -> Result<(Duration, Log)> {

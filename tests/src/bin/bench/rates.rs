@@ -125,7 +125,7 @@ fn campaign(
     spent.program -= processor_time(libc::RUSAGE_CHILDREN);
     let stop = AtomicBool::new(false);
     let summary = record(&recording, &target.program, &stop, |observed| {
-        spent.events += observed.run.events.len() as u64;
+        spent.events += observed.events();
     })?;
     ensure!(starter.obstacle().is_none(), "{:?}", starter.obstacle());
     // The process that is copied has ended when nobody wants more of it: then its time counts too.

@@ -1,0 +1,94 @@
+//! Blocks of the heap by address, and what they are called whichever address they got.
+
+use super::hash::mix;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// A block of the heap or a mapping; it stays known after `free` until its memory is given out again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    pub start: u64,
+    pub end: u64,
+    /// The same in every run: by which code, in which thread, the how-manieth of these.
+    pub name: u64,
+    is_mapped: bool,
+    /// The step that freed it, 0 while it lives.
+    pub freed: u64,
+}
+
+/// All known blocks.
+#[derive(Default)]
+pub(super) struct Blocks {
+    blocks: BTreeMap<u64, Block>,
+    /// The block that was looked up last.
+    last: Option<Block>,
+    ordinals: FxHashMap<u64, u64>,
+}
+
+impl Blocks {
+    /// The name of the next thing that comes from `origin`, such as an allocation by one thread at one place.
+    pub fn next_name(&mut self, origin: u64) -> u64 {
+        let count = self.ordinals.entry(origin).or_insert(0);
+        *count += 1;
+        mix(origin, *count)
+    }
+
+    /// A new block takes the memory of those that lie there.
+    pub fn insert(&mut self, start: u64, size: u64, name: u64, is_mapped: bool) -> Block {
+        let end = start.saturating_add(size.max(1));
+        while let Some(old) = self.below(end).filter(|old| old.end > start) {
+            self.blocks.remove(&old.start);
+        }
+        self.last = None;
+        let block = Block {
+            start,
+            end,
+            name,
+            is_mapped,
+            freed: 0,
+        };
+        self.blocks.insert(start, block);
+        block
+    }
+
+    /// Whether a mapping is a part of one that is there: programs reserve much and take it piece by piece.
+    pub fn is_part(&mut self, start: u64, size: u64) -> bool {
+        let block = self.find(start);
+        block.is_some_and(|block| {
+            block.is_mapped
+                && start.saturating_add(size) <= block.end
+                && size < block.end - block.start
+        })
+    }
+
+    /// The block that goes when memory is given back: what is unmapped only in part stays.
+    pub fn freed(&mut self, start: u64, unmapped: Option<u64>, by: u64) -> Option<Block> {
+        self.last = None;
+        let block = self.blocks.get_mut(&start)?;
+        let goes =
+            unmapped.is_none_or(|size| block.is_mapped && block.end <= start.saturating_add(size));
+        if !goes {
+            return None;
+        }
+        block.is_mapped = false;
+        block.freed = by;
+        Some(*block)
+    }
+
+    /// The block that holds an address.
+    pub fn find(&mut self, address: u64) -> Option<Block> {
+        let holds = |block: &Block| block.start <= address && address < block.end;
+        if let Some(block) = self.last.filter(holds) {
+            return Some(block);
+        }
+        let block = self.below(address.checked_add(1)?).filter(holds)?;
+        self.last = Some(block);
+        Some(block)
+    }
+
+    /// The last block that starts below an address.
+    fn below(&self, address: u64) -> Option<Block> {
+        let mut below = self.blocks.range(..address);
+        below.next_back().map(|(_, block)| *block)
+    }
+}

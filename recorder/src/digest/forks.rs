@@ -1,0 +1,69 @@
+//! The order that creating and joining threads makes.
+
+/// For each thread, up to which moment the others lie behind it.
+#[derive(Default)]
+pub(super) struct Forks {
+    /// By thread, then by other thread: what that one did before this moment surely came earlier.
+    behind: Vec<Vec<u32>>,
+}
+
+impl Forks {
+    /// `parent` creates `child` at the moment `now`.
+    pub fn fork(&mut self, parent: u16, child: u16, now: u32) {
+        if parent != child {
+            self.learn(child, parent, now);
+        }
+    }
+
+    /// `thread` has waited for the end of `child`.
+    pub fn join(&mut self, thread: u16, child: u16, now: u32) {
+        if thread != child {
+            self.learn(thread, child, now);
+        }
+    }
+
+    /// All of `other` up to now, and what lies behind it, lies behind `thread`.
+    fn learn(&mut self, thread: u16, other: u16, now: u32) {
+        let (thread, other) = (usize::from(thread), usize::from(other));
+        let rows = self.behind.len().max(other.max(thread) + 1);
+        self.behind.resize(rows, Vec::new());
+        let known = self.behind.get(other).cloned().unwrap_or_default();
+        let Some(row) = self.behind.get_mut(thread) else {
+            return;
+        };
+        row.resize(row.len().max(known.len()).max(other + 1), 0);
+        row.iter_mut()
+            .zip(&known)
+            .for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+        if let Some(mine) = row.get_mut(other) {
+            *mine = (*mine).max(now);
+        }
+    }
+
+    /// Whether what `other` did at a moment came before all that `thread` does now.
+    pub fn is_behind(&self, thread: u16, other: u16, moment: u32) -> bool {
+        let row = self.behind.get(usize::from(thread));
+        let gone = row.and_then(|row| row.get(usize::from(other)));
+        gone.is_some_and(|gone| moment < *gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn creating_and_joining_a_thread_leaves_no_choice() {
+        let mut forks = Forks::default();
+        forks.fork(0, 1, 10);
+        assert!(forks.is_behind(1, 0, 9) && !forks.is_behind(1, 0, 11));
+        forks.fork(1, 2, 20);
+        // What main did before it made the parent lies behind, what it did since does not.
+        assert!(forks.is_behind(2, 0, 9) && !forks.is_behind(2, 0, 15));
+        assert!(forks.is_behind(2, 1, 19));
+        forks.join(0, 2, 30);
+        // The grandchild's end says how far its parent had come when it made it, and no more.
+        assert!(forks.is_behind(0, 2, 29) && forks.is_behind(0, 1, 19));
+        assert!(!forks.is_behind(0, 1, 25) && !forks.is_behind(1, 2, 29));
+    }
+}

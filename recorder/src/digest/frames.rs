@@ -1,0 +1,114 @@
+//! Which call in the user's code a thread is in, for steps in libraries and headers.
+
+use super::places::{Place, UNKNOWN};
+
+/// A call in progress.
+struct Frame {
+    /// Stack pointer at its entry.
+    sp: u64,
+    /// Where it was called from.
+    caller: Place,
+    /// Where in the user's code its function was last seen.
+    last: Place,
+}
+
+/// The calls that one thread is in, outermost first.
+#[derive(Default)]
+pub(super) struct Frames {
+    frames: Vec<Frame>,
+    /// The return address of the call that was just entered is still to come.
+    is_entering: bool,
+}
+
+/// Deeper calls are not noted: no real program has them.
+const MOST: usize = 1 << 20;
+
+impl Frames {
+    /// Enters a function.
+    pub fn enter(&mut self, sp: u64) {
+        // Frames below this one were left without notice, as by `longjmp`.
+        while self.frames.last().is_some_and(|frame| frame.sp <= sp) {
+            self.frames.pop();
+        }
+        if self.frames.len() < MOST {
+            self.is_entering = true;
+            self.frames.push(Frame {
+                sp,
+                caller: Place::default(),
+                last: Place::default(),
+            });
+        }
+    }
+
+    /// Whether the next extra record has the return address of the innermost call.
+    pub fn takes_caller(&mut self) -> bool {
+        std::mem::take(&mut self.is_entering)
+    }
+
+    /// The innermost call was made from there.
+    pub fn called_from(&mut self, caller: Place) {
+        if let Some(top) = self.frames.last_mut() {
+            top.caller = caller;
+        }
+    }
+
+    /// Leaves the innermost function.
+    pub fn leave(&mut self) {
+        if let Some(left) = self.frames.pop().filter(|left| left.caller.is_user) {
+            self.seen_at(left.caller);
+        }
+    }
+
+    fn seen_at(&mut self, place: Place) {
+        if let Some(top) = self.frames.last_mut() {
+            top.last = place;
+        }
+    }
+
+    /// The place in the user's code that a step at `place` belongs to, as far as there is one.
+    pub fn in_user_code(&mut self, place: Place) -> u32 {
+        if place.is_user {
+            self.seen_at(place);
+            return place.id;
+        }
+        let around = self.frames.iter().rev();
+        let mut places = around.flat_map(|frame| [frame.last, frame.caller]);
+        let found = places.find(|around| around.is_user && around.id != UNKNOWN);
+        found.map_or(place.id, |around| around.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(id: u32, is_user: bool) -> Place {
+        Place {
+            id,
+            is_user,
+            hash: 0,
+        }
+    }
+
+    #[test]
+    fn steps_of_libraries_belong_to_the_call_that_led_there() {
+        let mut frames = Frames::default();
+        assert_eq!(frames.in_user_code(place(7, false)), 7);
+        frames.enter(1000);
+        assert!(frames.takes_caller() && !frames.takes_caller());
+        assert_eq!(frames.in_user_code(place(1, true)), 1);
+        assert_eq!(frames.in_user_code(place(7, false)), 1);
+        frames.enter(900);
+        frames.called_from(place(2, true));
+        assert_eq!(frames.in_user_code(place(7, false)), 2);
+        frames.enter(800);
+        frames.called_from(place(8, false));
+        assert_eq!(frames.in_user_code(place(7, false)), 2);
+        // Back by `longjmp`, and on with another call.
+        frames.enter(900);
+        frames.called_from(place(3, true));
+        assert_eq!(frames.in_user_code(place(7, false)), 3);
+        frames.leave();
+        assert_eq!(frames.in_user_code(place(7, false)), 3);
+    }
+}
