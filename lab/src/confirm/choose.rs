@@ -143,7 +143,12 @@ impl Choice<'_> {
             let run = self.trials.run();
             let found = found.map(|found| Tried::new(found, &other, run, self.decision));
             let other = Explanation { evidence, ..other };
-            let is_better = |it: &Tried| is_clear(it) && it.is_better_than(self.best.as_ref());
+            // What the runs speak for, but cannot be tried, gives way only to what is enough by itself.
+            let is_open = self.best.is_some() || told.certainty != Certainty::Likely;
+            let is_better = |it: &Tried| {
+                let is_enough = is_open || it.experiment.evidence.suffices();
+                is_clear(it) && is_enough && it.is_better_than(self.best.as_ref())
+            };
             if found.as_ref().is_some_and(is_better) {
                 let known = std::mem::replace(&mut self.best, found);
                 let told = std::mem::replace(told, other);
@@ -293,8 +298,7 @@ impl Tried {
     /// however often that is enough by itself. An order without which nothing fails may just be the way there.
     fn is_better_than(&self, other: Option<&Tried>) -> bool {
         let Some(other) = other else {
-            let own = self.experiment.evidence;
-            return own.tells() && own.is_necessary() && self.spans && !self.is_symptom;
+            return self.is_settled();
         };
         let (own, known) = (self.experiment.evidence, other.experiment.evidence);
         let more = own.effect() - known.effect();
