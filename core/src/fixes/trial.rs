@@ -145,6 +145,7 @@ impl Trial {
         let bound = preemptions(self.bound);
         let all = if self.is_whole { "all " } else { "" };
         match (self.is_complete, self.random) {
+            (true, _) if self.schedules == 1 => "the only schedule".to_owned(),
             (true, _) => format!("all {}", ran(self.schedules)),
             (false, 0) => format!("{all}{} with {bound}", ran(searched)),
             (false, random) => {
