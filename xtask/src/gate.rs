@@ -18,7 +18,8 @@ const CORE: &[&str] = &[
     "regex-syntax aho-corasick",
     // Derive macros, at build time.
     "proc-macro2 quote syn unicode-ident",
-    // The run file: Arrow, without compression, and the map of the file.
+    // The run file: Arrow, its bodies compressed by LZ4, and the map of the file.
+    "lz4_flex twox-hash",
     "arrow-array arrow-buffer arrow-cmp arrow-data arrow-ipc arrow-schema arrow-select flatbuffers bitflags",
     "bytes half hashbrown ahash num num-bigint num-complex num-integer num-iter num-rational num-traits",
     "chrono iana-time-zone memmap2 libc libm cfg-if once_cell getrandom zerocopy zerocopy-derive",
