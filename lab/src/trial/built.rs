@@ -32,6 +32,8 @@ pub(super) struct Building<'a> {
     pub sources: &'a BTreeMap<String, String>,
     /// How much is explored.
     pub limits: &'a Limits,
+    /// When a compiler has to be done.
+    pub end: Instant,
 }
 
 impl Building<'_> {
@@ -59,7 +61,9 @@ impl Building<'_> {
             .collect();
         let folder = tempfile::tempdir()?;
         let program = recorded.program.path();
-        let program = rebuild(self.with.unsnarl, program, &texts, folder.path())?;
+        let left = self.end.saturating_duration_since(Instant::now());
+        let into = (folder.path(), left);
+        let program = rebuild(self.with.unsnarl, program, &texts, into)?;
         let target = target::open(program.as_os_str(), directory)
             .context("the edited program cannot be run")?;
         // Whoever may execute the program may execute it with a few lines of the user's own moved.

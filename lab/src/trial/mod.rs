@@ -103,6 +103,7 @@ fn build_fixes(
             with,
             sources: &sources,
             limits: &limits(with, time),
+            end,
         };
         let Ok(trial) = building.attempt(fix, failures.clone(), without) else {
             return true;

@@ -14,6 +14,8 @@ use unsnarl_trace::{files::read_text, own_folder::Purpose};
 
 /// The folder of the notes, in the user's cache.
 const FOLDER: &str = "compiled";
+/// Set for compilers of temporary copies: nobody asks how those were compiled.
+pub const UNNOTED: &str = "UNSNARL_UNNOTED";
 /// Endings of files that are compiled by themselves.
 const SOURCES: [&str; 6] = ["c", "cc", "cpp", "cxx", "c++", "C"];
 
@@ -31,6 +33,9 @@ pub struct Noted {
 /// Notes how these arguments compile their sources, and what they link. Nothing is noted where the user has no folder for it: that only costs
 /// what is told later.
 pub fn note(compiler: &str, words: &[OsString]) {
+    if std::env::var_os(UNNOTED).is_some() {
+        return;
+    }
     let command = arguments::read(words);
     let (Ok(directory), Ok(cache)) = (std::env::current_dir(), Purpose::Cache.folder()) else {
         return;

@@ -11,10 +11,11 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    time::Duration,
 };
 
-/// Seconds that one compiler may take.
-const LONGEST: &str = "60";
+/// A compiler that takes longer is none.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Options that write lists of what a source depends on, and those of them with an argument.
 const DEPENDENCIES: [&str; 4] = ["-MD", "-MMD", "-MP", "-MG"];
@@ -53,8 +54,8 @@ struct Object {
     new: PathBuf,
 }
 
-/// Builds `program` with these texts in the place of the files. The new program lies in `folder`; `unsnarl` is this
-/// program's own file, which stands in for the compiler.
+/// Builds `program` with these texts in the place of the files, if no step takes longer than `time`. The new program lies in
+/// `folder`; `unsnarl` is this program's own file, which stands in for the compiler.
 ///
 /// # Errors
 /// The notes do not tell how, or the compiler refuses.
@@ -62,8 +63,9 @@ pub fn rebuild(
     unsnarl: &Path,
     program: &Path,
     texts: &BTreeMap<PathBuf, String>,
-    folder: &Path,
+    (folder, time): (&Path, Duration),
 ) -> Result<PathBuf, RebuildError> {
+    let compiler = Compiler { unsnarl, time };
     let link = noted::of(program).ok_or_else(|| RebuildError::NotLinked(program.to_owned()))?;
     let mut edited = Vec::new();
     for (number, (file, text)) in texts.iter().enumerate() {
@@ -72,12 +74,12 @@ pub fn rebuild(
     let inputs = inputs(&link);
     for one in &mut edited {
         if !inputs.contains(&one.file) {
-            compile(unsnarl, one, &inputs)?;
+            compile(&compiler, one, &inputs)?;
         }
     }
     let new = folder.join("program");
     let words = replaced(&link, &edited, &new);
-    start(unsnarl, &link, words, &edited)?;
+    compiler.start(&link, words, &edited)?;
     Ok(new)
 }
 
@@ -117,7 +119,11 @@ fn input(noted: &Noted, word: &Word) -> Option<PathBuf> {
 }
 
 /// Compiles an edited source to an object that takes the place of the one that was linked.
-fn compile(unsnarl: &Path, edited: &mut Edited, linked: &[PathBuf]) -> Result<(), RebuildError> {
+fn compile(
+    compiler: &Compiler<'_>,
+    edited: &mut Edited,
+    linked: &[PathBuf],
+) -> Result<(), RebuildError> {
     let unknown = || RebuildError::NoObject(edited.file.clone());
     let noted = noted::of(&edited.file).ok_or_else(unknown)?;
     let words = words(&noted);
@@ -131,7 +137,7 @@ fn compile(unsnarl: &Path, edited: &mut Edited, linked: &[PathBuf]) -> Result<()
     let known = known.ok_or_else(unknown)?;
     let new = edited.copy.with_extension("new.o");
     let words = replaced(&noted, std::slice::from_ref(edited), &new);
-    start(unsnarl, &noted, words, std::slice::from_ref(edited))?;
+    compiler.start(&noted, words, std::slice::from_ref(edited))?;
     edited.object = Some(Object { known, new });
     Ok(())
 }
@@ -165,36 +171,55 @@ fn instead(file: &Path, edited: &[Edited]) -> Option<PathBuf> {
     })
 }
 
-/// Starts the compiler in its folder. Headers beside the user's file are found, and debug info names that file.
-fn start(
-    unsnarl: &Path,
-    noted: &Noted,
-    words: Vec<OsString>,
-    edited: &[Edited],
-) -> Result<(), RebuildError> {
-    let compiler = noted.arguments.first().map_or("cc", String::as_str);
-    // What never ends is no compiler.
-    let mut command = Command::new("timeout");
-    command.arg(LONGEST).arg(unsnarl).arg("cc");
-    command.args(compiler.split_whitespace()).args(words);
-    for one in edited {
-        let (Some(own), Some(new)) = (one.file.parent(), one.copy.parent()) else {
-            continue;
-        };
-        command.arg("-iquote").arg(own);
-        let mut map = OsString::from("-ffile-prefix-map=");
-        map.push(new);
-        map.push("=");
-        map.push(own);
-        command.arg(map);
+/// This program as a compiler.
+struct Compiler<'a> {
+    unsnarl: &'a Path,
+    time: Duration,
+}
+
+impl Compiler<'_> {
+    /// Starts it in its folder. Headers beside the user's file are found, and debug info names that file.
+    fn start(
+        &self,
+        noted: &Noted,
+        words: Vec<OsString>,
+        edited: &[Edited],
+    ) -> Result<(), RebuildError> {
+        let compiler = noted.arguments.first().map_or("cc", String::as_str);
+        let time = self.time.min(LONGEST).as_secs_f64();
+        let mut command = Command::new("timeout");
+        command
+            .arg(format!("{time:.3}"))
+            .arg(self.unsnarl)
+            .arg("cc");
+        command.args(compiler.split_whitespace()).args(words);
+        for one in edited {
+            command.args(as_if_in_place(one));
+        }
+        command.env(noted::UNNOTED, "1");
+        let command = command.current_dir(&noted.directory).stdin(Stdio::null());
+        let output = command.output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let mut errors = said.lines().filter(|line| line.contains("error"));
+        let first = errors
+            .next()
+            .or(said.lines().next())
+            .unwrap_or("it takes too long");
+        Err(RebuildError::Refused(first.to_owned()))
     }
-    let command = command.current_dir(&noted.directory).stdin(Stdio::null());
-    let output = command.output()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let mut errors = said.lines().filter(|line| line.contains("error"));
-    let first = errors.next().or(said.lines().next()).unwrap_or_default();
-    Err(RebuildError::Refused(first.to_owned()))
+}
+
+/// Options with which an edited copy is compiled as if it lay where the user's file does.
+fn as_if_in_place(edited: &Edited) -> Vec<OsString> {
+    let (Some(own), Some(new)) = (edited.file.parent(), edited.copy.parent()) else {
+        return Vec::new();
+    };
+    let mut map = OsString::from("-ffile-prefix-map=");
+    map.push(new);
+    map.push("=");
+    map.push(own);
+    vec!["-iquote".into(), own.into(), map]
 }
