@@ -26,6 +26,7 @@ mod refused;
 mod sequential;
 mod slice;
 mod spurious;
+mod symptom;
 #[cfg(test)]
 mod tests;
 mod too_early;
@@ -45,6 +46,7 @@ use causes::Told;
 pub use decided::decided;
 pub use intervention::{Intervention, intervention};
 use std::collections::{BTreeMap, BTreeSet};
+pub use symptom::ends_in_the_check;
 pub use turned::{Turn, Turned, bears_out, never_came, outermost, turned};
 use view::View;
 pub use weigh::{in_order, rank_in_words};

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use unsnarl_core::{
     Budget, BugKind, Certainty, Corpus, Explanation, Role,
     diagnosis::{DecisiveStep, Evidence, PassedOver},
-    explain::{decided, retold},
+    explain::{decided, ends_in_the_check, retold},
 };
 use unsnarl_trace::{EventId, Run};
 
@@ -255,8 +255,6 @@ impl Tried {
             let site = run.meta.site(event.site);
             Some((site.file.as_str(), site.line))
         };
-        let failure = explanation.failure.site.as_ref();
-        let failure = failure.map(|place| (place.file.as_str(), place.line));
         let complete = experiment.orders.complete;
         let within = |row: u32| (experiment.begins.0..=complete.0).contains(&row);
         // Where the share of failing continuations grows step by step, no single one decides.
@@ -268,9 +266,7 @@ impl Tried {
                 explanation.kind,
                 BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
             ),
-            is_symptom: ends_with_a_look(explanation.kind)
-                && failure.is_some()
-                && line(complete) == failure,
+            is_symptom: ends_with_a_look(explanation.kind) && ends_in_the_check(run, complete),
             spans: is_gradual || steps.any(|step| within(step.event)),
             experiment,
         }
