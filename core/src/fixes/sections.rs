@@ -123,6 +123,8 @@ type Key = (u32, u32, u8, u32);
 struct Open {
     hit: Hit,
     callers: Vec<SiteId>,
+    /// The part in which this round began: another round begins there, too.
+    from: usize,
     /// The section: from this row on, while the lock is held.
     since: Option<u32>,
     /// The last row in the region.
@@ -278,6 +280,7 @@ impl<'a> Walk<'a> {
         let comes_again = key.is_some_and(|key| open.seen.contains(&key));
         hit.part < open.hit.part
             || hit.part == open.hit.part
+                && hit.part == open.from
                 && is_once
                 && comes_again
                 && key.is_some_and(|key| self.begins_round(open, key, row))
@@ -314,6 +317,7 @@ impl<'a> Walk<'a> {
             Open {
                 hit,
                 callers,
+                from: hit.part,
                 since: (!opens).then_some(row.0),
                 last: row.0,
                 lock: None,

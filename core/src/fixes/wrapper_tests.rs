@@ -69,6 +69,10 @@ fn each_round_of_a_loop_is_a_section() {
     // What a statement reads again behind its own write is the same round.
     let twice = "main.1 R x @10 f\nmain.1 W x @10:9\nmain.1 R x @10\nmain.1 W y @12\n";
     assert_eq!(sections(&fix(None, false), &run(twice)).spans.len(), 1);
+    // A library goes round within a statement behind the first: the lines do not begin again there.
+    let library =
+        "main.1 R x @10 f\nmain.1 R p @11\nmain.1 R p @11\nmain.1 R p @11\nmain.1 W x @12\n";
+    assert_eq!(sections(&fix(None, false), &run(library)).spans.len(), 1);
     // One line goes round as well.
     let line = "main.1 R x @10 f\nmain.1 W x @10\nmain.1 R x @10\nmain.1 W x @10\n";
     assert_eq!(sections(&fix(None, false), &run(line)).spans.len(), 2);
