@@ -7,8 +7,12 @@ use super::{
     seen::{At, frames},
     text::{Refusal, move_behind},
 };
-use crate::explanation::{BugKind, Role, SiteMark, Step};
-use unsnarl_trace::{EventId, EventKind, Run};
+use crate::{
+    explanation::{BugKind, Role, SiteMark, Step},
+    facts,
+};
+use std::collections::BTreeSet;
+use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
 /// A flag or a pointer that was set before what it stands for; `None` when the explanation is of something else.
 pub(super) fn set_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
@@ -33,7 +37,9 @@ fn behind(case: &Case<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, Refus
     let at = &store.place;
     let line = line_of(case, setter, store)
         .ok_or_else(|| format!("what is set late is not set in {}", at.function))?;
-    let mut fix = moved(case, &at.file, at.line, line)?;
+    let last = all_set(case, store, line);
+    let mut fix =
+        moved(case, &at.file, at.line, last).or_else(|_| moved(case, &at.file, at.line, line))?;
     // Runs do not show this: they see the stores in the order of the program.
     let stored = case.run.events.get(EventId(store.event));
     if !stored.is_some_and(|event| event.kind.is_atomic()) {
@@ -99,4 +105,39 @@ fn line_of(case: &Case<'_>, setter: &SiteMark, store: &Step) -> Option<u32> {
         rows.filter_map(|(row, _)| within(run, row))
     });
     found.next().map(|at| at.line)
+}
+
+/// The last line of the store's function, from `line` on, that sets what other threads read after they have read what was
+/// stored: all of that has to be there before. Linear in the runs.
+fn all_set(case: &Case<'_>, store: &Step, line: u32) -> u32 {
+    let runs = || case.runs.iter().map(|(_, run)| &**run);
+    let read: BTreeSet<&str> = runs().flat_map(|run| read_after(run, store)).collect();
+    let lines = runs().flat_map(|run| {
+        let writes = run.events.iter().filter(|(_, event)| {
+            event.kind.writes() && read.contains(run.location(event.location))
+        });
+        let own = writes.map(|(_, event)| run.meta.site(event.site));
+        own.filter(|site| {
+            (&site.function, &site.file) == (&store.place.function, &store.place.file)
+        })
+    });
+    lines.map(|site| site.line).fold(line, u32::max)
+}
+
+/// What other threads read after they have read what was stored.
+fn read_after<'r>(run: &'r Run, store: &Step) -> Vec<&'r str> {
+    let mut looked: BTreeSet<ThreadId> = BTreeSet::new();
+    let mut read = Vec::new();
+    for (_, event) in run.events.iter().filter(|(_, event)| event.kind.reads()) {
+        let location = run.location(event.location);
+        if facts::thread_name(run, event.thread) == store.thread {
+            continue;
+        }
+        if location == store.location {
+            looked.insert(event.thread);
+        } else if looked.contains(&event.thread) {
+            read.push(location);
+        }
+    }
+    read
 }

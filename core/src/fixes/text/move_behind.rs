@@ -73,11 +73,22 @@ fn target<'s>(source: &'s Source, statement: Node<'_>) -> Option<&'s str> {
         }
         _ => return None,
     };
+    let set = pointee(set);
     let all = descendants(set).into_iter();
     let mut named = all.filter(|node| matches!(node.kind(), "identifier" | "field_identifier"));
     // In `table[i].used` the last name tells, in `*slot` the only one.
     let last = set.child_by_field_name("field").or_else(|| named.next())?;
     Some(source.str(last))
+}
+
+/// `list->count` of `&list->count` and of `(list->count)`.
+fn pointee(node: Node<'_>) -> Node<'_> {
+    let inner = match node.kind() {
+        "pointer_expression" => node.child_by_field_name("argument"),
+        "parenthesized_expression" => children(node).into_iter().next(),
+        _ => None,
+    };
+    inner.map_or(node, pointee)
 }
 
 fn names(source: &Source, node: Node<'_>, name: &str) -> bool {
@@ -150,6 +161,22 @@ mod tests {
                     a->n -= 2;
                     b->n += 2;
                     return 1;
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn other_fields_of_the_same_object_are_no_use() {
+        check(
+            "a.c",
+            "void send(void)\n{\n    atomic_store(&msg.ready, 1); /*1*/\n    msg.len = 4;\n    msg.sum = 9; /*2*/\n}\n",
+            expect![[r#"
+                void send(void)
+                {
+                    msg.len = 4;
+                    msg.sum = 9;
+                    atomic_store(&msg.ready, 1);
                 }
             "#]],
         );
