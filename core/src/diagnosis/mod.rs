@@ -29,6 +29,9 @@ pub struct PassedOver {
     /// Nothing fails without it either, and what is told is not enough by itself: the failure takes both.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needed: bool,
+    /// What is told comes before it, and nothing fails without that: this came of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
 }
 
 impl Evidence {
@@ -46,6 +49,11 @@ impl Evidence {
     /// The program hardly ever fails without it: at most one in ten of the schedules, which another bug may have.
     pub fn is_necessary(self) -> bool {
         self.without.of > 0 && self.without.fails * 10 <= self.without.of
+    }
+
+    /// The program fails much more often with it, and hardly ever without it.
+    pub fn is_cause(self) -> bool {
+        self.tells() && self.is_necessary()
     }
 
     /// The program fails much more often with it than without it: by more than chance gives with samples of this size

@@ -14,6 +14,7 @@ mod deadlock;
 mod decided;
 mod draft;
 mod found;
+mod guards;
 mod handovers;
 mod intervention;
 mod late_entry;
@@ -44,6 +45,7 @@ use crate::{
 use candidates::{Candidate, Story, candidates, spurious_wakeup};
 use causes::Told;
 pub use decided::decided;
+pub use guards::guarding;
 pub use intervention::{Intervention, intervention};
 use std::collections::{BTreeMap, BTreeSet};
 pub use symptom::ends_in_the_check;

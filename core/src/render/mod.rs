@@ -34,8 +34,11 @@ use crate::{
 pub fn decided(explanation: &Explanation) -> Option<String> {
     let evidence = explanation.evidence.map(shares);
     let said = [decisive_in_words(explanation), evidence];
-    let needed = explanation.passed_over.iter().filter(|other| other.needed);
-    let said = said.into_iter().flatten().chain(needed.map(also_takes));
+    let others = || explanation.passed_over.iter();
+    let needed = others().filter(|other| other.needed).map(also_takes);
+    let follows = others().filter(|other| other.follows);
+    let follows = follows.map(|other| came_of_it(other));
+    let said = said.into_iter().flatten().chain(needed).chain(follows);
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(" "))
 }
@@ -48,6 +51,14 @@ fn also_takes(other: &PassedOver) -> String {
         format!("; of {} schedules without it {fails} fail", share.of)
     });
     format!("It also takes this: {}{without}.", other.headline)
+}
+
+/// ``It leads to this, to which all these schedules went on where they could: another thread's update of `head` was lost.``
+fn came_of_it(other: &PassedOver) -> String {
+    format!(
+        "It leads to this, to which all these schedules went on where they could: {}.",
+        other.headline
+    )
 }
 
 /// `Of 30 schedules drawn with this order all fail, of 30 without it none.`

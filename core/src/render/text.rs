@@ -85,7 +85,8 @@ pub fn why(explanation: &Explanation) -> String {
         }
         _ => {}
     }
-    for other in explanation.passed_over.iter().filter(|one| !one.needed) {
+    let others = explanation.passed_over.iter();
+    for other in others.filter(|one| !one.needed && !one.follows) {
         lines.extend(wrapped(&passed_over(other), "  - ", "    "));
     }
     for why in super::not_fixed(explanation) {

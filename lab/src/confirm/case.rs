@@ -187,7 +187,7 @@ fn contradicts(explanation: &Explanation) -> Option<String> {
     let share = |share: Share| format!("{} of {}", share.fails, share.of);
     match explanation.evidence {
         _ if explanation.kind == BugKind::Deadlock => None,
-        Some(evidence) if evidence.tells() && evidence.is_necessary() => None,
+        Some(evidence) if evidence.is_cause() => None,
         Some(evidence) => Some(format!(
             "{} schedules with it fail, and {} without it",
             share(evidence.with),

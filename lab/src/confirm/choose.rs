@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use unsnarl_core::{
     Budget, BugKind, Certainty, Corpus, Explanation, Role,
     diagnosis::{DecisiveStep, Evidence, PassedOver},
-    explain::{decided, ends_in_the_check, retold},
+    explain::{decided, ends_in_the_check, guarding, retold},
 };
 use unsnarl_trace::{EventId, Run};
 
@@ -58,6 +58,10 @@ pub fn choose(
             false => Tried::is_settled,
         };
         choice.try_all(explanation, others, is_clear)?;
+    }
+    if choice.is_cause() && is_open(explanation) {
+        let guards = guarding(corpus, explanation, budget);
+        choice.try_guards(explanation, guards)?;
     }
     if choice.is_contradicted() {
         explanation.certainty = Certainty::Possible;
@@ -115,10 +119,16 @@ impl Choice<'_> {
         best.is_some_and(|best| best.experiment.evidence.tells())
     }
 
+    /// Nothing fails without what is told.
+    fn is_cause(&self) -> bool {
+        let best = self.best.as_ref();
+        best.is_some_and(|best| best.experiment.evidence.is_cause())
+    }
+
     /// Nothing fails without what is told, but it is not enough by itself.
     fn is_part(&self) -> bool {
         let best = self.best.as_ref().map(|best| best.experiment.evidence);
-        best.is_some_and(|best| best.tells() && best.is_necessary() && !best.suffices())
+        best.is_some_and(|best| best.is_cause() && !best.suffices())
     }
 
     /// Schedules with what is told fail no more often than those without it.
@@ -161,6 +171,50 @@ impl Choice<'_> {
     }
 }
 
+impl Choice<'_> {
+    /// Tries the guards of what is told. One without which nothing fails was decided before, and is told instead: what was
+    /// told came of it, however often it is enough by itself. Of several the one that is enough most often.
+    fn try_guards(&mut self, told: &mut Explanation, guards: Vec<Explanation>) -> Result<()> {
+        let (mut found, mut cause): (Vec<Other>, Option<(Tried, Explanation)>) = (Vec::new(), None);
+        let Some(leads_to) = self
+            .best
+            .as_ref()
+            .map(|best| best.experiment.orders.clone())
+        else {
+            return Ok(());
+        };
+        for guard in guards {
+            let tried = self.trials.on_the_way(&guard, &leads_to, self.budget)?;
+            let Some(tried) = tried else { continue };
+            let guard = Explanation {
+                evidence: Some(tried.evidence),
+                ..guard
+            };
+            let tried = Tried::new(tried, &guard, self.trials.run(), self.decision);
+            let effect = |one: &Tried| one.experiment.evidence.effect();
+            let is_best = cause
+                .as_ref()
+                .is_none_or(|(known, _)| effect(&tried) > effect(known));
+            let evidence = tried.experiment.evidence;
+            let is_needed = evidence.tells() && evidence.without.fails == 0;
+            if !is_needed || !is_best {
+                found.push(Other::of(&guard, Some(&tried)));
+            } else if let Some((known, other)) = cause.replace((tried, guard)) {
+                found.push(Other::of(&other, Some(&known)));
+            }
+        }
+        if let Some((tried, guard)) = cause {
+            let known = self.best.replace(tried);
+            let told = std::mem::replace(told, guard);
+            let mut other = Other::of(&told, known.as_ref());
+            other.passed_over.follows = true;
+            self.others.push(other);
+        }
+        self.others.append(&mut found);
+        Ok(())
+    }
+}
+
 /// A story that was tried and is not told.
 struct Other {
     passed_over: PassedOver,
@@ -179,6 +233,7 @@ impl Other {
                 headline: explanation.headline.clone(),
                 evidence: explanation.evidence,
                 needed: false,
+                follows: false,
             },
             lines: lines(explanation),
             complete: tried.map(|tried| tried.experiment.orders.complete),
@@ -187,8 +242,8 @@ impl Other {
 
     /// Does nothing fail without it either, though it is complete before `end`?
     fn is_needed(&self, end: EventId) -> bool {
-        let is_needed = |evidence: Evidence| evidence.tells() && evidence.is_necessary();
-        self.passed_over.evidence.is_some_and(is_needed) && self.complete.is_some_and(|at| at < end)
+        self.passed_over.evidence.is_some_and(Evidence::is_cause)
+            && self.complete.is_some_and(|at| at < end)
     }
 }
 
@@ -284,8 +339,7 @@ impl Tried {
     fn is_settled(&self) -> bool {
         const ENOUGH: f64 = 0.7;
         let evidence = self.experiment.evidence;
-        let is_cause = evidence.tells() && evidence.is_necessary();
-        is_cause && evidence.effect() >= ENOUGH && self.spans && !self.is_symptom
+        evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !self.is_symptom
     }
 
     /// What makes much more of a difference comes before what makes less, and that without which nothing fails before what

@@ -10,7 +10,7 @@ use std::{cell::RefCell, sync::Arc};
 use unsnarl_core::{
     Budget, Certainty, Corpora, Explanation, RunSummary,
     diagnosis::{Evidence, Share},
-    explain::{explain, intervention, retold},
+    explain::{Intervention, explain, intervention, retold},
 };
 use unsnarl_trace::{EventId, Run, script};
 
@@ -89,6 +89,15 @@ impl Experiments for Given<'_> {
                 orders,
                 begins: EventId(0),
             }))
+    }
+
+    fn on_the_way(
+        &self,
+        explanation: &Explanation,
+        _: &Intervention,
+        budget: &Budget,
+    ) -> Result<Option<Experiment>> {
+        self.experiment(explanation, budget)
     }
 }
 

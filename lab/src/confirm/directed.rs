@@ -8,6 +8,7 @@ use anyhow::Result;
 use unsnarl_core::{
     SiteMark,
     corpus::failure_place,
+    diagnosis::Evidence,
     explain::{Turn, Turned, bears_out, turned},
 };
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, Value};
@@ -83,8 +84,10 @@ fn decides(
     turned: &Turned,
     passed: Option<&Run>,
 ) -> Result<Result<(), Option<String>>> {
-    // The wakeup is no matter of order: the run as it was recorded has it, and fails.
-    if turned.turn == Turn::NotWoken {
+    // The wakeup is no matter of order: the run as it was recorded has it, and fails. Schedules that were drawn with what
+    // is blamed tell more than one of them does.
+    let evidence = case.explanation.evidence;
+    if turned.turn == Turn::NotWoken || evidence.is_some_and(Evidence::is_cause) {
         return Ok(Ok(()));
     }
     let injected = has_injected(case.executor.run, turned.until);

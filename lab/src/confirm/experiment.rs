@@ -55,6 +55,18 @@ pub trait Experiments {
     /// # Errors
     /// The program cannot be executed.
     fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Option<Experiment>>;
+
+    /// The same where all schedules go on to the order that `leads_to` begins with, as far as they can: does it take what
+    /// the explanation blames to come there?
+    ///
+    /// # Errors
+    /// The program cannot be executed.
+    fn on_the_way(
+        &self,
+        explanation: &Explanation,
+        leads_to: &Intervention,
+        budget: &Budget,
+    ) -> Result<Option<Experiment>>;
 }
 
 impl Experiments for Trials<'_> {
@@ -63,6 +75,26 @@ impl Experiments for Trials<'_> {
     }
 
     fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Option<Experiment>> {
+        self.compared(explanation, &[], budget)
+    }
+
+    fn on_the_way(
+        &self,
+        explanation: &Explanation,
+        leads_to: &Intervention,
+        budget: &Budget,
+    ) -> Result<Option<Experiment>> {
+        self.compared(explanation, &leads_to.with, budget)
+    }
+}
+
+impl Trials<'_> {
+    fn compared(
+        &self,
+        explanation: &Explanation,
+        then: &[EventId],
+        budget: &Budget,
+    ) -> Result<Option<Experiment>> {
         let run = self.executor.run;
         let Some(orders) = intervention(explanation, run) else {
             return Ok(None);
@@ -74,7 +106,7 @@ impl Experiments for Trials<'_> {
         let Some(choices) = self.sampler.choices_before(begins) else {
             return Ok(None);
         };
-        let Some((with, without)) = self.proposals(&orders) else {
+        let Some((with, without)) = self.proposals(&orders, then) else {
             return Ok(None);
         };
         let samples = |ways, is_with| Samples {
@@ -94,12 +126,11 @@ impl Experiments for Trials<'_> {
             begins,
         }))
     }
-}
 
-impl Trials<'_> {
-    /// The schedules with what is blamed, and those without it; none when it needs what no run that passed has.
-    fn proposals(&self, orders: &Intervention) -> Option<(Vec<Way>, Vec<Way>)> {
-        let way = |order: &Vec<EventId>| Way::of(self.executor.run, order);
+    /// The schedules with what is blamed, and those without it, all of which go on to `then` where they can; none when it
+    /// needs what no run that passed has.
+    fn proposals(&self, orders: &Intervention, then: &[EventId]) -> Option<(Vec<Way>, Vec<Way>)> {
+        let way = |order: &Vec<EventId>| Way::towards(self.executor.run, order, then);
         let mut with = way(&orders.with);
         let mut without: Vec<Way> = orders.without.iter().map(way).collect();
         if let Some(absent) = &orders.absent {
@@ -191,6 +222,21 @@ impl Way {
             of: 0,
             missed: [0; BEGINNINGS],
         }
+    }
+
+    /// This order, and after it another one where that can be had.
+    fn towards(run: &Run, order: &[EventId], then: &[EventId]) -> Way {
+        let rows: Vec<EventId> = order.iter().chain(then).copied().collect();
+        let (wanted, mut way) = (Way::of(run, order), Way::of(run, &rows));
+        for event in way
+            .proposal
+            .events
+            .iter_mut()
+            .skip(wanted.proposal.events.len())
+        {
+            event.optional = true;
+        }
+        way
     }
 
     /// Which beginning the next schedule has: the one that was missed least, and now and then the next, since others may

@@ -19,6 +19,7 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
     Budget, Certainty, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark, Tally,
     Verdict,
+    diagnosis::Evidence,
     explain::{Turn, bears_out, never_came, retold, retold_nearly},
     findings::projection_agrees,
     schedules::Options,
@@ -106,7 +107,9 @@ impl<'a> Judge<'a> {
         let directed = directed(&mut case, &self.few_passed())?;
         if let Some(passed) = directed.passes {
             // Nothing says that what is blamed flowed into the failure: another story may be borne out better.
-            let is_beside = case.explanation.certainty == Certainty::Possible;
+            let evidence = case.explanation.evidence;
+            let is_beside = case.explanation.certainty == Certainty::Possible
+                && !evidence.is_some_and(Evidence::is_cause);
             return match is_beside && !waits(case.explanation) {
                 true => self.unless_overruled(case, passed, halt, budget),
                 false => Ok(case.passes(passed.0, passed.1, passed.2)),

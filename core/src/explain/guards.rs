@@ -1,0 +1,171 @@
+//! Stories about the guards of what is told: shared variables that threads look at before they come to the accesses that
+//! met. A lock of the program's own making, a flag or a turn that should have kept one of them out, is looked at in steps
+//! that another thread interrupted; the accesses that met are what came of that.
+
+use super::{atomicity, note_engines, turned::blamed, view::View};
+use crate::{
+    Budget,
+    corpus::Corpus,
+    explanation::{Certainty, Explanation},
+    findings::Beside,
+    pairs::{CoupledPairs, Triple, seen_couples, triples},
+};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{EventId, LocationId, ThreadId};
+
+/// Stories that are told: the ones that were complete last.
+const MOST: usize = 8;
+
+/// Interruptions, on other variables, of the same threads before the last of them came to what is told: on one variable,
+/// and on two. Experiments tell which of them the failure needs. Linear in the run, and in its couples of access pairs.
+pub fn guarding(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
+    let summary = corpus.get(&explanation.run);
+    let Some(view) = summary.and_then(|run| View::new(corpus, run)) else {
+        return Vec::new();
+    };
+    let Some(met) = Met::of(&view, explanation) else {
+        return Vec::new();
+    };
+    let mut stories = met.interruptions(&view);
+    stories.extend(met.couples(&view));
+    stories.sort_by_key(|(complete, _)| std::cmp::Reverse(*complete));
+    let beside = Beside::new(corpus, budget);
+    let mut told: Vec<Explanation> = Vec::new();
+    for (_, story) in stories {
+        let mut one = story.write(&view);
+        if told.len() >= MOST || told.iter().any(|known| known.blames_as(&one)) {
+            continue;
+        }
+        one.certainty = Certainty::Possible;
+        one.runs.clone_from(&explanation.runs);
+        one.also_fails.clone_from(&explanation.also_fails);
+        note_engines(&beside, &mut one);
+        told.push(one);
+    }
+    told
+}
+
+/// An interruption of what guards.
+enum Story {
+    Single(Triple),
+    Couple(CoupledPairs),
+}
+
+impl Story {
+    fn write(&self, view: &View) -> Explanation {
+        match self {
+            Story::Single(triple) => atomicity::single(view, triple),
+            Story::Couple(couple) => atomicity::multi(view, couple),
+        }
+    }
+}
+
+/// The accesses that met.
+struct Met {
+    /// The first of each thread.
+    entered: BTreeMap<ThreadId, EventId>,
+    locations: BTreeSet<LocationId>,
+}
+
+impl Met {
+    /// What an explanation blames, where two threads take part in it.
+    fn of(view: &View, explanation: &Explanation) -> Option<Met> {
+        let rows: Vec<EventId> = blamed(explanation).iter().map(|one| one.row).collect();
+        let firsts = rows.iter().rev().map(|row| (view.thread(*row), *row));
+        let met = Met {
+            entered: firsts.collect(),
+            locations: rows.iter().map(|row| view.event(*row).location).collect(),
+        };
+        (met.entered.len() == 2).then_some(met)
+    }
+
+    /// Is each of the rows before its thread came to what is told, on no location of that?
+    fn is_before(&self, view: &View, rows: &[EventId]) -> bool {
+        rows.iter().all(|row| {
+            let first = self.entered.get(&view.thread(*row));
+            first.is_some_and(|first| row < first)
+                && !self.locations.contains(&view.event(*row).location)
+        })
+    }
+
+    fn interruptions(&self, view: &View) -> Vec<(EventId, Story)> {
+        let mut found = Vec::new();
+        triples(&view.run, view.orders.accesses(), |triple| {
+            let rows = [triple.first, triple.remote, triple.second];
+            let is_open = || {
+                !view.is_forced(triple.first, triple.remote)
+                    || !view.is_forced(triple.remote, triple.second)
+            };
+            if self.is_before(view, &rows) && is_open() {
+                found.push((triple.second, Story::Single(triple)));
+            }
+        });
+        found
+    }
+
+    fn couples(&self, view: &View) -> Vec<(EventId, Story)> {
+        let all = seen_couples(&view.run, view.orders.accesses(), view.corpus.counts());
+        let couples = all.into_iter().map(|(couple, _)| couple);
+        let guards = couples.filter(|couple| {
+            let (first, second) = (&couple.first, &couple.second);
+            let is_open = !view.is_forced(first.head, first.tail)
+                && !view.is_forced(second.head, second.tail);
+            // Both accesses of the other thread came in between: else its own steps are the ones that were interrupted.
+            let is_between = first.head < second.head && first.tail < second.tail;
+            is_open
+                && is_between
+                && self.is_before(view, &[first.head, first.tail, second.head, second.tail])
+        });
+        let told = guards.map(|couple| (couple.second.tail, Story::Couple(couple)));
+        told.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{explain, fixture::corpus};
+
+    /// A lock of the program's own making around a counter: `held` is read at line 4 and set at line 5.
+    fn told(steps: &str) -> Vec<String> {
+        let all = |steps: &str, ends: &str| {
+            format!("main fork main.1 @40\nmain fork main.2 @41\n{steps}{ends}")
+        };
+        let serial = "main.1 R held =0 @4 lock\nmain.1 W held =1 @5 lock\n\
+            main.1 R n =0 @10 work\nmain.1 W n =1 @11 work\nmain.1 W held =0 @7 unlock\n\
+            main.2 R held =0 @4 lock\nmain.2 W held =1 @5 lock\n\
+            main.2 R n =1 @10 work\nmain.2 W n =2 @11 work\nmain.2 W held =0 @7 unlock\n";
+        let joins = "main join main.1 @42\nmain join main.2 @43\n";
+        let fine = all(serial, &format!("{joins}main R n =2 @44 main"));
+        let bad = format!("{joins}main R n =1 @44 main\nmain fails @44 main");
+        let failing = all(steps, &bad);
+        let corpora = corpus(&[fine.as_str(); 6], &[failing.as_str()]);
+        let budget = Budget::unlimited();
+        let found = explain(&corpora, &budget).findings;
+        let first = found.first().unwrap();
+        assert_eq!(first.headline, "another thread's update of `n` was lost");
+        let guards = guarding(&corpora, first, &budget);
+        guards.into_iter().map(|one| one.headline).collect()
+    }
+
+    #[test]
+    fn what_let_both_in_is_told() {
+        let both_in = "main.1 R held =0 @4 lock\nmain.2 R held =0 @4 lock\n\
+            main.1 W held =1 @5 lock\nmain.2 W held =1 @5 lock\n\
+            main.1 R n =0 @10 work\nmain.2 R n =0 @10 work\n\
+            main.1 W n =1 @11 work\nmain.2 W n =1 @11 work\n";
+        assert_eq!(
+            told(both_in),
+            ["another thread's update of `held` was lost"]
+        );
+    }
+
+    #[test]
+    fn what_comes_after_the_meeting_guards_nothing() {
+        let after = "main.1 R n =0 @10 work\nmain.2 R n =0 @10 work\n\
+            main.1 W n =1 @11 work\nmain.2 W n =1 @11 work\n\
+            main.1 R held =0 @4 lock\nmain.2 R held =0 @4 lock\n\
+            main.1 W held =1 @5 lock\nmain.2 W held =1 @5 lock\n";
+        assert!(told(after).is_empty());
+    }
+}
