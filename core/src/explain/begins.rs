@@ -1,6 +1,7 @@
 //! Where steps begin that end on a row: an update by its read, a wait by its request.
 
-use unsnarl_trace::{EventId, EventKind, Run};
+use std::collections::BTreeSet;
+use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// Where the read is by which a write's own line came to what it writes, as in `n += 2`: the row itself where it reads and
 /// writes in one step, none where the line has not read the location. `own` are the thread's rows before it, the latest first.
@@ -26,6 +27,60 @@ pub(super) fn update(
     let read = on_line.find(|(_, other)| other.kind.reads() && other.location == event.location);
     read.filter(|_| event.kind == EventKind::Write)
         .map(|(row, _)| row)
+}
+
+/// Accesses of a thread among which the other end of its update is looked for.
+const NEAR: usize = 256;
+
+/// The first of the reads, in the function and the turn of a loop that a write is in, by which its thread came to it: the
+/// row itself where there is none. What was decided by them and what is written are one update. Linear in what lies between.
+pub(super) fn decided_by(run: &Run, write: EventId) -> EventId {
+    let Some(of) = run
+        .events
+        .get(write)
+        .filter(|event| event.kind == EventKind::Write)
+    else {
+        return write;
+    };
+    let reads = own_before(run, write).filter_map(|row| Some((row, run.events.get(row)?)));
+    first_way(run, &of, reads)
+        .take_while(|(_, event)| event.kind.reads())
+        .last()
+        .map_or(write, |(row, _)| row)
+}
+
+/// The write, in the function and the turn of a loop that a read is in, to which it led: the row itself where there is none.
+pub(super) fn leads_to(run: &Run, read: EventId) -> EventId {
+    let Some(of) = run
+        .events
+        .get(read)
+        .filter(|event| event.kind == EventKind::Read)
+    else {
+        return read;
+    };
+    let end = run.events.len() as u32;
+    let after = (read.0 + 1..end)
+        .map(EventId)
+        .filter_map(|row| Some((row, run.events.get(row)?)));
+    let own = after.filter(|(_, event)| event.thread == of.thread);
+    first_way(run, &of, own)
+        .find(|(_, event)| event.kind.writes())
+        .map_or(read, |(row, _)| row)
+}
+
+/// The accesses to the location of `of` among some of its thread's rows, within its function, up to where a line comes
+/// again.
+fn first_way<'r>(
+    run: &'r Run,
+    of: &Event,
+    own: impl Iterator<Item = (EventId, Event)> + 'r,
+) -> impl Iterator<Item = (EventId, Event)> + 'r {
+    let function = |event: &Event| run.meta.site(event.site).function.clone();
+    let (at, location) = (function(of), of.location);
+    let mut seen = BTreeSet::from([(of.site, of.kind)]);
+    own.take(NEAR)
+        .filter(move |(_, event)| event.location == location && function(event) == at)
+        .take_while(move |(_, event)| seen.insert((event.site, event.kind)))
 }
 
 /// Where a wait began that ends on a row. `own` are the thread's rows before it, the latest first.

@@ -1,6 +1,7 @@
 //! What an explanation blames as orders that can be imposed on schedules: one in which it happens, and those in which it
 //! does not. Everything else is left to chance, so that many different schedules have each of them.
 
+use super::begins;
 use super::turned::{Blamed, blamed, missing, outermost, region, thread, update_begins};
 use crate::explanation::{Absent, BugKind, Explanation, Role};
 use unsnarl_trace::{EventId, Run, ThreadId};
@@ -87,9 +88,14 @@ fn interrupted(
     with.dedup();
     Some(Intervention {
         with,
+        // The other thread may have decided before what it does in between, or do something about it only later: without
+        // the interruption all of that comes before, or after.
         without: vec![
-            vec![last, outermost(run, enters)?],
-            vec![leaves, outermost(run, update_begins(run, first))?],
+            vec![last, outermost(run, begins::decided_by(run, enters))?],
+            vec![
+                begins::leads_to(run, leaves),
+                outermost(run, update_begins(run, first))?,
+            ],
         ],
         complete: last,
         absent: None,

@@ -105,18 +105,17 @@ impl<'a> Judge<'a> {
             return Ok(case.ends(verdict, None, &reason));
         }
         let directed = directed(&mut case, &self.few_passed())?;
+        let is_cause = is_cause(case.explanation);
         if let Some(passed) = directed.passes {
             // Nothing says that what is blamed flowed into the failure: another story may be borne out better.
-            let evidence = case.explanation.evidence;
-            let is_beside = case.explanation.certainty == Certainty::Possible
-                && !evidence.is_some_and(Evidence::is_cause);
+            let is_beside = case.explanation.certainty == Certainty::Possible && !is_cause;
             return match is_beside && !waits(case.explanation) {
                 true => self.unless_overruled(case, passed, halt, budget),
                 false => Ok(case.passes(passed.0, passed.1, passed.2)),
             };
         }
-        // Who waits for what at the end is no matter of interpretation.
-        let is_open = !waits(case.explanation);
+        // Who waits for what at the end is no matter of interpretation, and one schedule speaks against no thirty.
+        let is_open = !waits(case.explanation) && !is_cause;
         if is_open
             && (directed.is_against() || directed.undecided.is_some())
             && let Some((other, passes, of)) = self.retell(&mut case, budget)?
@@ -333,7 +332,8 @@ impl<'a> Judge<'a> {
         let is_settled =
             projection.unconfirmed.is_none() && projection.confirmed.is_some_and(is_whole);
         let agrees = |one: &Explanation| projection_agrees(&projection.dsp, one);
-        if is_settled && !waits(case.explanation) && !agrees(case.explanation) {
+        let is_open = !waits(case.explanation) && !is_cause(case.explanation);
+        if is_settled && is_open && !agrees(case.explanation) {
             let mut others = retold_nearly(self.corpus, case.explanation, budget).into_iter();
             if let Some(other) = others.find(agrees) {
                 *case.explanation = other;
@@ -365,6 +365,11 @@ impl<'a> Judge<'a> {
 
 /// Why it was not settled when the time was over.
 const OVER: &str = "the time for running it again was over\n  next: give it more: --run-budget 2m";
+
+/// Have schedules that were drawn with and without what is blamed borne it out?
+fn is_cause(explanation: &Explanation) -> bool {
+    explanation.evidence.is_some_and(Evidence::is_cause)
+}
 
 /// Is a run without what is blamed? What a run cannot have or not have is told by none: threads that wait for ever apart,
 /// and what is missing in the failing run.
