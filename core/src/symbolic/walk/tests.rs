@@ -1,4 +1,4 @@
-//! A run and its program made by hand: what every kind of step becomes.
+//! Tests on a run and a program made by hand, for every kind of step.
 
 use super::walk;
 use crate::{
@@ -20,7 +20,7 @@ const I32: TypeId = TypeId(1);
 const POINTER: TypeId = TypeId(2);
 const I1: TypeId = TypeId(3);
 
-/// A unit that grows.
+/// A unit under construction.
 #[derive(Default)]
 struct Builder {
     unit: Unit,
