@@ -1,4 +1,4 @@
-//! Random failing paths, and what must hold of their explanations at every level.
+//! Random failing paths, and properties of their explanations at every level.
 
 use super::path::path;
 use crate::{
@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, fmt::Write};
 const SHARED: [&str; 3] = ["x", "y", "z"];
 const LOCAL: [&str; 2] = ["a", "b"];
 
-/// A path made of choices, which does what its statements say.
+/// A path built from choices, whose statements compute the recorded values.
 #[derive(Default)]
 struct Random {
     text: String,
@@ -52,7 +52,7 @@ impl Random {
         }
     }
 
-    /// At most one operand is shared: each statement refers to one global variable.
+    /// An operation on at most one shared operand: each statement refers to one global variable.
     fn value(&self, thread: u8, [a, op, b]: [u8; 3]) -> (String, i32) {
         let (first, x) = self.operand(thread, a);
         let (second, y) = self.operand(thread, 3 + b % 3);
@@ -150,7 +150,8 @@ fn text(choices: &[[u8; 5]], last: [u8; 3]) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Inductive, in the vocabulary of interpolants, with a sound slice, and sensitive to what the level names.
+    /// Explanations are inductive, in the vocabulary of interpolants, with a sound slice, and sensitive to
+    /// the dependencies of the level.
     #[test]
     fn explanations_of_random_paths_are_right(choices in prop::collection::vec(any::<[u8; 5]>(), 1..40), last in any::<[u8; 3]>()) {
         let text = text(&choices, last);
