@@ -46,7 +46,7 @@ enum Line {
     Other,
 }
 
-/// The trace that a text describes.
+/// Parses a trace.
 pub(crate) fn fixture(text: &str) -> Fixture {
     let mut build = Build::default();
     for line in text.lines().map(str::trim) {
@@ -113,7 +113,7 @@ impl Build {
         self.lines.push(Line::Read(name.into(), id));
     }
 
-    /// Operands and operators from left to right, one comparison at most.
+    /// Parses operands and operators from left to right, with one comparison at most.
     fn expression(&mut self, words: &[&str]) -> ExprId {
         let is_comparison = |word: &&str| ["<", "<=", ">", ">=", "==", "!="].contains(word);
         let Some(at) = words.iter().position(is_comparison) else {
