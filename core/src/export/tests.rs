@@ -167,10 +167,10 @@ fn as_a_timeline() {
     .assert_eq(&lines.join("\n"));
 }
 
-/// What a clock of the log says, by host.
+/// A clock of the log, by host.
 type Clock = BTreeMap<String, usize>;
 
-/// The log taken apart as ShiViz does: its expression has three groups, written out here.
+/// Parses the log as ShiViz does: its expression has three groups, written out here.
 fn parsed(log: &str) -> Vec<(String, String, Clock)> {
     let lines: Vec<&str> = log.lines().collect();
     let pairs = lines.chunks(2);
@@ -187,7 +187,7 @@ fn parsed(log: &str) -> Vec<(String, String, Clock)> {
         .collect()
 }
 
-/// Slices of one track either nest or do not meet.
+/// Checks that slices of one track either nest or are disjoint.
 fn nest(entries: &[TraceEvent]) {
     let slices: Vec<_> = entries.iter().filter(|entry| entry.ph == "X").collect();
     for (at, a) in slices.iter().enumerate() {
