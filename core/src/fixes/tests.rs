@@ -1,4 +1,4 @@
-//! Fixes of runs written as text.
+//! Tests of fixes for runs written as text.
 
 use super::{
     Fix, FixKind, Guarded, Offered, Ordered, apply,
@@ -170,7 +170,7 @@ const LOST: &str = "main fork main.1 @14 main\nmain fork main.2 @14 main\n\
     main R words =1 @17 main \"assert(words == 2);\"\n\
     main fails @17 assertion `words == 2` failed\n";
 
-/// What is offered for the first explanation of runs of `test.c`.
+/// The fixes offered for the first explanation of runs of `test.c`.
 pub(super) fn offered_of(runs: &[(&str, &str)], text: &str) -> Offered {
     let mut corpora = Corpora::default();
     let runs: Vec<(String, Arc<Run>)> = runs

@@ -1,4 +1,5 @@
-//! Locks behind functions of the program's own, and sections as the edit makes them, in runs written as text.
+//! Tests of locks behind functions of the program's own, and of sections after an edit, in runs written as
+//! text.
 
 use super::{
     Fix, FixKind, Guarded, Part, Region,
