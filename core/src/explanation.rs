@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub enum BugKind {
     /// Accesses to one location that were meant as one atomic step were interrupted.
     AtomicityViolation,
-    /// As an atomicity violation, over several locations.
+    /// Accesses to several locations that were meant as one atomic step were interrupted.
     MultiVariableAtomicityViolation,
     /// Two accesses ran in an unintended order.
     OrderViolation,

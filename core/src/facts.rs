@@ -107,7 +107,7 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
     Some(own_part(without_offset(without_function(run, stack_variable(name)))).to_owned())
 }
 
-/// The program's own part of a path behind a heap block: `.items[2]`.
+/// The program's own part of a path in a heap block: `.items[2]`.
 fn path_in_block(location: &str) -> &str {
     let inside = location.get(block(location).len()..).unwrap_or("");
     without_offset(own_part(inside))

@@ -202,7 +202,8 @@ impl<'a, S: Continue> Curve<'a, S> {
         Ok((!self.is_cut && high > low).then_some(high))
     }
 
-    /// Returns whether so many continuations fail; the first that passes proves that they do not.
+    /// Returns whether all of `tries` continuations fail; the first that passes proves that the prefix is not
+    /// doomed.
     fn is_doomed(&mut self, kept: usize, tries: u32) -> Result<bool, S::Error> {
         loop {
             let share = self.known.get(&kept).map(Point::share).unwrap_or_default();

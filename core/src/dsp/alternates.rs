@@ -306,7 +306,7 @@ struct Search<'t> {
     result: Alternates,
 }
 
-/// Number of pairs between two looks at the clock.
+/// Number of pairs between two polls of the budget.
 const POLL: usize = 16;
 
 impl Search<'_> {

@@ -7,7 +7,7 @@
 //! [symbiosis], section 3.2, for sequential consistency, or for total or partial store order
 //! ([`MemoryModel`]: an order is then one of effects). [`Rule`] lists the rules.
 //!
-//! Where a trace leaves something open, the checker chooses:
+//! The checker chooses where a trace leaves something open:
 //! * A signal wakes one of the threads that wait at that moment, the one that resumes first in the order.
 //!   Waits that ended by timeout or spuriously need no signal and take none.
 //! * A failed attempt at a lock needs another thread that holds it, unless it failed on a free lock when
@@ -74,7 +74,7 @@ pub enum Rule {
     Unlock,
     /// An attempt fails while another thread holds the lock.
     Attempt,
-    /// A wait goes on after a signal that came while it waited.
+    /// A wait resumes after a signal that came while it waited.
     Signal,
     /// A semaphore's unit is taken when there is one.
     Unit,

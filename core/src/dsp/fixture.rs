@@ -10,7 +10,7 @@
 //! main.2 release m
 //! ```
 //!
-//! Other lines are those of [`unsnarl_trace::script`]. Values are of 32 bits; what a read finds is worked out.
+//! Other lines are those of [`unsnarl_trace::script`]. Values have 32 bits; those of reads are computed.
 
 use crate::symbolic::{
     Action, Binary, Bug, Cell, CellId, Compare, ExprId, Exprs, Object, Origin, Step, StepId,

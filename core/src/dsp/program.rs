@@ -5,7 +5,7 @@ use crate::symbolic::{Action, Bug, ExprId, Node, StepId, SymbolicTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventKind, LocationId, ThreadId};
 
-/// No thread, no step.
+/// Marks the absence of a thread or a step.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Effect of a step in the simulation, with objects by number.

@@ -274,8 +274,8 @@ impl<'t> Simulator<'t> {
         }
     }
 
-    /// Makes an attempt. Its order stands in `self.order` until the next one, in place of the base order's
-    /// steps from [`Attempt::from`] on.
+    /// Makes an attempt. Until the next attempt, `self.order` holds its order, which replaces the base
+    /// order's steps from [`Attempt::from`] on.
     pub fn attempt(&mut self, attempt: &Attempt) -> Ended {
         self.order.clear();
         self.restart();

@@ -15,7 +15,7 @@ pub enum Matters {
     Data,
     /// The step decides whether such a step is taken, or such a decision was computed from it.
     Control,
-    /// Neither.
+    /// The step is irrelevant.
     No,
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Hang {
     pub explanation: Explanation,
     /// The wait that it explains.
     pub wait: EventId,
-    /// The read that the waiting thread checked before its wait, if no signal was lost: the reason lies
-    /// behind it.
+    /// The read that the waiting thread checked before its wait, if no signal was lost: the value that it
+    /// read is the reason.
     pub condition: Option<EventId>,
 }
 

@@ -85,7 +85,7 @@ fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> E
     explanation
 }
 
-/// Explains a write whose possible threads have ended without it.
+/// Explains a missing write: the threads that could do it have ended.
 fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Explanation {
     let name = view.variable(reader);
     let mut draft = Draft::new(

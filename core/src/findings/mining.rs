@@ -308,7 +308,7 @@ type LineKey = (String, u32, String, String);
 /// A dependency between lines of numbered threads.
 type Between = ((LineKey, usize), (LineKey, usize), DependencyKind);
 
-/// All permutations of so many elements.
+/// All permutations of `count` elements.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let Some(last) = count.checked_sub(1) else {
         return vec![Vec::new()];

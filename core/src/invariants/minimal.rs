@@ -18,7 +18,7 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// A slice of the path with what is known in it.
+/// A slice of the path with its known values.
 #[derive(Clone, Debug)]
 pub(super) struct Core {
     /// The statements, ascending, including the failure.

@@ -78,7 +78,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Options of [`Prepared::explain`].
+/// Options of [`Prepared::explain`](super::Prepared::explain).
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The level; `None` for the lightest that contains an inter-thread step.

@@ -94,7 +94,7 @@ fn figure_2_the_lost_deposit_shows_with_its_hazards() {
     .assert_eq(&told(BANK, Some(Level::HS)));
 }
 
-/// The same with private variables; only the relevant parts of the first deposits are left.
+/// The bank example with private variables; only the relevant parts of the first deposits are left.
 const BANK_IN_WORDS: &str = r#"
     shared balance = 0
     main fork main.1 @90

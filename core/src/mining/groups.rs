@@ -55,7 +55,7 @@ impl Grouping {
         }
     }
 
-    /// Returns whether a pattern occurs in at least so many failing runs with a relative support of at least
+    /// Returns whether a pattern occurs in at least `least` failing runs with a relative support of at least
     /// 0.9.
     pub fn is_convincing(&self, least: u32, failing: u32, passing: u32) -> bool {
         let product = |a: u32, b: u32| u64::from(a) * u64::from(b);

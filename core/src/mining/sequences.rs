@@ -24,7 +24,7 @@ pub struct Index {
     repeated: Vec<u64>,
 }
 
-/// Number of words of a set of so many items.
+/// Number of words of a set of `kinds` items.
 pub fn width(kinds: usize) -> usize {
     kinds.div_ceil(64)
 }

@@ -174,7 +174,7 @@ struct Partners<'a> {
     before: Vec<u32>,
 }
 
-/// No row, and no occurrence.
+/// Marks the absence of a row or an occurrence.
 const NONE: u32 = u32::MAX;
 
 impl<'a> Partners<'a> {
@@ -206,7 +206,7 @@ impl<'a> Partners<'a> {
 
     /// Calls back, the latest head first, for those in the other direction whose heads are the last of their
     /// places before the tail of `second`, back to where its place was before, while that returns true.
-    /// Returns whether it was stopped. Heads that are not the last will never be again: they are unlinked.
+    /// Returns whether it was stopped. Heads that are not the last never become so again: they are unlinked.
     fn each(
         &mut self,
         second: &Occurrence,

@@ -74,7 +74,7 @@ impl Ranks {
 /// A number for each site and class that occurs.
 struct Slots<'a> {
     run: &'a Run,
-    /// By site and class; one site more stands for those that the run does not know.
+    /// Numbers by site and class; one additional site stands for unknown ones.
     numbers: Vec<u32>,
     met: Vec<(SiteId, AccessClass)>,
 }

@@ -5,7 +5,7 @@
 //! its beginning, and the rules of synchronization hold: [`Rule`] lists them. The actions of a thread are
 //! taken as recorded: whether a read that sees another value takes another branch, only an execution shows.
 //!
-//! Where the rows leave something open, the checker chooses:
+//! The checker chooses where the rows leave something open:
 //! * A failed attempt at a lock needs another thread that holds it, as it did in the run, for writing if that
 //!   was so (the row does not record the mode requested); one that failed on a free lock may do so anywhere.
 //! * A signal wakes one of the threads that wait at that moment, the one that resumes first in the order; a
@@ -54,7 +54,7 @@ pub enum Rule {
     Lock,
     /// An attempt fails while another thread holds the lock.
     Attempt,
-    /// A wait goes on after a signal that came while it waited.
+    /// A wait resumes after a signal that came while it waited.
     Signal,
     /// A semaphore's unit is taken when there is one.
     Unit,

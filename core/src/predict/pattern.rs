@@ -89,7 +89,7 @@ impl Patterns {
     /// Parses the patterns and regions of a TOML file; see [`UserPatterns`].
     ///
     /// # Errors
-    /// What does not parse or contradicts itself, with its place and what was expected.
+    /// An error for text that does not parse or contradicts itself, with its position and the expected input.
     pub fn parse(text: &str) -> Result<UserPatterns, PatternError> {
         parse::parse(text)
     }

@@ -159,7 +159,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         }
     }
 
-    /// Adds Phi_bug and its negation, each behind a literal.
+    /// Adds Phi_bug and its negation, each implied by a literal of its own.
     fn add_bug(&mut self) {
         let exprs = &self.problem.trace.exprs;
         if let Bug::Condition { condition, .. } = self.problem.trace.bug {

@@ -21,7 +21,7 @@ pub(super) struct Chosen<'e> {
 pub(super) enum What<'e> {
     /// The read reads from this node, or the initial value.
     Reads(Read, Option<NodeId>),
-    /// These orders.
+    /// These orders hold.
     Orders(&'e [(NodeId, NodeId)]),
 }
 
@@ -34,7 +34,8 @@ pub(super) enum Why {
     Asked,
     /// The choice brings it.
     Chosen(u32),
-    /// It follows from a choice, if any, and from the precedence of two nodes by the first so many edges.
+    /// The edge follows from a choice, if any, and from the precedence of two nodes by the edges below this
+    /// number.
     Follows(Option<u32>, Option<(NodeId, NodeId)>, u32),
 }
 
@@ -261,7 +262,7 @@ impl<'p, 't> Graph<'p, 't> {
         }
     }
 
-    /// Reasons of a path between two nodes by the first so many edges, together with these choices.
+    /// Reasons of a path between two nodes by the edges known so far, together with these choices.
     pub fn contradiction(&self, literals: &[u32], path: Option<(NodeId, NodeId)>) -> Conflict {
         let edges = path.map_or_else(Vec::new, |(a, b)| self.path(a, b, self.known()));
         self.explain(edges, literals)

@@ -66,7 +66,7 @@ pub enum Unary {
     Extract(u8),
 }
 
-/// Operator and operands of an expression. Its width stands in [`Exprs::width`].
+/// Operator and operands of an expression. [`Exprs::width`] gives its width.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Node {
     /// A number, zero-extended.
@@ -85,7 +85,7 @@ pub enum Node {
     If(ExprId, ExprId, ExprId),
 }
 
-/// The table of expressions. Operands stand before what is made of them.
+/// The table of expressions. Operands precede the expressions that use them.
 #[derive(Clone, Debug, Default)]
 pub struct Exprs {
     nodes: Vec<(Node, u8)>,
@@ -223,8 +223,8 @@ impl Exprs {
     }
 
     /// Evaluates the expression under an assignment of all symbols; the expression has no value if the
-    /// assignment returns `None` for a symbol that matters. `values` keeps what was worked out;
-    /// [`Values::new`] for each assignment.
+    /// assignment returns `None` for a symbol that matters. `values` caches results; use a new [`Values`] for
+    /// each assignment.
     pub fn value(
         &self,
         id: ExprId,

@@ -286,7 +286,7 @@ mod tests {
         Compare::Sle,
     ];
 
-    /// Builds a random expression by the choices and returns it beside its value worked out directly.
+    /// Builds a random expression from the choices and returns it with its value, computed independently.
     fn build(
         exprs: &mut Exprs,
         choices: &mut impl Iterator<Item = u8>,

@@ -71,9 +71,9 @@ pub struct Symbol {
 /// Origin of an unknown value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// This step read it.
+    /// A read by this step.
     Read(StepId),
-    /// It comes from outside (input, a library's result): the same in every order.
+    /// A source outside the model (input, a library's result): the same in every order.
     Outside {
         /// The thread that got the value.
         thread: ThreadId,
@@ -120,10 +120,10 @@ pub struct ThreadTrace {
 /// One step of a thread.
 ///
 /// Steps of one event (an access of several cells, a read-modify-write) are neighbours, share `event`, and
-/// happen without anything in between.
+/// are atomic.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
-    /// The recorded event; `None` for path conditions and for what was added.
+    /// The recorded event; `None` for path conditions and for added steps.
     pub event: Option<EventId>,
     /// Site of the step in the program.
     pub site: SiteId,
@@ -157,7 +157,8 @@ pub enum Action {
         kind: EventKind,
         /// The object that is synchronized on.
         object: LocationId,
-        /// As in [`unsnarl_trace::EventKind`]: the thread of a fork or join, whom a signal woke.
+        /// Value as in [`unsnarl_trace::EventKind`]: the thread of a fork or join, the thread that a signal
+        /// woke.
         value: u64,
     },
     /// Release of a lock that the thread still held when the run ended ([symbiosis], section 4.2).

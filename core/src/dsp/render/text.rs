@@ -119,7 +119,7 @@ fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -
         .collect()
 }
 
-/// Cuts a line to at most so many characters.
+/// Cuts a line to at most `width` characters.
 fn cut(line: &str, width: usize) -> String {
     match line.chars().count() > width {
         false => line.trim_end().to_owned(),

@@ -37,7 +37,7 @@ use woken::Woken;
 pub(super) enum Story {
     /// Two accesses that belong together were interrupted.
     Atomicity(Triple),
-    /// The same over two locations.
+    /// Accesses to two locations that belong together were interrupted.
     MultiVariable(CoupledPairs),
     /// `early` ran before `late`; passing runs have the opposite order.
     Order {
@@ -48,7 +48,7 @@ pub(super) enum Story {
     },
     /// `reader` ran, but the write that precedes it in passing runs did not.
     Missing {
-        /// As in passing runs: the write and the read.
+        /// The write and the read, as in passing runs.
         original: PairKey,
         /// The read in the failing run.
         reader: EventId,

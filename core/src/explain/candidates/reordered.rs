@@ -142,8 +142,8 @@ mod tests {
     use super::*;
     use crate::fixture::corpus;
 
-    /// The order of two critical sections is told by the first value that the later one reads from the
-    /// earlier one.
+    /// The order of two critical sections shows in the first value that the later one reads from the earlier
+    /// one.
     #[test]
     fn sections_are_told_by_what_is_read_first() {
         let fill =

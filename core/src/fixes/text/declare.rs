@@ -8,7 +8,8 @@ use super::{
 };
 use tree_sitter::Node;
 
-/// Declares a mutex for the variable `data`, to be used from `line` on.
+/// Declares a mutex for the variable `data`, to be used from `line` on; returns it with the changes that
+/// declare it.
 ///
 /// # Errors
 /// An error when there is no place for the declaration.

@@ -327,7 +327,7 @@ fn widened<'t>(
     }
 }
 
-/// Returns whether a statement releases the mutex on every path that goes on after it.
+/// Returns whether a statement releases the mutex on every path that continues after it.
 fn gives_back(source: &Source, mutex: &Mutex, node: Node<'_>) -> bool {
     if mutex.operation(source, node) == Some(Operation::Unlock) {
         return true;

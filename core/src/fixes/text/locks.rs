@@ -299,7 +299,7 @@ pub struct Guard<'t> {
     pub statement: Node<'t>,
     /// The mutexes given to it.
     pub held: Vec<Node<'t>>,
-    /// Its name.
+    /// Name of the guard.
     pub name: Node<'t>,
 }
 

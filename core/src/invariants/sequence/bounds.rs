@@ -100,8 +100,8 @@ pub(in crate::invariants) fn exact(encoding: &Encoding, symbol: SymbolId) -> Opt
 
 /// The candidate bounds, weakest first. Truth values and zero are stated exactly: nobody writes `done <= 0`.
 ///
-/// Where several versions are added up none may take all room at its other end: what is left for the others would
-/// have to be told (`0 <= available`), though it only says that nothing overflows.
+/// If several versions are added up, no bound may extend to the end of its type: the bound left for the others
+/// would have to be stated (`0 <= available`), though it only says that nothing overflows.
 fn choices(encoding: &Encoding, symbol: SymbolId, is_alone: bool) -> Vec<Bound> {
     let (Some(var), Some(Bound { low: number, .. })) =
         (encoding.var(symbol), exact(encoding, symbol))

@@ -1,5 +1,5 @@
-//! Failing paths as text, with variables of threads and branches: one statement a line, in the order in which they
-//! ran. The first word is the thread.
+//! Failing paths as text, with private variables and branches: one statement a line, in the order of
+//! execution. The first word is the thread.
 //!
 //! ```text
 //! shared balance = 100

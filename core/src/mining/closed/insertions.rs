@@ -17,7 +17,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Makes buffers for sets of so many words.
+    /// Makes buffers for sets of `width` words.
     fn new(width: usize) -> Shared {
         Shared {
             own: vec![0; width],
@@ -65,7 +65,7 @@ pub struct Insertions {
 }
 
 impl Insertions {
-    /// Makes buffers for sets of so many words.
+    /// Makes buffers for sets of `width` words.
     pub fn new(width: usize) -> Insertions {
         Insertions {
             begins: Vec::new(),

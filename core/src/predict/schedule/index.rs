@@ -26,7 +26,7 @@ pub(super) enum Does {
     TakeUnit {
         back: bool,
     },
-    /// Begins to wait; not noted where the wait ends by itself.
+    /// Begins to wait; not noted where the wait ends spuriously or by timeout.
     Wait {
         signalled: bool,
     },

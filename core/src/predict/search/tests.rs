@@ -180,8 +180,8 @@ fn a_place_is_free_and_unordered_at_once() {
     );
 }
 
-/// Two foreign events need places in their order: here the first fits behind the change of locks only, and
-/// the second before it only; with the locks the other way round both fit.
+/// Two foreign events need places in their order: here the first fits only after the change of locks, and the
+/// second only before it; with the locks exchanged both fit.
 #[test]
 fn two_places_come_in_order() {
     let text = "

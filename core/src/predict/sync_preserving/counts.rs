@@ -16,8 +16,9 @@ pub fn hb_racy(run: &Run, orders: &Orders) -> Racy {
     racy(run, |_, first, second| orders.happens_before(first, second))
 }
 
-/// The same when a read also comes after the write that it saw (Mathur, Kini, Viswanathan, *What
-/// happens-after the first race?*, OOPSLA 2018): all of these are races of some execution.
+/// Accesses unordered with an earlier conflicting one when a read also comes after the write that it saw
+/// (Mathur, Kini, Viswanathan, *What happens-after the first race?*, OOPSLA 2018): all of these are races of
+/// some execution.
 pub fn shb_racy(run: &Run) -> Racy {
     let clocks = Clocks::new(run, Edges::ReadsFromAndLocks);
     racy(run, |u, first, second| {

@@ -40,7 +40,7 @@ pub(super) enum Due {
 
 /// Result of an instruction.
 pub(super) enum Flow {
-    /// The thread goes on.
+    /// The thread continues.
     On,
     /// The thread waits for its next event.
     Wait,

@@ -67,7 +67,7 @@ struct Block {
     ranges: Ranges,
 }
 
-/// A part of what was read.
+/// A part of the bytes that were read.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {
     /// A known value.

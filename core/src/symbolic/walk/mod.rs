@@ -6,8 +6,8 @@
 //! in the second each read of shared memory is a new unknown, while private memory keeps its expressions.
 //!
 //! An access is announced by a callback in the code, and the thread's next event must be that callback's.
-//! Where it is not, the thread is not followed any further and a gap says so: its events are then taken by
-//! their recorded values.
+//! Otherwise the thread is not followed any further and a gap says so: its events are then taken by their
+//! recorded values.
 
 mod access;
 mod arithmetic;
@@ -76,7 +76,7 @@ pub struct Walked {
 }
 
 /// Makes the symbolic trace of a run. Without a program model, or without any point in the run, see
-/// [`concrete`]. Linear in what the threads executed.
+/// [`concrete`]. Linear in the executed instructions.
 pub fn walk(run: &Run, program: &Program, budget: &Budget) -> Walked {
     walk_with(run, program, budget, None)
 }

@@ -71,7 +71,7 @@ impl Path {
 }
 
 /// Follows the threads of a run of path mode along their paths. `None` when there is no model of the program.
-/// Linear in what the threads executed.
+/// Linear in the executed instructions.
 pub fn walk_paths(run: &Run, program: &Program, budget: &Budget) -> Option<WalkedPaths> {
     let points = Points::new(&run.meta, program);
     if program.is_empty() || points.are_unknown() {

@@ -16,7 +16,7 @@ pub(super) struct Points {
     spots: Vec<Option<Spot>>,
     /// Functions that occur in the run, by mangled name: of several definitions the linker kept these.
     kept: FxHashMap<String, (UnitId, FunctionId)>,
-    /// The same functions by source name.
+    /// Source names of the same functions.
     named: FxHashSet<String>,
 }
 

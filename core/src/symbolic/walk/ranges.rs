@@ -35,7 +35,7 @@ impl Ranges {
         self.0.insert(from, (to, byte));
     }
 
-    /// All of `from..to`, with `below` where there is no range.
+    /// All ranges in `from..to`, with `below` where there is none.
     pub fn within(&self, from: u64, to: u64, below: Option<u8>) -> Vec<(u64, u64, Option<u8>)> {
         let before = self.0.range(..from).next_back();
         let own = before.into_iter().chain(self.0.range(from..to));

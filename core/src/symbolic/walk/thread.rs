@@ -51,7 +51,7 @@ pub(super) struct Decision {
     pub other: BlockId,
     /// The condition that is 1 for the way taken.
     pub condition: ExprId,
-    /// The same over variables.
+    /// The condition over variables.
     pub said: ExprId,
     /// The step that assumes the condition; `None` when it always holds.
     pub step: Option<StepId>,
@@ -164,7 +164,7 @@ pub(super) struct Thread {
     pub way: Option<usize>,
     /// Changes of memory since the first choice.
     pub changes: Vec<Change>,
-    /// Values that were learned since the first choice, and what was known of them before.
+    /// Symbols learned since the first choice, with their former values.
     pub learned: Vec<(SymbolId, Option<u128>)>,
     /// Values fixed to their recorded numbers since the first choice.
     pub noted: Vec<Concretized>,

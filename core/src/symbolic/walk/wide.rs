@@ -125,7 +125,7 @@ impl Machine<'_> {
         });
     }
 
-    /// Copies a range. `chunks` are what the shared cells in it held.
+    /// Copies a range. `chunks` holds the content of its shared cells.
     pub(super) fn copy_wide(
         &mut self,
         id: ThreadId,
