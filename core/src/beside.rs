@@ -56,7 +56,7 @@ pub fn passing(explanation: &Explanation, told: &Run, name: &str, other: &Run) -
 /// place, access and location; where the thread repeats it, by the number of the occurrence. Linear in the
 /// events of both runs.
 pub fn taken(explanation: &Explanation, told: &Run, name: &str, other: &Run) -> Passing {
-    // Nobody fails in a run that passes.
+    // A passing run has no failing step.
     let steps = explanation.steps.iter().enumerate();
     let steps: Vec<(usize, &Step)> = steps.filter(|(_, step)| step.access != "failure").collect();
     let keys = steps.iter().map(|(_, step)| Key::of_step(step));

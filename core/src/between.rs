@@ -151,7 +151,7 @@ impl Between {
             open.insert(event.thread.0, passage);
         }
         all.extend(open.into_values());
-        // Within one event there is no between.
+        // A passage of one event leaves no room for interference.
         all.retain(|passage| passage.first < passage.last);
         all
     }

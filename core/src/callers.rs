@@ -112,7 +112,7 @@ pub(crate) fn frames(run: &Run, stack: StackId) -> impl Iterator<Item = SiteId> 
             .frames
             .get(stack.index())
             .filter(|_| stack.0 != 0)?;
-        // Rows refer to earlier ones; anything else is a broken file.
+        // Rows refer to earlier ones; other references mean a broken file.
         stack = if caller < stack { caller } else { StackId(0) };
         Some(site)
     })

@@ -97,7 +97,7 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
                 .filter(|field| mentions(text, field))
                 .map(str::to_owned)
         };
-        // What is inside of an element of the library's has no name as a member of something of the program's.
+        // A location inside a library object has no name as a member of one of the program's objects.
         let is_inner = own_part(inside) != inside && last_field(path).is_none();
         let fits = |name: &String| !is_inner || name.ends_with(']') || name.starts_with('*');
         return call::object(text, event.kind)
@@ -515,7 +515,7 @@ pub fn mentions_null(text: &str) -> bool {
 pub fn value(value: Option<Value>, size: u32, pointer: bool) -> Option<String> {
     match value? {
         Value::Bits(0) if pointer => Some("NULL".to_owned()),
-        // More digits than a double holds say nothing to a person; they may be an address.
+        // More digits than a double holds mean nothing to people; they may be an address.
         Value::Bits(bits) => Some(number(bits, size)).filter(|text| text.len() < 17),
         Value::Address(_) => Some("a pointer".to_owned()),
     }

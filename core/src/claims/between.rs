@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 /// a thread, all on one location.
 pub(super) fn between(run: &Trace, [first, remote, second]: [&Operation; 3]) -> bool {
     let (first, remote, second) = (is(run, first), is(run, remote), is(run, second));
-    // For each location: threads that are behind their first access, and whether another one has come since.
+    // For each location: threads that are past their first access, and whether another thread's access came
+    // since.
     let mut open: FxHashMap<u64, Vec<(u64, bool)>> = FxHashMap::default();
     for &kind in &run.events {
         let (is_first, is_remote, is_second) =

@@ -70,7 +70,8 @@ impl Counted {
                     "{at} read what another thread wrote at {from}{more}"
                 ))
             }
-            // Headlines say it; a number of runs that have it too would say that it explains nothing.
+            // Headlines state it; a count of passing runs that have it too would say that it explains
+            // nothing.
             Claim::Follows { .. } => String::new(),
         }
     }

@@ -472,7 +472,7 @@ impl Search<'_> {
         let both = [pair.first, pair.second].map(|flat| program.id(flat));
         let end = match departs {
             Some(departs) => order.iter().position(|&id| id == departs),
-            // What comes after the pair is free.
+            // The order after the pair is free.
             None => order
                 .iter()
                 .rposition(|id| both.contains(id))

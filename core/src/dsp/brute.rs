@@ -208,7 +208,7 @@ fn take(trace: &SymbolicTrace, state: &State, thread: ThreadId, at: usize) -> Op
         } => {
             next.holder.remove(&object);
         }
-        // Whatever a thread would do with a lock that it held at the end is not known before the check.
+        // A thread's later use of a lock that it held at the end is unknown before the check.
         Action::Release { .. } if !state.passed => return None,
         Action::Release { object, .. } => {
             next.holder.remove(&object);

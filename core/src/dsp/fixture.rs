@@ -59,7 +59,7 @@ pub(crate) fn fixture(text: &str) -> Fixture {
 
 impl Build {
     fn line(&mut self, line: &str) {
-        // Callers stand with the place.
+        // Callers are given with the place.
         let ends = [line.find(" via="), line.find(" @")];
         let (what, site) = match ends.into_iter().flatten().min() {
             Some(at) => (line[..at].trim(), line[at..].trim()),

@@ -282,7 +282,7 @@ impl<'t> Program<'t> {
                 self.need(value, self.thread(flat), &mut by);
             }
             let new = self.code.get_mut(from as usize..).unwrap_or(&mut []);
-            // Operands stand before what is made of them.
+            // Operands precede the expressions that use them.
             new.sort_unstable();
             self.ranges.push((from, self.code.len() as u32));
         }
@@ -344,7 +344,7 @@ impl<'t> Program<'t> {
                 };
                 let mut rest = syncs.iter().skip(at + 1).copied().peekable();
                 rest.next_if(|&flat| self.kind(flat) == Some(EventKind::Unlock));
-                // A thread that waits for ever does not go on.
+                // A thread that waits for ever does not resume.
                 let goes_on = |end: &&u32| self.kind(**end) != Some(EventKind::Blocked);
                 let Some(&end) = rest.peek().filter(goes_on) else {
                     continue;

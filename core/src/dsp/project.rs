@@ -247,7 +247,7 @@ impl Projection<'_> {
         let does = inner.map(|key| self.source.describe(key).does);
         let [first, last] = inner.map(|key| self.source.calls(key));
         if first == last && does[0] == does[1] {
-            // The same operation twice, in a loop: there are no lines from the one to the other.
+            // The same operation twice, in a loop, spans no lines.
             return None;
         }
         let depth = parting(&first, &last)?;

@@ -84,7 +84,7 @@ impl<'t> Simulator<'t> {
         loop {
             let mut simulator = Simulator::with(trace, order, &exceptions);
             match simulator.run_base(first.clone()) {
-                // Each time one object or attempt more is taken as recorded.
+                // Each round takes one more object or attempt as recorded.
                 Some(flat) if simulator.except(flat, &mut exceptions) => {}
                 _ => return simulator,
             }
@@ -160,7 +160,7 @@ impl<'t> Simulator<'t> {
             _ => None,
         };
         match self.program.returns.get(&flat) {
-            // A wake that no signal explains: its condition.
+            // A wakeup without a signal: the condition that it waited on.
             Some(end) if end.signalled => {
                 let first = self.program.steps(self.program.thread(flat)).start;
                 let is_wait = |step: &u32| matches!(self.program.op(*step), Op::Wait(condition) if condition == end.condition);

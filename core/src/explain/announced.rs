@@ -69,7 +69,7 @@ pub(super) fn announcement(view: &View, needs: &Needs) -> Option<Publication> {
         let place = view.place(given.store);
         (view.thread(given.store), place.file, place.line)
     };
-    // A line may give several things, as where a container takes an element: one that has a name says more.
+    // A line may make several announcements, as when a container takes an element: a named one says more.
     let Some(last) = given.first() else {
         return flag();
     };
@@ -102,7 +102,7 @@ fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
     let (store, wanted) = (view.event(given.store), view.event(needs.reader));
     let is_other = !needs.is_at(&view.place(given.store))
         && !is_same_object(view, store.location, wanted.location);
-    // An older value was right once: only what orders the threads says that it is no longer.
+    // An older value was right once: only the synchronization of the threads says that it is outdated.
     let is_outdated = || {
         !has_old_value(view, needs.reader)
             || view.orders.happens_before(given.store, given.load)

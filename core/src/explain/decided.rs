@@ -35,7 +35,7 @@ pub fn decided(
         .flat_map(|step| accesses(&view, *step))
         .collect();
     let interruptions = interruptions(&view, &rows);
-    // What is half of an interruption is told as one.
+    // A half of an interruption is explained as the interruption.
     let halves: BTreeSet<(EventId, EventId)> = interruptions
         .iter()
         .flat_map(|of| [(of.first, of.remote), (of.remote, of.second)])

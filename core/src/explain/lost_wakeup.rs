@@ -42,7 +42,7 @@ impl Sent {
         if let Some(stolen) = stolen(view, wait) {
             return Sent::Elsewhere(stolen);
         }
-        // What was signalled before the check was there to be seen by it.
+        // The check could see a change that was signalled before it.
         let unheard = unheard(view, waiter.object, wait);
         if let Some(signal) = unheard
             && checked.is_none_or(|read| signal > read)
@@ -329,7 +329,7 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     let shared = |row: &EventId| {
         view.event(*row).kind.reads() && view.orders.accesses().is_shared(view.event(*row).location)
     };
-    // What was read again later is known by that.
+    // A location that was read again later is represented by that read.
     let mut seen = FxHashSet::default();
     let reads: Vec<EventId> = before
         .filter(shared)

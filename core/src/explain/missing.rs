@@ -366,7 +366,7 @@ fn other_half(
         return None;
     }
     let function = view.place(reader).function;
-    // Other elements of an array are of other updates.
+    // Other elements of an array belong to other updates.
     let own = view.run.location(view.event(reader).location);
     let mut found = None;
     crate::orders::dependencies(&view.run, view.orders.accesses(), |d| {

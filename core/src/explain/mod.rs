@@ -87,7 +87,7 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
             }
         }
     }
-    // What there was no time for may be in the run that was looked at last, too.
+    // The last run examined may also lack findings for want of time.
     stopped = budget.stop().unwrap_or(stopped);
     let mut told = causes::as_few_as_will_do(told);
     for (place, runs) in &places {
@@ -287,7 +287,7 @@ fn certainty(corpus: &Corpus, candidate: &Candidate) -> Certainty {
     const ENOUGH: u32 = 5;
     const FEW: u32 = 3;
     let compared = candidate.new && corpus.counts().passing() >= ENOUGH;
-    // Which of two orders was meant only passing runs tell.
+    // Only passing runs show which of two orders was intended.
     let by_order = matches!(candidate.story, Story::Order { .. } | Story::Missing { .. });
     let direct = candidate.relevant
         && candidate.cost < 60

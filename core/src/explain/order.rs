@@ -47,7 +47,7 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
         location: view.run.location(view.event(early).location).to_owned(),
     };
     draft.contrast(after, true, |_| true);
-    // Runs that passed have the other order: then nothing orders the two.
+    // If passing runs have the opposite order, nothing orders the two.
     let other_way = PairKey {
         head: view.key(late),
         tail: view.key(early),

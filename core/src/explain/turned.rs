@@ -156,10 +156,10 @@ fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> 
     if !all.contains(&late) {
         return None;
     }
-    // Others than the two may depend on what is held back.
+    // Threads other than the two may depend on the thread that is held back.
     let is_own = |row: &EventId| *row < from || thread(run, *row) == Some(by);
     let alone: Vec<EventId> = all.iter().copied().filter(is_own).collect();
-    // The thread itself may go on otherwise: then only up to where the other one is held back.
+    // The thread itself may take another path: then only up to the point where the other one is held back.
     let next = alone.iter().find(|row| **row >= from);
     let begin = |next: &EventId| {
         alone

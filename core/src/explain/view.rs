@@ -406,8 +406,8 @@ impl<'a> View<'a> {
             event: self.failure.0,
             via: Vec::new(),
         };
-        // What ends at a closing brace reads for itself, as destructors do, and no access makes a program end: what it
-        // read last need not be why.
+        // Code at a closing brace reads for its own purpose, as destructors do, and no access makes a program
+        // end: its last read need not be the reason.
         let is_told = |read: EventId| {
             let location = self.run.location(self.event(read).location);
             told.iter().any(|step| step.location == location)
@@ -417,7 +417,7 @@ impl<'a> View<'a> {
             place.line == step.place.line && place.text != "}" && (!is_exit || is_told(read))
         };
         if let Some(read) = read.filter(fails) {
-            // Which pointer it was says nothing.
+            // The value of the pointer is uninformative.
             if self.summary.failure_kind == Some(FailureKind::DoubleFree) {
                 step.effect = format!("frees it again, {ends}");
             } else if self.value(read).is_some_and(|value| value != "a pointer") {

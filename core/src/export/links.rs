@@ -57,7 +57,7 @@ fn synchronization(run: &Run, found: &mut Vec<Link>) {
     let order = HappensBefore::new(run, &mut Vec::new());
     let rows = rows_of_threads(run);
     for (&of, own) in &rows {
-        // What a thread knows from its creation stands at the fork, which is no event of its own.
+        // A thread's knowledge from its creation is recorded at the fork, which is no event of its own.
         let learned = order.learned_at(of).into_iter();
         let mut at: Vec<usize> = learned
             .map(|row| own.partition_point(|&own| own < row))

@@ -212,7 +212,7 @@ proptest! {
             *time += 1;
             prop_assert_eq!(clock.get(host), Some(&*time), "hosts count their own events without a gap");
         }
-        // Whatever an event knows of, it knows with all that this one knew.
+        // An event that knows another one also knows everything that the other one knew.
         for (_, host, clock) in &log {
             for (other, time) in clock.iter().filter(|(other, _)| *other != host) {
                 let known = log.iter().filter(|(_, host, _)| host == other).nth(time - 1);

@@ -143,8 +143,8 @@ fn in_order(run: &Run, order: &Ordered) -> bool {
             }
         }
     }
-    // What a line sets is set by its own write, which comes last, or by the last write of what it calls: then another
-    // line has to follow, or the run may have ended in the middle.
+    // A line sets a variable by its own write, which comes last, or by the last write of a callee: then
+    // another line has to follow, or the run may have ended in the middle.
     let set = set.and_then(|(at, is_done)| is_done.then_some(at));
     match order {
         Ordered::BeginsAfter { .. } => comes_first(set, begun),

@@ -59,7 +59,7 @@ pub(super) fn taken(
     let locks: Vec<String> = candidates.into_iter().take(MOST).collect();
     let looked = look(case, data, &locks).into_iter().zip(locks);
     let kinds = looked.flat_map(|(found, lock)| {
-        // A lock in a struct guards the struct, and not only what the explanation blames.
+        // A lock in a struct guards the whole struct, not only the blamed members.
         [found.of_struct, found.of_blamed].map(|found| (found, lock.clone()))
     });
     let lacking = kinds.filter(|(found, _)| !found.lacking.is_empty());

@@ -57,7 +57,8 @@ impl Seen {
                 continue;
             }
             let (from, to) = parted(run, section.acquired, released);
-            // Every call on the way to the lock that its unlock is not in has returned with the lock held.
+            // Every call on the path to the acquisition that is not on the path to the release has returned
+            // with the lock held.
             let Some(last) = to.last() else {
                 continue;
             };
@@ -95,7 +96,7 @@ impl Seen {
         let mut pairs: Vec<_> = pairs.into_iter().collect();
         pairs.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         for ((lock, unlock), _) in pairs {
-            // A name that locks here and unlocks there is not understood.
+            // A name that locks in one place and unlocks in another is ambiguous.
             let is_other = |known: &LockPair| {
                 known.lock != lock && known.lock != unlock && known.unlock != lock
             };

@@ -23,7 +23,7 @@ pub(super) fn held(case: &Case<'_>, is_last: bool, refused: &mut Vec<Refusal>) -
     let blamed = places::families(case.explanation);
     let wanted = || places::wanted(case.explanation, case.run);
     let known = match case.explanation.kind {
-        // A look and a wait are one step already.
+        // The check and the wait are atomic already.
         BugKind::LostWakeup => None,
         _ => wanted().map(|wanted| (wanted, blamed.clone())),
     };

@@ -225,7 +225,7 @@ fn behind(
         .zip(&changed)
         .take_while(|(a, b)| a == b)
         .count();
-    // Outside of the function that takes the lock it is given back already.
+    // Outside of the function that acquires the lock it is released already.
     let within = changed.len().saturating_sub(same).max(1);
     let mut why = "no line of this program's own changes it".to_owned();
     for at in frames(run, row).into_iter().take(within) {

@@ -99,7 +99,7 @@ impl<'a> Later<'a> {
             Signal | Broadcast | SemPost => {
                 self.given.insert(event.location, event.thread);
             }
-            // Who comes last is waited for by all.
+            // All threads wait for the last one to arrive.
             BarrierArrive => {
                 let last = match given {
                     Some(by) if self.threads.contains(&by) => by,
@@ -161,7 +161,7 @@ mod tests {
         let signals = "main signal c @10 main\n";
         check(&format!("{waits}{reached}{signals}{woken}"), Some(21));
         check(&format!("{waits}{signals}{reached}{woken}"), None);
-        // Somebody else does it.
+        // Another thread does it.
         check(
             &format!("{waits}{reached}main.2 signal c @40 g\n{woken}"),
             None,
@@ -191,7 +191,7 @@ mod tests {
             &format!("{first}main W other @10 main\nmain.1 R flag @20 f\n"),
             None,
         );
-        // It goes on in between.
+        // It makes progress in between.
         let works = "main.1 W sum @21 f\n";
         check(
             &format!("{first}main W flag @10 main\n{works}main.1 R flag @20 f\n"),

@@ -35,7 +35,7 @@ pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
     let ([early], Some(late)) = (causes.as_slice(), mark(Role::Interference).next()) else {
         return Vec::new();
     };
-    // What came too early goes by the thread that should have been first.
+    // The fix relates the step that came too early to the thread that should have been first.
     let Some(frames) = reached(case, early) else {
         return Vec::new();
     };

@@ -184,7 +184,7 @@ impl<'a> Walk<'a> {
         let thread = event.thread.0;
         match at {
             _ if event.kind == EventKind::End => self.close(thread, false),
-            // Where a thread stands at the end of the run is no step.
+            // The position of a thread at the end of the run is no step.
             _ if event.kind == EventKind::Blocked => {}
             Where::Unknown => {}
             Where::Outside => self.close(thread, false),
@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         });
         if !goes_on {
             self.close(thread, false);
-            // Who waits for another lock has not begun.
+            // A thread that waits for another lock has not entered the region.
             let opens = self
                 .regions
                 .get(hit.region)
@@ -273,7 +273,7 @@ impl<'a> Walk<'a> {
     fn is_next(&self, open: &Open, hit: Hit, key: Option<Key>, row: EventId) -> bool {
         let region = self.regions.get(hit.region);
         let part = region.and_then(|region| region.parts.get(hit.part));
-        // Where the lines begin with the lock, a round begins there.
+        // If the lines begin with the lock, an iteration begins there.
         let begins_anywhere = region.is_some_and(|region| !region.opens);
         let is_once = begins_anywhere && part.is_some_and(|part| !part.is_loop);
         let comes_again = key.is_some_and(|key| open.seen.contains(&key));
@@ -393,7 +393,7 @@ impl<'a> Walk<'a> {
                 let line = outer.map_or(line, |site| self.run.meta.site(site).line);
                 self.found.again.get_or_insert(Again::Taken { line });
             }
-            // A way out that gives it back itself, or a wait.
+            // An exit that releases the lock itself, or a wait.
             (_, true, Some(_)) => self.give(event.thread.0, row.0),
             _ => {}
         }

@@ -93,7 +93,7 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     let (a, b) = parting(case.run, checked, waited)
         .ok_or("the look and the wait are in different functions")?;
     let b = at(case.run.meta.site(b));
-    // A predicate that is given to the wait looks for it.
+    // The wait's predicate does the check.
     let looks = std::iter::once(at(case.run.meta.site(a))).chain(frames(case.run, checked));
     let mut looks = looks.filter(|a| (&a.function, &a.file) == (&b.function, &b.file));
     let a = looks
@@ -117,8 +117,8 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
         first: a.line.min(b.line),
         last: a.line.max(b.line),
     };
-    // Where the two are in one section already, only the signal comes from outside of it; a wait that looks itself is
-    // one step.
+    // If the two are in one section already, only the signal is outside of it; a wait with a predicate is one
+    // step.
     let looks_itself = waiting.style == Style::Guard && around.first == around.last;
     let kept = match looks_itself {
         true => Kept::default(),

@@ -78,7 +78,7 @@ fn waits(run: &Run, new: &[Span]) -> Option<String> {
         last.is_some_and(|span| row.0 < span.last)
     };
     let mut given: BTreeMap<u32, u16> = BTreeMap::new();
-    // A wait that gives the lock back has a section before and one behind it.
+    // A wait that releases the lock has a section before it and one after it.
     let mut waiting: BTreeMap<u16, EventId> = BTreeMap::new();
     for (row, event) in run.events.iter() {
         use EventKind::{BarrierArrive, Broadcast, Join, SemPost, SemWait, Signal, Wait, Wake};
@@ -156,7 +156,7 @@ impl Order {
         }
         for span in new {
             let first = EventId(span.first);
-            // What is taken on the same row is the section itself.
+            // An acquisition at the same row is that of the section itself.
             let before = EventId(span.first.saturating_sub(1));
             let around = held(span.thread, before);
             for other in around.iter().filter(|other| **other != own) {

@@ -33,11 +33,11 @@ pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budge
         return;
     }
     let trace = &walked.trace;
-    // Why nothing can be told is said when the engine is asked by itself.
+    // The engine gives its reason when it is run on its own.
     let Ok(found) = explain(trace, run, &trace.order, &Options::default(), budget) else {
         return;
     };
-    // What could be found in that time is another thing on another machine.
+    // Partial results would depend on the speed of the machine.
     if budget.stop().is_some() {
         return;
     }

@@ -124,7 +124,7 @@ impl Sum {
                     let by = exprs.constant(y).unwrap_or(0);
                     add(&mut open, x, times.wrapping_mul(by));
                 }
-                // All bits the other way: -x - 1.
+                // The complement of all bits is -x - 1.
                 Node::Unary(Unary::Not, x) => {
                     add(&mut open, x, times.wrapping_neg());
                     sum.rest = sum.rest.wrapping_sub(times) & mask(width);
@@ -227,7 +227,8 @@ mod tests {
                 holds |= was == Some(1);
             }
             if is_solvable(&exprs, simple) && !holds {
-                // Solutions may lie between the values that were tried, but not for the opposite of an equation.
+                // Solutions may lie between the values that were tried, but not for the negation of an
+                // equation.
                 prop_assert!(!is_opposite);
                 let unknowns = exprs.symbols(simple);
                 if let [unknown] = unknowns.as_slice() {
@@ -252,7 +253,7 @@ mod tests {
         let never = exprs.compare(Compare::Eq, left, right);
         let never = simplified(&mut exprs, never);
         assert_eq!(exprs.constant(never), Some(0));
-        // A rest of a division by seven is never 17.
+        // A remainder of a division by seven is never 17.
         let number = exprs.number(17, 64);
         let far = exprs.binary(Binary::Add, x, number);
         let near = exprs.binary(Binary::Add, x, rest);

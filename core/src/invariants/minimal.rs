@@ -53,7 +53,7 @@ pub(super) fn core(
         let known = search.evaluate(encoding, &vec![None; encoding.vars.len()], None);
         match search.can_pass(encoding, &known, asker, None) {
             Can::No => {}
-            // The path's conditions may have to be taken into account as they are.
+            // The path conditions themselves may be part of the formula.
             _ => continue,
         }
         let mut core = Core {

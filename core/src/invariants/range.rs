@@ -192,7 +192,7 @@ fn range_of(
         }
         _ => None,
     };
-    // What leaves the width has wrapped around.
+    // A value beyond the width has wrapped around.
     let fits = |found: &Bound| all.holds(found.low) && all.holds(found.high);
     found.filter(fits).unwrap_or(all)
 }
@@ -206,7 +206,7 @@ fn remainder(a: Bound, b: Bound) -> Option<Bound> {
         .checked_sub(1)
     {
         Some(most) if !b.holds(0) => most,
-        // The rest of a division by zero is what was to be divided.
+        // The remainder of a division by zero is the dividend.
         _ => return None,
     };
     Some(Bound {

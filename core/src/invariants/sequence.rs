@@ -161,7 +161,7 @@ impl Backwards<'_, '_> {
             }
         }
         if !self.core.rows.contains(&row) {
-            // Nothing is known of what it makes: what was asked of that must hold for any value.
+            // The value it makes is unknown: the conjuncts over it must hold for any value.
             let not = self.none_of(affected);
             if self.asker.all(&mut self.encoding.exprs, &[not], &[]) == Can::No {
                 return;
@@ -206,7 +206,7 @@ impl Backwards<'_, '_> {
             return Carried::No;
         };
         let carried = bounds::carried(exprs, value, bound);
-        // What overflowed in the run is no matter of ranges.
+        // Ranges do not describe a value that overflowed in the run.
         match carried {
             Carried::To(symbol, bound) => {
                 let exact = bounds::exact(self.encoding, symbol);
@@ -279,7 +279,7 @@ impl Backwards<'_, '_> {
                 self.reaches.push(Reach { from, to, fact });
             }
         }
-        // What follows only together with others stays as it is: it is the stronger invariant.
+        // A conjunct that follows only together with others stays unchanged: it is the stronger invariant.
     }
 
     /// Adds conjuncts at a position that imply `wanted`: bounds where all values are known, `wanted` itself

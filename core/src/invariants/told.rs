@@ -154,7 +154,7 @@ fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
         }
         last = Some(statement);
     }
-    // What a thread does with its own variables is told where nothing else is.
+    // Assignments to private variables are shown only on lines without other actions.
     for (line, sets) in lines.iter_mut().zip(sets) {
         if line.does.is_empty() {
             line.does = sets.join(", ");
@@ -279,7 +279,7 @@ fn halves<'a>(
 /// The value that a statement read or wrote: the recorded one, else the model's.
 fn value_of(explanation: &Explanation, run: &Run, statement: &Statement) -> Option<String> {
     let event = statement.event.and_then(|event| run.events.get(event));
-    // The event has what was written, not what was read before that.
+    // The event has the value written, not the value read before.
     let is_update = event.is_some_and(|event| event.kind == EventKind::Rmw);
     let event = event.filter(|_| !is_update || statement.recorded.is_none());
     let said = event.and_then(|event| value(event.value, event.size, false));

@@ -45,7 +45,7 @@ impl Trial<'_> {
     /// values tried does. Linear in the statements that depend on it, for each of a few values.
     pub fn passes_without(&self, row: usize) -> bool {
         let changes = self.changes();
-        // What no branch leads to is open: it may hold what it held, or something else.
+        // Versions that no branch leads to are free: they may keep their values, or have others.
         let beyond = || {
             let changed = changes.iter().take(BEYOND).copied().map(Some);
             std::iter::once(None).chain(changed.filter(|_| self.is_control && !self.assumes))
@@ -199,7 +199,7 @@ impl Held<'_> {
     fn run(&mut self) -> bool {
         let failure = self.trial.encoding.failure();
         while let Some(Reverse(row)) = self.reading.pop() {
-            // All that it uses is known by now; what it makes is used later.
+            // All versions that it uses are known by now; those that it makes are used later.
             while self.reading.peek() == Some(&Reverse(row)) {
                 self.reading.pop();
             }

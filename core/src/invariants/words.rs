@@ -315,7 +315,7 @@ impl Said<'_> {
         if statement.kind == Kind::Lock {
             return Some(format!("{thread} took {} at line {line}", statement.name));
         }
-        // What it was then needs no place beside it: the line is named.
+        // The value then needs no place, since the line is named.
         let then = Said::at(self.of, row);
         let condition = statement.condition?;
         let read = self.only_read(condition).map(|(_, read)| read);

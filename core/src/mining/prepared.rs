@@ -125,7 +125,7 @@ pub fn abstract_patterns(
     };
     let mut patterns = Vec::new();
     let stopped = data.mine(&limits, related, budget, |pattern, support| {
-        // The longest are told unasked.
+        // The longest patterns are reported without the guide's consent.
         if support < wanted.below && related.is_covered(pattern) {
             patterns.push(pattern.to_vec());
         }

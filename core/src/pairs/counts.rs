@@ -107,7 +107,7 @@ impl PairCounts {
             if let (Some(stats), Some(pair)) = (stats.get_mut(at), run.pairs.get(number)) {
                 add(stats, hash, pair);
                 let here = location(pair);
-                // Of several locations the first by name.
+                // The first by name among several locations.
                 if here != stats.location && names.name(here) < names.name(stats.location) {
                     stats.location = here;
                 }

@@ -70,7 +70,7 @@ impl Loops {
         };
         let enter = |steps: &Vec<Step>| loops.enter(steps, &Bodies::of(steps));
         let whole: Vec<u32> = steps.iter().map(enter).collect();
-        // What was no step is in no loop.
+        // A row that is no step is in no loop.
         for (innermost, &thread) in loops.of_row.iter_mut().zip(run.events.threads()) {
             if *innermost == NONE {
                 *innermost = whole.get(usize::from(thread)).copied().unwrap_or(0);

@@ -81,7 +81,7 @@ fn coupled(run: &Run, direct: &[Dependency]) -> FxHashSet<CoupleKey> {
         (event.thread, access_key(run, row), event.location)
     };
     let ends: Vec<EventId> = direct.iter().flat_map(|d| [d.head, d.tail]).collect();
-    // Neither end is at its place again in between.
+    // Neither end recurs in between.
     let once = |from: EventId, to: EventId| {
         let between = || ends.iter().filter(|&&row| from < row && row < to);
         between().all(|&row| place(row) != place(from) && place(row) != place(to))

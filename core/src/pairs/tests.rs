@@ -150,7 +150,7 @@ fn figure_6_mysql_two_variables_found_by_procedure_one() {
         &[reader[0].as_str(), &reader[1]][..],
         &[writer[0].as_str(), &writer[1]][..],
     ];
-    // When the writer is first, the reader sees another name and does not look at the log.
+    // If the writer is first, the reader sees another name and does not read the log.
     row(
         threads,
         &["1122", "221"],

@@ -12,7 +12,7 @@ pub fn fix(explanation: &Explanation) -> Option<String> {
     let said = tried.map_or(String::new(), |trial| format!(" ({})", trial.in_words()));
     let sentence = format!("{}{said}.", fix.title);
     let costs = fix.share.map(cost).map(|cost| format!(" {cost}"));
-    // What an order of stores rests on no run shows; for other fixes `verify` says what they rest on.
+    // No run shows the assumptions of an order of stores; for other fixes `verify` states their assumptions.
     let rests_on = fix
         .assumes
         .first()

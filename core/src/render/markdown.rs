@@ -103,7 +103,7 @@ fn escaped(text: &str) -> String {
 fn plain(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for character in on_one_line(text).chars() {
-        // An underscore behind a letter begins nothing, so none ends there either.
+        // An underscore after a letter opens no emphasis, so none is closed there either.
         let in_word = result.ends_with(|c: char| c.is_alphanumeric() || c == '_');
         match character {
             '_' if in_word => {}

@@ -248,7 +248,7 @@ impl<'p, 't> Graph<'p, 't> {
             walked.extend(step.map(|(_, edge)| edge));
             at = step.map(|(from, _)| from);
         }
-        // Every node that is left has one before it that is left, so the walk comes round.
+        // Every remaining node has a remaining predecessor, so the walk closes a cycle.
         self.everything()
     }
 

@@ -47,7 +47,7 @@ fn ask(
     fails: bool,
     orders: &[(StepId, StepId)],
 ) -> Answer<Schedule> {
-    // A context of its own: what was asked before must not change the answer.
+    // A context of its own, since earlier queries must not change the answer.
     with_z3_config(&Config::new(), || {
         let mut problem = Problem::new(trace, order, options.memory_model);
         if order.is_empty() {

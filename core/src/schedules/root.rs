@@ -49,7 +49,7 @@ pub fn root_cause(
 
 fn search(engine: &mut Engine, passes: &Asked) -> Verdict<RootCause> {
     let problem = engine.problem;
-    // Where the failure is an order, that order is all there is to it.
+    // If the failure is an order, that order is the whole root cause.
     if let [(step, freed)] = passes.orders.as_slice() {
         let orders = vec![(*freed, *step)];
         return Verdict::Found(RootCause {

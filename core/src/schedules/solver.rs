@@ -36,7 +36,7 @@ const SLICES: (u32, u32) = (1 << 24, 1 << 26);
 
 impl<'b> Limited<'b> {
     pub fn new(options: &Options, budget: &'b Budget) -> Limited<'b> {
-        // The plain core: tactics would start anew at each question and forget what was learned.
+        // The plain core: tactics would start anew at each query and lose the learned clauses.
         let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
         let mut params = Params::new();
         params.set_u32("max_memory", options.memory);

@@ -294,7 +294,7 @@ fn goes_on(problem: &Problem, condition: LocationId, wait: NodeId) -> Option<Nod
     let &(on, _) = after.peek()?;
     let wake =
         after.find(|(_, (kind, object, _))| *kind == EventKind::Wake && *object == condition);
-    // Without a wake the thread was told and then waited for the mutex to the end.
+    // Without a wakeup event the thread was signalled and then waited for the mutex until the end.
     wake.is_none_or(|(_, (.., value))| value == 0).then_some(on)
 }
 

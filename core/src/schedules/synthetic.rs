@@ -76,7 +76,7 @@ impl Maker {
         self.finish_plans();
         let main = ThreadId(0);
         self.join();
-        // As far as the total goes, the run is right when it is what all changes make of it.
+        // The run is correct if the total is the sum of all changes.
         let expected = u128::from(self.builder.expected);
         let found = self.builder.read(main, total);
         let expected = self.builder.trace.exprs.number(expected, 32);
@@ -187,7 +187,7 @@ impl Maker {
             Do::Write(note, 1),
             Do::Unlock(lock),
         ];
-        // As many as there are threads can be on their way at a time.
+        // At most one element per thread can be on its way at a time.
         if *level > i32::from(self.threads) && self.random.below(2) == 0 {
             *level -= 1;
             plan.extend([Do::Lock(0), Do::Read(filled, 1), Do::Unlock(0)]);

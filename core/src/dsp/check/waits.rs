@@ -105,7 +105,7 @@ fn end(trace: &SymbolicTrace, condition: LocationId, after: &[StepId]) -> Option
     let wake = after
         .iter()
         .find(|&&id| object(trace, id, EventKind::Wake) == Some(condition));
-    // Without a wake the thread was told and then waited for the mutex to the end.
+    // Without a wakeup event the thread was signalled and then waited for the mutex until the end.
     let signalled = wake.is_none_or(|&wake| value(trace, wake) == Some(0));
     Some(Return { step, signalled })
 }

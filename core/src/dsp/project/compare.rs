@@ -80,7 +80,7 @@ pub(super) fn moved(from: &[Key], to: &[Key]) -> FxHashSet<Key> {
         .iter()
         .filter_map(|key| Some((*key, *place.get(key)?)))
         .collect();
-    // Patience sorting: the last element of the best sequence of each length, and what comes before each.
+    // Patience sorting: the last element of the best sequence of each length, and each element's predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(common.len());
     let at = |i: usize| common.get(i).map_or(0, |(_, place)| *place);

@@ -57,7 +57,7 @@ impl<'r> Continued<'r> {
             thread,
             reads: cells(event.kind.reads()),
             writes: cells(event.kind.writes()),
-            // Locks have other numbers in another run; whether the thread waits is what is asked.
+            // Locks have other numbers in another run; only whether the thread waits matters here.
             lock: match lock_of(event.kind, 0) {
                 Lock::Waits => Lock::Waits,
                 _ => Lock::None,

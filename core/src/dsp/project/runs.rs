@@ -239,7 +239,7 @@ impl Runs<'_> {
         let departures = first.iter().filter_map(|(thread, keys)| {
             let others = second.get(thread)?;
             let same = keys.iter().zip(others).take_while(|(a, b)| a == b).count();
-            // A thread that the failure cut off did nothing else; one that leaves early in the alternate did.
+            // A thread that the failure cut off did not depart; one that leaves early in the alternate did.
             (same < keys.len()).then_some(())?;
             let before = keys.get(..same)?.iter().rev().copied();
             let mut reads =

@@ -344,7 +344,7 @@ impl Source for Traced<'_> {
                 .collect();
             (attempts, !simulator.base.is_empty())
         };
-        // Where the thread waits before its outermost lock first: nobody is kept out.
+        // The thread is first held before its outermost lock, where it keeps no thread out.
         let ended = attempts
             .iter()
             .map(|attempt| self.simulator.borrow_mut().attempt(attempt));

@@ -139,7 +139,8 @@ fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
     let symmetric = view.place(triple.remote).function == view.place(triple.second).function;
     let carried = first == EventKind::Rmw || second == EventKind::Rmw || symmetric;
     let updates = first.reads() && second.writes();
-    // What comes first in every schedule, such as the variable's first value, is no part of what went wrong.
+    // An access that comes first in every schedule, such as the variable's initialization, is no part of the
+    // failure.
     if !first.reads() && view.is_forced(triple.first, triple.remote) {
         return Story::Order {
             early: triple.remote,

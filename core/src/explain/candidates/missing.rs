@@ -65,7 +65,7 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
 fn comes_later(view: &View, original: PairKey, before: &Before) -> Option<u32> {
     let counts = view.corpus.counts();
     let site = counts.site(original.head)?;
-    // Where the thread never comes there, names of threads tell nothing.
+    // The names of threads mean nothing if the thread never gets there.
     let with = counts.stats(original).runs.min(before.runs);
     match before.written(site) {
         _ if before.runs == 0 => Some(0),

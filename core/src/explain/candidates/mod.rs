@@ -179,7 +179,7 @@ fn candidate(view: &View, story: Story, rows: &[EventId], contrast: u32, new: bo
 /// Rows of a story, to make the order of ties deterministic.
 fn rows(view: &View, story: &Story) -> (EventId, EventId) {
     match story {
-        // Of several accesses in between the last one is what the thread saw.
+        // Of several interfering accesses the thread saw the last one.
         Story::Atomicity(triple) => (triple.first, EventId(u32::MAX - triple.remote.0)),
         Story::MultiVariable(couple) => (couple.first.head, couple.second.tail),
         Story::Order { early, late } => (*early, *late),

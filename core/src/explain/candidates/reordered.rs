@@ -16,7 +16,7 @@ pub(super) fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<
     }
     let new = turned_pairs(&view.run, view.pairs(), counts);
     let new = new.iter().map(|pair| pair.key);
-    // Another read between the two does not make the order another one.
+    // Another read between the two does not change their order.
     let indirect = view.pairs().indirect.iter().copied();
     let indirect = indirect.filter(|key| counts.ordered(*key) == 0);
     let mut keys: Vec<PairKey> = new.chain(indirect).collect();

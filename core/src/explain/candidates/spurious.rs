@@ -55,7 +55,7 @@ fn last_check(view: &View, wait: EventId) -> Option<EventId> {
 
 /// All reads on the line of the last check before a wait.
 pub(super) fn looks(view: &View, last: EventId, wake: EventId) -> Vec<EventId> {
-    // What it looked at before it had the lock, or had waited, was for something else.
+    // Reads before it acquired the lock, or before it waited, served another purpose.
     let begins = |row: &EventId| matches!(view.event(*row).kind, EventKind::Lock | EventKind::Wake);
     let place = view.place(last);
     let end = begins::wait(&view.run, wake, view.own_before(wake)).unwrap_or(wake);

@@ -104,7 +104,7 @@ fn seen_before(
     wanted: &[Wanted],
     locations: &FxHashSet<u64>,
 ) -> Vec<Option<Vec<u32>>> {
-    // Which of the wanted visits a kind is one of.
+    // For each kind, the wanted visits that it belongs to.
     let of_kind: Vec<Option<Vec<usize>>> = run
         .kinds
         .iter()

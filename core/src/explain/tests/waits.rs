@@ -347,7 +347,7 @@ fn an_item_is_taken_before_the_woken_thread_has_the_lock() {
     let fails = "\nmain.1 fails @37 assertion `items > 0` failed";
     let behind = [WAITS, PUTS, SIGNALS, STEALS, WAKES, &looks(0), fails].concat();
     let before = [WAITS, PUTS, STEALS, SIGNALS, WAKES, &looks(0), fails].concat();
-    // What a spurious wakeup shows in another run is the same mistake.
+    // A spurious wakeup in another run shows the same mistake.
     let spurious = WAKES.replace("filled =0", "filled =2");
     let spurious = [WAITS, &*spurious, &looks(0), fails].concat();
     check(

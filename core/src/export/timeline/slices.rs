@@ -115,7 +115,7 @@ fn waits(run: &Run) -> Vec<(u16, Slice)> {
                 waiting.insert(thread, (u64::from(row) + 1, event));
                 continue;
             }
-            // Gives the mutex of the condition back: the wait goes on.
+            // The release of the condition's mutex does not end the wait.
             EventKind::Unlock => match waiting.get_mut(&thread) {
                 Some((from, begun)) if begun.kind == EventKind::Wait => {
                     *from = u64::from(row) + 1;

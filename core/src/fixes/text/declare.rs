@@ -51,7 +51,8 @@ pub fn style(source: &Source) -> Style {
 
 fn free_name(source: &Source, data: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    // A block of the heap has no name of its own, what is in it has; a function's static has that behind the colons.
+    // A heap block has no name of its own, but its members have; a function's static has its name after the
+    // colons.
     let (is_heap, name) = match data.starts_with("heap(") {
         true => (true, data.rsplit_once(')').map_or("", |(_, path)| path)),
         false => (false, data.rsplit_once("::").map_or(data, |(_, name)| name)),

@@ -30,7 +30,7 @@ impl Source {
         let at = Point::new(line, column);
         let leaf = self.root().descendant_for_point_range(at, at)?;
         let is_there = leaf.start_position() <= at && at < leaf.end_position();
-        // The space between tokens belongs to what is around them.
+        // The space between tokens belongs to the surrounding node.
         if !is_there
             || leaf.child_count() > 0
             || leaf.kind() == "comment"
@@ -62,7 +62,7 @@ fn stands_for(parent: Node<'_>, part: Node<'_>) -> bool {
     }
     let is = |field: &str| parent.child_by_field_name(field) == Some(part);
     match parent.kind() {
-        // The place of an operator or bracket is that of the whole.
+        // The place of an operator or bracket stands for the whole expression.
         _ if !part.is_named() => true,
         "field_expression" => is("field"),
         "subscript_expression" => is("argument"),

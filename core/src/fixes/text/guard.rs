@@ -166,7 +166,7 @@ fn mutable(source: &Source, function: Node<'_>, mutex: &Mutex) -> Result<Option<
         }
         stack.extend(super::source::children(node));
     }
-    // A member would stand in the class.
+    // A member would be declared in the class.
     if function
         .parent()
         .is_some_and(|it| it.kind() == "field_declaration_list")

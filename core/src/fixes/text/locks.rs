@@ -399,7 +399,7 @@ pub fn callee<'s>(source: &'s Source, call: Node<'_>) -> &'s str {
         .child_by_field_name("field")
         .or_else(|| function.child_by_field_name("name"))
         .unwrap_or(function);
-    // Of `std::this_thread::yield` the last part.
+    // The last part, as in `std::this_thread::yield`.
     while named.kind() == "qualified_identifier"
         && let Some(inner) = named.child_by_field_name("name")
     {

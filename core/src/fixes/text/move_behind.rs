@@ -76,7 +76,7 @@ fn target<'s>(source: &'s Source, statement: Node<'_>) -> Option<&'s str> {
     };
     let all = descendants(set).into_iter();
     let mut named = all.filter(|node| matches!(node.kind(), "identifier" | "field_identifier"));
-    // In `table[i].used` the last name tells, in `*slot` the only one.
+    // The last name counts in `table[i].used`, the only one in `*slot`.
     let last = set.child_by_field_name("field").or_else(|| named.next())?;
     Some(source.str(last))
 }

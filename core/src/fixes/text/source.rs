@@ -312,7 +312,7 @@ pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>,
             None => break,
         }
     }
-    // A line between statements, such as the one of a brace, stands for the nearest one within.
+    // A line between statements, such as that of a brace, stands for the nearest statement within.
     let begin = around
         .list
         .iter()

@@ -848,7 +848,7 @@ fn refusals_say_what_is_true() {
             }
         "#]],
     );
-    // What the preprocessor leaves out takes nothing.
+    // Code that the preprocessor excludes acquires nothing.
     check(
         "void g(void)
 {

@@ -206,7 +206,7 @@ impl<'s> Watch<'s> {
             let leaves = [
                 "return", "goto", "break", "continue", "throw", "lock", "wait",
             ];
-            // A macro that is known to lock does so, and is followed.
+            // A macro that is known to lock is treated as an acquisition.
             let first = leaves.iter();
             let count = match self.source.lock_calls().is_one(name) {
                 true => leaves.len() - 2,

@@ -125,7 +125,7 @@ impl<'a> Build<'a> {
             let Some(node) = thread.path.get(used) else {
                 return;
             };
-            // What follows the step before anything else of the thread goes with it.
+            // Nodes that follow the step, before the thread's next one, go with it.
             if has_come && is_step(node) {
                 return;
             }

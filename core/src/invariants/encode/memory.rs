@@ -88,7 +88,7 @@ impl Build<'_> {
             }
             EventKind::Unlock => {
                 statement.kind = Kind::Unlock;
-                // The section ends here: that it is given back is no part of it.
+                // The section ends here: the release is no part of it.
                 let thread = statement.thread.index();
                 let held = self.threads.get(thread).map_or(&[][..], |t| &t.held);
                 let own: Vec<usize> = held

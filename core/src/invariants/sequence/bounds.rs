@@ -108,7 +108,7 @@ fn choices(encoding: &Encoding, symbol: SymbolId, is_alone: bool) -> Vec<Bound> 
     else {
         return Vec::new();
     };
-    // Of an address it matters which it is: above it lies something else.
+    // An address is kept exactly, since other objects lie above it.
     let is_address = var.width == 64 && number >= 1 << 32;
     if var.width == 1 || number == 0 || is_address {
         return Vec::new();

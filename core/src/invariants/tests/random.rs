@@ -159,14 +159,14 @@ proptest! {
         let budget = Budget::unlimited();
         let prepared = match prepare(&trace, &run, &trace.order) {
             Ok(prepared) => prepared,
-            // What holds of numbers alone fails whatever the threads do.
+            // A condition on numbers alone fails independently of the threads.
             Err(Unexplained::Unreadable(_)) => return Ok(()),
             Err(other) => return Err(TestCaseError::fail(format!("{other}\n{text}"))),
         };
         for level in Level::every() {
             let options = Options { level: Some(level), ..Options::default() };
             let explained = prepared.explain(&options, &budget).unwrap();
-            // What the checker's solver cannot tell within its limits (long sums) is no error; all else is.
+            // An undecided query of the checker's solver (long sums) is no error; everything else is.
             let mut broken = check(&explained, &budget);
             broken.retain(|one| !matches!(one, Broken::Unknown(_)));
             prop_assert_eq!(broken, vec![], "at {} of\n{}", level, text);

@@ -97,7 +97,7 @@ fn dining_philosophers() {
         told(&script),
         ["cycle of 5 at [12, 22, 32, 42, 52]: [11, 21, 31, 41, 51]"]
     );
-    // One who takes the other fork first breaks the circle.
+    // A philosopher who takes the other fork first breaks the cycle.
     let polite: String = (0..4).map(|n| dine(n, n, n + 1)).collect::<String>() + &dine(4, 0, 4);
     assert_eq!(told(&polite), Vec::<String>::new());
 }
@@ -272,10 +272,10 @@ fn a_wait_that_looks_first_loses_nothing() {
         main unlock m @5
     ";
     assert_eq!(told(script), Vec::<String>::new());
-    // What is looked at does not say that the signal came.
+    // The variable that is read does not tell that the signal came.
     let other = script.replace("main.1 W ready =1", "main.1 W other =1");
     assert_eq!(told(&other).len(), 1);
-    // What was written is what was there.
+    // The value written equals the old one.
     let same = script.replace("main.1 W ready =1", "main.1 W ready =0");
     assert_eq!(told(&same).len(), 1);
 }

@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
     pub fn finish(self) {
         self.index.objects = self.objects.len();
         self.index.units.resize(self.objects.len(), 0);
-        // A wait that went on without waking takes no signal.
+        // A wait that resumed without a wakeup takes no signal.
         for (wait, _) in self.wakes.values() {
             if let Some(wait) = self.index.op_mut(*wait) {
                 wait.does = Does::Wait { signalled: false };

@@ -109,7 +109,7 @@ impl Walk<'_> {
                 break;
             };
             self.go(thread, row);
-            // Plain rows change nothing for the others: on to where one of them would come.
+            // Plain rows do not affect other threads: continue to the next row of one of them.
             let others = self.behind.iter().filter(|other| **other != thread);
             let other = others
                 .filter_map(|other| self.machine.next_of(*other))

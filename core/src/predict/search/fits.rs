@@ -133,7 +133,7 @@ impl<'a> Fits<'a> {
         let mut windows = Vec::new();
         for (nth, &(first, last)) in pairs.enumerate() {
             let between = stretches.between(first, last);
-            // What is held between is the same for all members of the class.
+            // The locks held in between are the same for all members of the class.
             if nth == 0 && !self.locks_let_in(between, foreign) {
                 return None;
             }

@@ -28,7 +28,7 @@ impl Stretches {
     pub fn new(graph: &Graph<'_>, thread: ThreadId) -> Stretches {
         let learned = graph.order().learned_at(thread.0);
         let published = graph.order().published_at(thread.0);
-        // Places right before an event that publishes come before what it publishes to; those after do not.
+        // Places right before a publishing event are ordered before its receivers; those after it are not.
         let mut cuts: Vec<(u32, Option<LocksetId>)> = vec![(0, Some(LocksetId(0)))];
         cuts.extend(learned.iter().map(|&row| (row, None)));
         cuts.extend(published.iter().map(|&upto| (upto.saturating_sub(1), None)));

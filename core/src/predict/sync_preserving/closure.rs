@@ -98,8 +98,8 @@ impl Sections {
                 return true;
             }
             if news >= self.locks.len() {
-                // A lock that was not taken in what is new is closed already: looking at all of them is less work
-                // than collecting the ones that were.
+                // A lock without an acquisition in the new part is closed already: examining all locks is
+                // cheaper than collecting the others.
                 touched.extend(0..self.locks.len() as u32);
             } else {
                 for (taken, (done, &upto)) in self.taken.iter().zip(done.iter().zip(ideal.iter())) {

@@ -171,7 +171,7 @@ impl Search<'_, '_> {
                 return None;
             }
             walk.ideal = ideal;
-            // Where locks are given back by others, what must come before can need the row itself.
+            // If locks are released by other threads, the prerequisites can include the row itself.
             if walk
                 .ideal
                 .get(usize::from(t))

@@ -34,7 +34,7 @@ impl<'p> Engine<'p, '_, '_> {
         for contradictions in 0..CONTRADICTIONS {
             let conflict = match Graph::new(problem, &chosen, &asked.orders) {
                 Err(conflict) => self.smaller(conflict, &chosen, asked),
-                // What is left of a contradictory choice proves nothing.
+                // The rest of a contradictory choice proves nothing.
                 Ok(_) if contradictions > 0 => return None,
                 Ok(graph) => {
                     let everything = graph.everything();
@@ -51,7 +51,7 @@ impl<'p> Engine<'p, '_, '_> {
                 }
             };
             self.exclude(&conflict, goals);
-            // Without one of them, others may show.
+            // Without one of them, other contradictions may show.
             let last = *conflict.literals.last()?;
             chosen.retain(|choice| choice.literal != last);
         }

@@ -202,7 +202,7 @@ proptest! {
         let mut before = 0;
         for memory_model in MODELS {
             let all = all_orders_under(&trace, memory_model);
-            // What a stronger model allows, a weaker one does, too.
+            // A weaker model allows every order of a stronger one.
             prop_assert!(all.len() >= before);
             before = all.len();
             let options = Options { memory_model, ..Options::default() };

@@ -174,7 +174,7 @@ impl Machine<'_> {
         let mut value = self.unknown(name, width, recorded, Origin::Read(step));
         let symbol = crate::symbolic::expr::SymbolId(self.symbols.len().saturating_sub(1) as u32);
         if self.paths.is_some() {
-            // What memory holds in this order is only a guess.
+            // The content of memory in this order is only a guess.
             value.bits = held;
             self.symbols
                 .get_mut(symbol.index())

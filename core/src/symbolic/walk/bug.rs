@@ -189,7 +189,7 @@ impl Machine<'_> {
         let mut last = None;
         for (decision, other) in deciding {
             let so = decision.condition;
-            // What is always so decides nothing about other orders.
+            // A condition that always holds decides nothing about other orders.
             let said = match self.exprs.constant(so) {
                 Some(_) => so,
                 None => decision.said,

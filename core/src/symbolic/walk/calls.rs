@@ -57,7 +57,7 @@ impl Machine<'_> {
             return Err("no call".into());
         };
         let unit = self.frame(id).map(|frame| frame.unit).unwrap_or_default();
-        // Calls that were begun are gone on with, whatever their arguments are by now.
+        // Calls in progress continue, whatever their arguments are by now.
         let mut values = Vec::with_capacity(arguments.len());
         for &argument in arguments {
             values.push(match self.is_opaque(unit, argument) {
@@ -263,7 +263,7 @@ impl Machine<'_> {
             "perror", "strcmp", "strncmp", "atoi", "atol", "strtol", "strtoul", "getenv", "write",
             "fclose", "fopen", "vprintf", "vfprintf",
         ];
-        // Methods of the C++ library change what they are called on, which the run tells of, and strings.
+        // Methods of the C++ library change their object, which the run records, and strings.
         let is_string = made.name.starts_with("_ZNSt7__cxx1112basic_string");
         let is_library = ["_ZNS", "_ZS", "_ZNKS"]
             .iter()

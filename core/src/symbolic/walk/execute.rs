@@ -317,7 +317,7 @@ impl Machine<'_> {
             return Flow::On;
         };
         let flow = self.library_step(id, &next);
-        // What it calls stands on top of the list by now, and may be a list, too.
+        // Its callee is on top of the stack by now, and may be a library function, too.
         if !matches!(flow, Flow::Wait)
             && !matches!(next, Todo::Return(_))
             && let Some(thread) = self.thread_mut(id)

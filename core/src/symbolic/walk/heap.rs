@@ -73,7 +73,7 @@ impl Machine<'_> {
         loop {
             let row = match self.due(id) {
                 Due::Now(_, row) => row,
-                // Its own copying, which nothing comes between.
+                // The call's own copying, which is uninterrupted.
                 Due::Later if base.is_some() => match self.row_here(id) {
                     Some(row) if row.kind.is_access() => row,
                     _ => break,

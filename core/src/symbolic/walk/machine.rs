@@ -414,7 +414,7 @@ impl<'a> Machine<'a> {
         if self.exprs.constant(expr).is_none() {
             let condition = self.is_as_it_was(value)?;
             let is_index = self.is_index(expr);
-            // What a pointer was is only a guess where no values were recorded.
+            // The value of a pointer is only a guess where no values were recorded.
             let is_said = is_index || self.paths.is_some();
             if self.assume(id, condition).is_some() && is_said {
                 let site = self.here(id);

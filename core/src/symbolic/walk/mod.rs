@@ -186,7 +186,7 @@ impl Machine<'_> {
             self.does_not_come(id, row);
             self.settle(id);
         }
-        // Of a library, or of a thread that is not followed: as it stands.
+        // The event of a library, or of a thread that is not followed, is used as recorded.
         if is_due(self) {
             self.attend(id);
             self.raw(id);

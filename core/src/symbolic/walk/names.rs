@@ -73,7 +73,7 @@ impl Machine<'_> {
         if let Some(address) = self.function_named(&name) {
             return Some(address);
         }
-        // Something of a library's: as many objects as names, with room behind.
+        // A library object: one object per name, with room behind it.
         let (base, offset) = split_offset(&name);
         let base = match self.memory.named(base) {
             Some(object) => object.base,

@@ -321,7 +321,7 @@ impl Machine<'_> {
             "calloc" => number(0).zip(number(1)).map(|(count, size)| count * size),
             "aligned_alloc" | "memalign" => number(1),
             name if name.starts_with("_Zn") => number(0),
-            // What these copy is not followed.
+            // Their copied data is not followed.
             _ => return Ok(Did::Strange),
         };
         let size = size.ok_or("the size of a block is not known")?;

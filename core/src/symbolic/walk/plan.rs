@@ -42,7 +42,7 @@ impl Uses {
             .collect();
         borders.sort_unstable();
         borders.dedup();
-        // Per piece: who touches it, whether there are others, whether anybody writes.
+        // Per piece: a thread that accesses it, whether there are others, whether any of them writes.
         let mut pieces: Vec<(Option<ThreadId>, bool, bool)> =
             vec![(None, false, false); borders.len()];
         for one in &self.0 {
@@ -59,7 +59,7 @@ impl Uses {
         for (pair, (who, many, written)) in borders.windows(2).zip(&pieces) {
             let &[from, to] = pair else { continue };
             let is_read = who.is_some();
-            // What is accessed in wide ranges only is no memory that threads talk by.
+            // Memory accessed only in wide ranges does not serve communication between threads.
             if is_wide(to - from) {
                 continue;
             }

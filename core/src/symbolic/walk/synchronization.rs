@@ -421,7 +421,7 @@ impl Machine<'_> {
                 _ => {}
             }
         }
-        // The thread's number becomes zero; the run tells of that where the variable is known to others.
+        // The thread's number becomes zero; the run records that where the variable is shared.
         let at = self.address(id, this).ok_or("an address is not known")?;
         let event = match self.due_inside(id) {
             Due::Later => return Ok(Did::Wait),

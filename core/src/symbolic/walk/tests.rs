@@ -356,7 +356,7 @@ fn a_thread_whose_events_are_others_is_not_followed() {
     assert!(walked.followed.0 < 2);
     let gap = &walked.trace.gaps[0];
     assert!(gap.contains("main.1 could not be followed"), "{gap}");
-    // What it wrote is known all the same.
+    // The value written is known nevertheless.
     let lines = shown(&walked.trace);
     assert!(
         lines.contains(&"1 writes count = 8".to_owned()),

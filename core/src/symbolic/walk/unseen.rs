@@ -136,7 +136,7 @@ impl Machine<'_> {
                 self.as_known(value).bits
             }
         };
-        // What a freed block holds is nobody's write.
+        // The content of a freed block is no thread's write.
         if known.is_none_or(|known| known == seen) || self.memory.is_freed(address) {
             return;
         }

@@ -75,7 +75,7 @@ impl Walk<'_> {
                 None => {}
             }
             let Some(blocked) = self.machine.blocked(self.index, self.run, row) else {
-                // It was behind all the time and can go on now.
+                // It lagged behind all the time and can continue now.
                 self.let_go(thread);
                 return Ok(());
             };
