@@ -16,7 +16,7 @@ use std::{
 /// The release of z3-solver that the set-up installs.
 const VERSION: &str = include_str!("solver-version.txt");
 
-/// Where packages put the library: beside the binary, or where libraries of theirs belong.
+/// Folders in which packages put the library: beside the binary, or in the folder of their own libraries.
 const BESIDE: &str = "$ORIGIN:$ORIGIN/../lib/unsnarl:$ORIGIN/../lib";
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! The steps of an explanation as another run took them.
+//! Steps of an explanation as another run took them.
 
 use crate::{
     explanation::{Absent, Explanation, Step},
@@ -7,22 +7,22 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, Run};
 
-/// How a run went that passed.
+/// The steps of an explanation in a run that passed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Passing {
-    /// Its name.
+    /// Name of the run.
     pub run: String,
-    /// The same steps in its order, with its values.
+    /// The same steps in this run's order, with its values.
     pub steps: Vec<Step>,
-    /// Which step of the explanation each of them is, from 0; none for what the failing run misses.
+    /// Index of each step in the explanation, from 0; none for a step that the failing run lacks.
     pub of: Vec<Option<usize>>,
     /// Steps of the explanation that this run did not take, from 0, in order.
     pub missing: Vec<usize>,
 }
 
 impl Passing {
-    /// Pairs of steps of the explanation (from 0) that come the other way round here, by the order that failed.
-    /// Quadratic in the steps, which are few.
+    /// Pairs of steps of the explanation (from 0) whose order in this run is opposite to that of the failing
+    /// run. Quadratic in the steps, which are few.
     pub fn turned(&self) -> Vec<(usize, usize)> {
         let mut pairs: Vec<(usize, usize)> = Vec::new();
         let told: Vec<usize> = self.of.iter().flatten().copied().collect();
@@ -39,9 +39,9 @@ impl Passing {
     }
 }
 
-/// The steps of an explanation, which are those of the run `told`, in the order and with the values of another run.
-/// `None` when a step is missing or the order is the same. What the failing run misses is left out. Linear in the
-/// events of both runs.
+/// The steps of an explanation, taken from the run `told`, in the order and with the values of another run.
+/// `None` when a step is missing or the order is the same. Steps that the failing run lacks are left out.
+/// Linear in the events of both runs.
 pub fn passing(explanation: &Explanation, told: &Run, name: &str, other: &Run) -> Option<Passing> {
     let mut passing = taken(explanation, told, name, other);
     let mut of = passing.of.iter();
@@ -52,10 +52,11 @@ pub fn passing(explanation: &Explanation, told: &Run, name: &str, other: &Run) -
     (passing.missing.is_empty() && !passing.of.is_sorted()).then_some(passing)
 }
 
-/// The steps of an explanation as another run took them, as far as it did. A step is found by its thread, place, access
-/// and location; where the thread does that several times, it is the same occurrence. Linear in the events of both runs.
+/// The steps of an explanation as another run took them, as far as it did. A step is matched by its thread,
+/// place, access and location; where the thread repeats it, by the number of the occurrence. Linear in the
+/// events of both runs.
 pub fn taken(explanation: &Explanation, told: &Run, name: &str, other: &Run) -> Passing {
-    // Nobody fails in a run that passes.
+    // A passing run has no failing step.
     let steps = explanation.steps.iter().enumerate();
     let steps: Vec<(usize, &Step)> = steps.filter(|(_, step)| step.access != "failure").collect();
     let keys = steps.iter().map(|(_, step)| Key::of_step(step));
@@ -88,7 +89,8 @@ pub fn taken(explanation: &Explanation, told: &Run, name: &str, other: &Run) -> 
     }
 }
 
-/// What the failing run misses, as a run did it: the last write there, or whatever else happened there, before a row.
+/// A step that the failing run lacks, as a run executed it: the last write there, or else any other event
+/// there, before a row.
 fn done(absent: &Absent, run: &Run, before: Option<EventId>) -> Option<(EventId, Step)> {
     let there = |(row, event): &(EventId, Event)| {
         let is_before = before.is_none_or(|before| row.0 < before.0);
@@ -119,7 +121,7 @@ fn done(absent: &Absent, run: &Run, before: Option<EventId>) -> Option<(EventId,
     Some((row, step))
 }
 
-/// The row that is a step in another run. Who waits for a lock in vain would get it there instead.
+/// The row of a step in another run. A lock that a thread waits for in vain is acquired there instead.
 fn same_row(step: &Step, then: &Rows, now: &Rows) -> Option<EventId> {
     let key = Key::of_step(step);
     let got = key.got();
@@ -132,7 +134,7 @@ fn same_row(step: &Step, then: &Rows, now: &Rows) -> Option<EventId> {
     now.get(&key)?.get(nth).copied()
 }
 
-/// A step with what it did in another run.
+/// A step with its action in another run.
 fn as_taken(step: &Step, run: &Run, row: EventId) -> Step {
     let mut taken = Step {
         note: String::new(),
@@ -152,7 +154,8 @@ fn as_taken(step: &Step, run: &Run, row: EventId) -> Step {
     taken
 }
 
-/// What was done on what: `waits for a` becomes `locks a`. A value is not kept, as it is another run's.
+/// Effect with another verb: `waits for a` becomes `locks a`. A value is dropped, since it belongs to another
+/// run.
 fn renamed(effect: &str, verb: &str) -> String {
     let waited = effect.strip_prefix("waits for ");
     match waited.filter(|_| verb == "locks") {
@@ -162,12 +165,12 @@ fn renamed(effect: &str, verb: &str) -> String {
     }
 }
 
-/// Values are those of accesses.
+/// Returns whether a verb is that of an access, which alone has a value.
 fn is_access(verb: &str) -> bool {
     ["reads", "writes", "updates"].contains(&verb)
 }
 
-/// By what a step is found again.
+/// Key by which a step is found again.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     thread: String,
@@ -192,7 +195,7 @@ impl Key {
         }
     }
 
-    /// The same when it is had that was waited for.
+    /// The key of the step that acquires the lock it waits for.
     fn got(&self) -> Key {
         let access = match self.access.as_str() {
             "lock-wait" => "lock".to_owned(),
@@ -205,7 +208,7 @@ impl Key {
     }
 }
 
-/// Where steps are in a run.
+/// Rows of the steps in a run.
 type Rows = BTreeMap<Key, Vec<EventId>>;
 
 /// The rows of these steps.

@@ -1,4 +1,5 @@
-//! What other threads did while a thread was within some lines: is a region as undivided as it looks?
+//! Interference with a region: actions of other threads while a thread was inside some lines, which show
+//! whether the region is as undivided as it looks.
 
 use crate::{
     callers::call_sites,
@@ -11,7 +12,7 @@ use std::{
 };
 use unsnarl_trace::{Event, EventId, LocationId, Run, ThreadId};
 
-/// What runs say of some lines of a file.
+/// Evidence of runs about some lines of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Between {
     file: String,
@@ -19,13 +20,13 @@ pub struct Between {
     runs: u64,
     passages: u64,
     crossed: u64,
-    /// The best example of somebody in between: how telling it is, and a sentence.
+    /// The best example of interference: its relevance, and a sentence.
     seen: Option<(u8, String)>,
     /// The locks that every passage holds from its first event to its last; none before the first passage.
     held: Option<BTreeSet<String>>,
 }
 
-/// A thread's way through the lines: rows, and the line that it began at.
+/// A thread's passage through the lines: rows, and the line of its first event.
 struct Passage {
     thread: ThreadId,
     first: EventId,
@@ -35,7 +36,7 @@ struct Passage {
 }
 
 impl Between {
-    /// Nothing is known yet of these lines (from 1) of a file, by the name that the runs give it.
+    /// No evidence yet, for these lines (from 1) of a file, by the name that the runs give it.
     pub fn new(file: &str, lines: RangeInclusive<u32>) -> Between {
         Between {
             file: file.to_owned(),
@@ -48,7 +49,7 @@ impl Between {
         }
     }
 
-    /// Looks at a run, unless its order is not exact. Linear in its events, times the depth of calls.
+    /// Examines a run, unless its order is inexact. Linear in its events, times the depth of calls.
     pub fn add(&mut self, name: &str, run: &Run) {
         if !run.meta.exact {
             return;
@@ -71,7 +72,7 @@ impl Between {
         }
     }
 
-    /// The answer, for a person.
+    /// The answer in words.
     pub fn in_words(&self) -> String {
         let (first, last) = (self.lines.start(), self.lines.end());
         let passages = match self.passages {
@@ -106,7 +107,7 @@ impl Between {
         }
     }
 
-    /// The line of the region that an event is on or was called from.
+    /// The line of the region that contains an event or a call that led to it.
     fn line(&self, run: &Run, row: EventId) -> Option<u32> {
         let sites = call_sites(run, row).into_iter().rev();
         let rows = sites.map(|site| run.meta.site(site));
@@ -150,7 +151,7 @@ impl Between {
             open.insert(event.thread.0, passage);
         }
         all.extend(open.into_values());
-        // Within one event there is no between.
+        // A passage of one event leaves no room for interference.
         all.retain(|passage| passage.first < passage.last);
         all
     }
@@ -173,8 +174,8 @@ impl Between {
     }
 }
 
-/// The most telling thing that another thread does within a passage, and how telling it is: a write of what the thread
-/// itself accesses there, a read of it, an access of something else.
+/// The most relevant interference within a passage, with its relevance: a write of data that the thread
+/// itself accesses there, a read of it, an access of other data.
 fn crossing(run: &Run, passage: &Passage) -> Option<(u8, String)> {
     let rows = || (passage.first.0..=passage.last.0).map(EventId);
     let events = || rows().filter_map(|row| run.events.get(row));
@@ -201,7 +202,7 @@ fn crossing(run: &Run, passage: &Passage) -> Option<(u8, String)> {
     best.map(|(weight, event)| (weight, done(run, &event)))
 }
 
-/// `deposit (main.1) writes balance = 500 at bank.c:38`.
+/// An event in words: `deposit (main.1) writes balance = 500 at bank.c:38`.
 fn done(run: &Run, event: &Event) -> String {
     let who = facts::thread_in_words(run, event.thread);
     let (verb, variable) = (facts::verb(event.kind), facts::variable(run, event));

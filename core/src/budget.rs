@@ -1,4 +1,4 @@
-//! How much an engine may spend, and why it stopped.
+//! Limits on the time of an engine, and its reason to stop.
 
 use std::{
     sync::{
@@ -16,12 +16,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// No limit; can still be cancelled.
+    /// A budget without a limit; it can still be cancelled.
     pub fn unlimited() -> Budget {
         Budget::default()
     }
 
-    /// Ends `time` from now.
+    /// A budget that ends `time` from now.
     pub fn lasting(time: Duration) -> Budget {
         Budget {
             deadline: Instant::now().checked_add(time),
@@ -29,7 +29,7 @@ impl Budget {
         }
     }
 
-    /// The same for a part of the work, which ends at the latest `time` from now.
+    /// A budget for a part of the work, which ends at the latest `time` from now.
     pub fn at_most(&self, time: Duration) -> Budget {
         let end = Instant::now().checked_add(time);
         Budget {
@@ -38,7 +38,7 @@ impl Budget {
         }
     }
 
-    /// The same for a part of the work, which may take this share of the time that is left: so many hundredths.
+    /// A budget for a part of the work, which may take this share of the time left, in hundredths.
     pub fn percent(&self, hundredths: u32) -> Budget {
         match self.left() {
             Some(left) => self.at_most(left * hundredths.min(100) / 100),
@@ -46,18 +46,18 @@ impl Budget {
         }
     }
 
-    /// Makes every engine that polls this budget stop soon.
+    /// Cancels the budget: every engine that polls it stops soon.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Time that is left; `None` without a limit.
+    /// Time left; `None` without a limit.
     pub fn left(&self) -> Option<Duration> {
         let deadline = self.deadline?;
         Some(deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// Why an engine has to stop now, if it has to.
+    /// Reason for an engine to stop now, if there is one.
     pub fn stop(&self) -> Option<StopReason> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Some(StopReason::Cancelled);
@@ -69,7 +69,7 @@ impl Budget {
     }
 }
 
-/// Looks at a budget now and then, for loops with short steps. Once it is over it stays over.
+/// Polls a budget now and then, for loops with short steps. Once it is over it stays over.
 pub struct Poll<'a> {
     budget: &'a Budget,
     steps: u32,
@@ -77,7 +77,7 @@ pub struct Poll<'a> {
 }
 
 impl<'a> Poll<'a> {
-    /// Polls this budget.
+    /// Makes a poll of this budget.
     pub fn new(budget: &'a Budget) -> Poll<'a> {
         Poll {
             budget,
@@ -86,7 +86,7 @@ impl<'a> Poll<'a> {
         }
     }
 
-    /// One more step; true when no more should follow.
+    /// Counts one more step; `true` when no more should follow.
     pub fn is_over(&mut self) -> bool {
         const STEPS: u32 = 256;
         if self.steps.is_multiple_of(STEPS) {
@@ -97,28 +97,28 @@ impl<'a> Poll<'a> {
     }
 }
 
-/// Why an engine stopped: "nothing found" and "gave up" never look alike.
+/// Reason why an engine stopped: "nothing found" and "gave up" never look alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StopReason {
-    /// Everything was looked at.
+    /// The analysis is complete.
     Complete,
-    /// The budget's time ran out; the findings so far are right but may not be all.
+    /// The budget's time ran out; the findings so far are correct but may not be all.
     OutOfTime,
-    /// Somebody cancelled.
+    /// The budget was cancelled.
     Cancelled,
-    /// There is more than the engine's own limit lets it look at; the text says of what. The findings so far
-    /// are right but may not be all.
+    /// The input exceeds the engine's own limit, which the text names. The findings so far are correct but
+    /// may not be all.
     TooMuch(&'static str),
-    /// The runs lack what the engine needs; the text says what.
+    /// The runs lack something that the engine needs, which the text names.
     Lacks(&'static str),
 }
 
-/// What an engine found, and why it stopped.
+/// Findings of an engine, with its stop reason.
 #[derive(Clone, Debug)]
 pub struct Outcome<T> {
     /// The findings, best first.
     pub findings: Vec<T>,
-    /// Why it stopped.
+    /// Stop reason of the engine.
     pub stopped: StopReason,
 }
 

@@ -1,22 +1,22 @@
-//! Who called the function that a step is in, where that says something: a function that the run calls
-//! from one place only is not worth a word.
+//! Callers of the function of a step, where they are informative: a function that the run calls from only one
+//! place needs no mention.
 
 use crate::{explanation::Place, facts, pairs::Fnv};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, FrameRow, Run, SiteId, StackId};
 
-/// Callers that are told at most.
+/// Bound on the callers mentioned.
 const MOST: usize = 3;
 
-/// From where functions are called in one run.
+/// Call sites of the functions in one run.
 pub struct Callers<'a> {
     run: &'a Run,
-    /// Places of calls by the function that is called.
+    /// Places of calls, by called function.
     calls: BTreeMap<&'a str, BTreeSet<(&'a str, u32)>>,
 }
 
 impl<'a> Callers<'a> {
-    /// Looks at every event of the run once.
+    /// Collects the call sites from every event of the run.
     pub fn of(run: &'a Run) -> Callers<'a> {
         let events = &run.events;
         let seen: BTreeSet<(u32, u32)> = events
@@ -40,8 +40,8 @@ impl<'a> Callers<'a> {
         Callers { run, calls }
     }
 
-    /// The calls that led to an event, innermost first, as far as they tell it from other runs of the
-    /// same lines.
+    /// The calls that led to an event, innermost first, as far as they distinguish it from other executions
+    /// of the same lines.
     pub fn via(&self, row: EventId) -> Vec<Place> {
         let Some(event) = self.run.events.get(row) else {
             return Vec::new();
@@ -77,7 +77,8 @@ pub(crate) fn call_sites(run: &Run, row: EventId) -> Vec<SiteId> {
     sites
 }
 
-/// Where the ways to two rows of a thread part: the sites in the innermost function that leads to both.
+/// Point at which the call paths of two rows of a thread diverge: the sites in the innermost function that
+/// leads to both.
 pub(crate) fn parting(run: &Run, first: EventId, second: EventId) -> Option<(SiteId, SiteId)> {
     let (one, other) = (run.events.get(first)?, run.events.get(second)?);
     if one.stack == other.stack {
@@ -88,7 +89,7 @@ pub(crate) fn parting(run: &Run, first: EventId, second: EventId) -> Option<(Sit
     Some((*a.get(same).or(a.last())?, *b.get(same).or(b.last())?))
 }
 
-/// Identity of the place where the ways to two rows part, the same in every run of a build.
+/// Identity of the point at which the call paths of two rows diverge, the same in every run of a build.
 pub(crate) fn within(run: &Run, first: EventId, second: EventId) -> u64 {
     let mut hash = Fnv::default();
     let (a, b) = parting(run, first, second).unwrap_or_default();
@@ -111,7 +112,7 @@ pub(crate) fn frames(run: &Run, stack: StackId) -> impl Iterator<Item = SiteId> 
             .frames
             .get(stack.index())
             .filter(|_| stack.0 != 0)?;
-        // Rows refer to earlier ones; anything else is a broken file.
+        // Rows refer to earlier ones; other references mean a broken file.
         stack = if caller < stack { caller } else { StackId(0) };
         Some(site)
     })

@@ -1,4 +1,4 @@
-//! Runs of one build of one program on one input, and what is kept of each.
+//! Runs of one build of one program on one input, with a summary of each.
 
 use crate::{
     explanation::FailurePlace,
@@ -13,7 +13,7 @@ use std::{
 };
 use unsnarl_trace::{EventKind, FailureKind, Outcome, Run};
 
-/// Runs with equal keys can be compared.
+/// Key of a corpus. Runs with equal keys can be compared.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct CorpusKey {
     /// SHA-256 of the program.
@@ -35,28 +35,28 @@ impl CorpusKey {
     }
 }
 
-/// What a corpus keeps of a run.
+/// Summary of a run in a corpus.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
-    /// Name of the run: what `replay` takes.
+    /// Name of the run, which `replay` takes.
     pub name: String,
-    /// Which corpus it belongs to.
+    /// Key of its corpus.
     pub key: CorpusKey,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// How and where it failed.
+    /// Message and place of the failure.
     pub failure: Option<FailurePlace>,
-    /// What kind of failure.
+    /// Kind of the failure.
     pub failure_kind: Option<FailureKind>,
-    /// Order and values are exact.
+    /// `true` if order and values are exact.
     pub exact: bool,
     /// Number of events.
     pub events: usize,
-    /// Hash of the order in which threads took turns: equal orders, equal hashes.
+    /// Hash of the order in which threads took turns.
     pub order: u64,
     /// Its access pairs.
     pub pairs: Arc<RunPairs>,
-    /// Places where it tried a lock in vain, as file and line.
+    /// Places where it tried to acquire a lock in vain, as file and line.
     pub refusals: BTreeSet<(String, u32)>,
     /// Its accesses in order, for mining: four bytes each.
     pub accesses: Arc<Trace>,
@@ -64,7 +64,7 @@ pub struct RunSummary {
     pub run: Option<Arc<Run>>,
 }
 
-/// How and where a run failed; none when it did not.
+/// Message and place of a run's failure; none when it did not fail.
 pub fn failure_place(run: &Run) -> Option<FailurePlace> {
     run.meta.failure.as_ref().map(|failure| FailurePlace {
         site: failure.site.map(|site| place(run, site)),
@@ -72,7 +72,7 @@ pub fn failure_place(run: &Run) -> Option<FailurePlace> {
     })
 }
 
-/// Where a run tried a lock in vain.
+/// Places where a run tried to acquire a lock in vain.
 fn refusals(run: &Run) -> BTreeSet<(String, u32)> {
     let rows = run.events.iter();
     let tries = rows.filter(|(_, event)| event.kind == EventKind::TryLockFailed);
@@ -101,12 +101,12 @@ impl RunSummary {
         }
     }
 
-    /// Went wrong.
+    /// Returns whether the run failed, in any way.
     pub fn is_failure(&self) -> bool {
         self.outcome.is_failure()
     }
 
-    /// Went well.
+    /// Returns whether the run passed.
     pub fn is_pass(&self) -> bool {
         self.outcome == Outcome::Passed
     }
@@ -131,7 +131,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// No runs yet.
+    /// An empty corpus.
     pub fn new(key: CorpusKey) -> Corpus {
         Corpus {
             key,
@@ -139,12 +139,12 @@ impl Corpus {
         }
     }
 
-    /// Which runs these are.
+    /// Key of the runs.
     pub fn key(&self) -> &CorpusKey {
         &self.key
     }
 
-    /// Takes in a run; one with the same name is replaced.
+    /// Adds a run; one with the same name is replaced.
     pub fn insert(&mut self, run: RunSummary) {
         self.remove(&run.name);
         if run.is_pass() {
@@ -153,7 +153,7 @@ impl Corpus {
         self.runs.insert(run.name.clone(), run);
     }
 
-    /// Takes a run out.
+    /// Removes a run.
     pub fn remove(&mut self, name: &str) -> Option<RunSummary> {
         let run = self.runs.remove(name)?;
         if run.is_pass() {
@@ -172,17 +172,17 @@ impl Corpus {
         self.runs.get(name)
     }
 
-    /// Runs that went wrong, by name.
+    /// Failing runs, by name.
     pub fn failing(&self) -> impl Iterator<Item = &RunSummary> {
         self.runs().filter(|run| run.is_failure())
     }
 
-    /// Runs that went well, by name.
+    /// Passing runs, by name.
     pub fn passing(&self) -> impl Iterator<Item = &RunSummary> {
         self.runs().filter(|run| run.is_pass())
     }
 
-    /// What passing runs have in common.
+    /// Pair statistics of the passing runs.
     pub fn counts(&self) -> &PairCounts {
         &self.counts
     }
@@ -192,13 +192,13 @@ impl Corpus {
         self.runs.len()
     }
 
-    /// No runs.
+    /// Returns whether there are no runs.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 }
 
-/// Runs of any builds, commands and inputs, kept apart.
+/// Corpora of any builds, commands and inputs, kept apart.
 #[derive(Clone, Debug, Default)]
 pub struct Corpora {
     corpora: BTreeMap<CorpusKey, Corpus>,
@@ -206,7 +206,7 @@ pub struct Corpora {
 }
 
 impl Corpora {
-    /// Takes in a run and says which corpus changed; a run with the same name is replaced.
+    /// Adds a run and returns the key of the changed corpus; a run with the same name is replaced.
     pub fn insert(&mut self, run: RunSummary) -> CorpusKey {
         self.remove(&run.name);
         let key = run.key.clone();
@@ -218,7 +218,7 @@ impl Corpora {
         key
     }
 
-    /// Takes a run out and says which corpus changed. A corpus without runs goes.
+    /// Removes a run and returns the key of the changed corpus. A corpus without runs is removed as well.
     pub fn remove(&mut self, name: &str) -> Option<CorpusKey> {
         let key = self.home.remove(name)?;
         if let btree_map::Entry::Occupied(mut corpus) = self.corpora.entry(key.clone()) {
@@ -240,7 +240,7 @@ impl Corpora {
         self.corpora.get(key)
     }
 
-    /// The corpus that a run is in.
+    /// The corpus that contains a run.
     pub fn of_run(&self, name: &str) -> Option<&Corpus> {
         self.corpora.get(self.home.get(name)?)
     }

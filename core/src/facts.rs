@@ -1,11 +1,11 @@
-//! Facts in the words that explanations and hovers share: places, threads, variables, values.
+//! Wording of facts that explanations and hovers share: places, threads, variables, values.
 
 mod call;
 
 use crate::explanation::Place;
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
 
-/// A site as a place in the source.
+/// The place of a site in the source.
 pub fn place(run: &Run, site: SiteId) -> Place {
     let row = run.meta.site(site);
     Place {
@@ -17,7 +17,7 @@ pub fn place(run: &Run, site: SiteId) -> Place {
     }
 }
 
-/// `bank.c:100`; `an unknown place` when the debug info does not say.
+/// A short form of a place: `bank.c:100`; `an unknown place` when the debug info does not say.
 pub fn short(place: &Place) -> String {
     match (basename(&place.file), place.line) {
         ("", _) if place.function.is_empty() => "an unknown place".to_owned(),
@@ -42,7 +42,8 @@ pub fn thread_name(run: &Run, thread: ThreadId) -> String {
     }
 }
 
-/// A thread as people say it: `withdraw (main.2)`, or its name when the start routine is not known.
+/// A thread with its start routine: `withdraw (main.2)`, or only its name when the start routine is not
+/// known.
 pub fn thread_in_words(run: &Run, thread: ThreadId) -> String {
     let name = thread_name(run, thread);
     let start = start_routine(&run.meta.thread(thread).start);
@@ -53,7 +54,7 @@ pub fn thread_in_words(run: &Run, thread: ThreadId) -> String {
     }
 }
 
-/// A start routine without arguments and template parameters; the glue of `std::thread` says nothing.
+/// A start routine without arguments and template parameters; empty for the glue of `std::thread`.
 fn start_routine(start: &str) -> String {
     let (mut name, mut depth) = (String::new(), 0u32);
     for c in start.chars() {
@@ -72,15 +73,15 @@ fn start_routine(start: &str) -> String {
     if glue { String::new() } else { name }
 }
 
-/// A location as the source says it: its name, or the block that it lies in.
+/// A location in the source's words: its name, or the block that contains it.
 pub fn variable(run: &Run, event: &Event) -> String {
     let location = run.location(event.location);
     let block = || heap_block(location, path_in_block(location));
     named(run, event).unwrap_or_else(block)
 }
 
-/// What the source calls a location, if it has a name for it. Globals have their own; of heap and stack locations the
-/// text of the line is asked.
+/// Name of a location in the source, if it has one. Globals have their own; for heap and stack locations it
+/// comes from the text of the line.
 pub fn named(run: &Run, event: &Event) -> Option<String> {
     let name = run.location(event.location);
     let text = &run.meta.site(event.site).text;
@@ -96,7 +97,7 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
                 .filter(|field| mentions(text, field))
                 .map(str::to_owned)
         };
-        // What is inside of an element of the library's has no name as a member of something of the program's.
+        // A location inside a library object has no name as a member of one of the program's objects.
         let is_inner = own_part(inside) != inside && last_field(path).is_none();
         let fits = |name: &String| !is_inner || name.ends_with(']') || name.starts_with('*');
         return call::object(text, event.kind)
@@ -106,18 +107,18 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
     Some(own_part(without_offset(without_function(run, stack_variable(name)))).to_owned())
 }
 
-/// The program's own part of a path behind a heap block: `.items[2]`.
+/// The program's own part of a path in a heap block: `.items[2]`.
 fn path_in_block(location: &str) -> &str {
     let inside = location.get(block(location).len()..).unwrap_or("");
     without_offset(own_part(inside))
 }
 
-/// Is this the function of a lambda?
+/// Returns whether this is the function of a lambda.
 fn is_lambda(function: &str) -> bool {
     function.contains("lambda") || function.contains("operator()")
 }
 
-/// A line without the bodies of its lambdas: what they name is accessed in functions of their own.
+/// A line without the bodies of its lambdas, whose accesses are in functions of their own.
 fn without_lambdas(text: &str) -> String {
     let mut left = String::new();
     let mut rest = text;
@@ -135,7 +136,7 @@ fn without_lambdas(text: &str) -> String {
     left + rest
 }
 
-/// A name without the offset of what the debug info does not name: `std::cout` of `std::cout+32`.
+/// A name without an offset that the debug info does not name: `std::cout` of `std::cout+32`.
 fn without_offset(name: &str) -> &str {
     match name.rsplit_once('+') {
         Some((own, offset))
@@ -149,8 +150,8 @@ fn without_offset(name: &str) -> &str {
     }
 }
 
-/// What has to be said of bit-fields that share a location, as `flags.up|dirty` does: a person who writes one
-/// does not see that the others are written too.
+/// Note on bit-fields that share a location, as `flags.up|dirty` does: a person who writes one does not see
+/// that the others are written too.
 pub fn shared_word(name: &str) -> Option<String> {
     let last = name.rsplit(['.', '>']).next()?;
     let names: Vec<&str> = last.split('|').collect();
@@ -161,7 +162,8 @@ pub fn shared_word(name: &str) -> Option<String> {
     ))
 }
 
-/// What the program's own source calls it: the C++ library's internal members (`_M_start`) are cut off.
+/// The part of a name that the program's own source uses: the C++ library's internal members (`_M_start`) are
+/// cut off.
 pub fn own_part(name: &str) -> &str {
     let inside = ["._M_", "->_M_"]
         .iter()
@@ -173,8 +175,8 @@ pub fn own_part(name: &str) -> &str {
     }
 }
 
-/// Does the text name the variable or one that it is part of? `log.text[3]` is mentioned by `log.text`, not by
-/// `log` alone.
+/// Returns whether the text names the variable or one that contains it. `log.text[3]` is mentioned by
+/// `log.text`, not by `log` alone.
 pub fn mentions(text: &str, name: &str) -> bool {
     let whole = name.split('[').next().unwrap_or(name);
     let mut at = 0;
@@ -197,13 +199,14 @@ pub fn mentions(text: &str, name: &str) -> bool {
     false
 }
 
-/// Does a line set a local variable that another line mentions? `int chunk = chunks[head];` carries what it reads
-/// to `assert(chunk != 0);`.
+/// Returns whether a line sets a local variable that another line mentions. `int chunk = chunks[head];`
+/// carries the value read to `assert(chunk != 0);`.
 pub fn carries(from: &str, to: &str) -> bool {
     set_local(from).is_some_and(|name| from != to && mentions(to, name))
 }
 
-/// `chunk` of `int chunk = chunks[head];`, `total` of `total += n;`; none where a field or an element is set.
+/// The local variable that a line sets: `chunk` of `int chunk = chunks[head];`, `total` of `total += n;`;
+/// none where a field or an element is set.
 fn set_local(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let is_assignment = |&at: &usize| {
@@ -237,7 +240,7 @@ pub fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
     }
 }
 
-/// A location without what tells the elements of an array, blocks from one place and threads apart:
+/// A location without the parts that distinguish elements of an array, blocks from one place, and threads:
 /// `accounts[].lock` of `accounts[2].lock`.
 pub fn family(location: &str) -> String {
     let mut family = String::new();
@@ -256,7 +259,8 @@ pub fn family(location: &str) -> String {
     family + rest
 }
 
-/// Are these different elements of one array, or parts of such elements? `ring[2].kind` and `ring[3].value` are.
+/// Returns whether these are different elements of one array, or parts of such elements, as `ring[2].kind`
+/// and `ring[3].value` are.
 pub fn are_elements(one: &str, other: &str) -> bool {
     fn index(part: &str) -> (&str, &str) {
         part.split_once(']').unwrap_or((part, ""))
@@ -277,8 +281,8 @@ pub fn are_elements(one: &str, other: &str) -> bool {
     false
 }
 
-/// Does a name say something to a person? Memory of the library's own functions, of sections and of frames
-/// without a variable has none.
+/// Returns whether a name is meaningful to people. Memory of the library's own functions, of sections and of
+/// frames without a variable has no such name.
 pub fn is_named(location: &str) -> bool {
     let inner = stack_variable(location);
     let is_internal = |name: &str| {
@@ -290,7 +294,7 @@ pub fn is_named(location: &str) -> bool {
     !location.is_empty() && !location.starts_with('.') && !is_internal(inner) && !is_internal(own)
 }
 
-/// The block that a location is in: the heap block, the variable.
+/// The block that contains a location: the heap block, the variable.
 pub fn block(location: &str) -> &str {
     let end = if location.starts_with("heap(") {
         let ordinal = location.find('#').unwrap_or(0);
@@ -302,7 +306,7 @@ pub fn block(location: &str) -> &str {
     end.and_then(|end| location.get(..end)).unwrap_or(location)
 }
 
-/// `main.1:worker.buf[3]` is `buf[3]` to a person; other names stay.
+/// The name of a stack variable for people: `buf[3]` for `main.1:worker.buf[3]`; other names stay.
 pub fn stack_variable(name: &str) -> &str {
     let Some((thread, frame)) = name.split_once(':').filter(|(thread, rest)| {
         thread.starts_with("main") && !thread.contains(' ') && !rest.starts_with(':')
@@ -317,7 +321,7 @@ pub fn stack_variable(name: &str) -> &str {
     }
 }
 
-/// A location as people say it where there is no line whose text names it.
+/// A location in words, without a line whose text names it.
 pub fn location_in_words(location: &str) -> String {
     in_block(own_part(without_offset(stack_variable(location))))
 }
@@ -333,7 +337,7 @@ pub fn in_block(location: &str) -> String {
     }
 }
 
-/// Words for a heap location that no text names: `used of the heap block from bank.c:22`.
+/// A heap location in words that no text names: `used of the heap block from bank.c:22`.
 fn heap_block(location: &str, path: &str) -> String {
     let rest = location.strip_prefix("heap(").unwrap_or(location);
     let site = rest.split([' ', ')']).next().unwrap_or("");
@@ -345,11 +349,11 @@ fn heap_block(location: &str, path: &str) -> String {
     }
 }
 
-/// The expression on a line that may name something on the heap: `c->workers`, `items[i]`, `*p`.
+/// The expression on a line that may name a heap location: `c->workers`, `items[i]`, `*p`.
 ///
-/// `path` is what is known of the place in the block, as `.workers` or `.items[2]`; an expression with the
-/// same last field is preferred, and one with another is refused. A write is what stands left of an
-/// assignment or beside `++` and `--`; a read is the only candidate, or the last one.
+/// `path` is the known path in the block, as `.workers` or `.items[2]`; an expression with the same last
+/// field is preferred, and one with another is refused. A write is the expression left of an assignment or
+/// beside `++` and `--`; a read is the only candidate, or the last one.
 pub fn expression(text: &str, path: &str, writes: bool) -> Option<String> {
     let mut candidates = candidates(text);
     if let Some(field) = last_field(path) {
@@ -369,14 +373,15 @@ pub fn expression(text: &str, path: &str, writes: bool) -> Option<String> {
     chosen.map(|(expression, _)| expression.clone())
 }
 
-/// `workers` of `config->workers`, `.workers` or `list.workers[2]`; none of `items[i]` and `+8`.
+/// The last field of an expression: `workers` of `config->workers`, `.workers` or `list.workers[2]`; none of
+/// `items[i]` and `+8`.
 fn last_field(expression: &str) -> Option<&str> {
     let whole = expression.split('[').next().unwrap_or(expression);
     let at = whole.rfind(['.', '>'])?;
     whole.get(at + 1..).filter(|field| !field.is_empty())
 }
 
-/// Expressions with `->`, `.`, `[]` and where they end.
+/// Expressions with `->`, `.`, `[]`, and their end positions.
 fn candidates(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -404,7 +409,7 @@ fn is_word_start(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_'
 }
 
-/// A `*` right before a word that does not follow another operand is a dereference.
+/// Returns whether a `*` right before a word is a dereference: it does not follow another operand.
 fn is_dereferenced(before: &str) -> bool {
     let Some(before) = before.strip_suffix('*') else {
         return false;
@@ -413,7 +418,7 @@ fn is_dereferenced(before: &str) -> bool {
     last.is_none_or(|c| !(c.is_alphanumeric() || c == '_' || c == ')' || c == ']' || c == '*'))
 }
 
-/// Where the expression that begins at `start` ends: words joined by `->`, `.`, `::`, and brackets.
+/// End of the expression that begins at `start`: words joined by `->`, `.`, `::`, and brackets.
 fn expression_end(text: &str, start: usize) -> usize {
     let word_end = |from: usize| {
         let rest = text.get(from..).unwrap_or("");
@@ -476,7 +481,7 @@ fn is_plain_assignment(after: &str) -> bool {
     after.starts_with('=') && !after.starts_with("==")
 }
 
-/// Is this location a pointer, as far as its values in this run tell?
+/// Returns whether this location is a pointer, as far as its values in this run show.
 pub fn holds_pointers(run: &Run, rows: &[EventId]) -> bool {
     let is_address = |row: &EventId| {
         matches!(
@@ -487,7 +492,7 @@ pub fn holds_pointers(run: &Run, rows: &[EventId]) -> bool {
     rows.iter().take(1000).any(is_address)
 }
 
-/// Does a line set something to a constant, as `ready = true;` does?
+/// Returns whether a line sets something to a constant, as `ready = true;` does.
 pub fn sets_constant(text: &str) -> bool {
     let Some((_, value)) = text.rsplit_once(" = ") else {
         return false;
@@ -501,7 +506,7 @@ pub fn sets_constant(text: &str) -> bool {
     is_number || matches!(value, "true" | "false" | "NULL" | "nullptr" | "-1")
 }
 
-/// Does the line compare with or assign a null pointer?
+/// Returns whether the line compares with or assigns a null pointer.
 pub fn mentions_null(text: &str) -> bool {
     text.contains("NULL") || text.contains("nullptr")
 }
@@ -510,13 +515,13 @@ pub fn mentions_null(text: &str) -> bool {
 pub fn value(value: Option<Value>, size: u32, pointer: bool) -> Option<String> {
     match value? {
         Value::Bits(0) if pointer => Some("NULL".to_owned()),
-        // More digits than a double holds say nothing to a person; they may be an address.
+        // More digits than a double holds mean nothing to people; they may be an address.
         Value::Bits(bits) => Some(number(bits, size)).filter(|text| text.len() < 17),
         Value::Address(_) => Some("a pointer".to_owned()),
     }
 }
 
-/// Small negative numbers are more likely than unsigned ones near the top of their range.
+/// Formats a number; small negative numbers are more likely than unsigned ones near the top of their range.
 fn number(bits: u64, size: u32) -> String {
     let signed = match size {
         1 => i64::from(bits as i8),
@@ -531,12 +536,12 @@ fn number(bits: u64, size: u32) -> String {
     }
 }
 
-/// Does this event happen on the location, as an access?
+/// Returns whether this event is an access to the location.
 pub fn accesses(event: &Event, location: LocationId) -> bool {
     event.location == location && event.kind.is_access()
 }
 
-/// The word for what an event does: `reads`, `writes`, `updates`, `locks`.
+/// Verb for the action of an event: `reads`, `writes`, `updates`, `locks`.
 pub fn verb(kind: EventKind) -> &'static str {
     use EventKind::*;
     match kind {

@@ -1,4 +1,4 @@
-//! Runs for tests: from the text language of traces, and random feasible ones.
+//! Runs for tests: parsed from the text language of traces, and random feasible ones.
 
 use crate::{Corpus, CorpusKey, RunSummary};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use unsnarl_trace::{
     Value, model::flags, script,
 };
 
-/// A run from its text.
+/// Parses a run.
 pub(crate) fn run(text: &str) -> Run {
     script::parse(text).unwrap()
 }
@@ -25,7 +25,7 @@ pub(crate) fn corpus(passing: &[&str], failing: &[&str]) -> Corpus {
     corpus
 }
 
-/// Objects of a random run; each kind of object has its own.
+/// Number of objects of each kind in a random run.
 const OBJECTS: u32 = 2;
 /// Locations: 1, 2 memory; 3, 4 mutex; 5, 6 rwlock; 7, 8 condition; 9, 10 semaphore; 11, 12 atomic; 13 once; 14 barrier.
 const LOCATIONS: u32 = 14;
@@ -44,7 +44,7 @@ struct Machine {
     once: u8,
     arrived: Vec<u16>,
     leaving: Vec<u16>,
-    /// Those of the last full generation that are still to leave.
+    /// Threads of the last full generation that are still to leave.
     newest: Vec<u16>,
 }
 
@@ -77,7 +77,7 @@ impl Machine {
         self.waiting.iter().any(|w| w.contains(&t)) || self.arrived.contains(&t)
     }
 
-    /// One random step; steps that cannot be taken are left out.
+    /// Takes one random step; infeasible steps are left out.
     fn step(&mut self, (thread, what, which, order): (u8, u8, u8, u8)) {
         use EventKind::*;
         if self.threads.is_empty() {
@@ -263,7 +263,7 @@ pub(crate) fn feasible(most: usize) -> impl Strategy<Value = Run> {
     })
 }
 
-/// Rows that nothing keeps feasible.
+/// Random events that need not be feasible.
 pub(crate) fn anything(most: usize) -> impl Strategy<Value = Run> {
     let row = (0u16..6, 0u8..33, 0u32..20, 0u64..8, 0u16..8);
     proptest::collection::vec(row, 0..most).prop_map(|rows| {

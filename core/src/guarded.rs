@@ -1,7 +1,8 @@
-//! Which lock guards which location, as far as runs tell, and which accesses do without it.
+//! Locks that guard locations, as far as runs show, and the accesses without them.
 //!
-//! An access counts when another thread's access of the location could come before it as well as after it: what is done
-//! before threads are created or after they are joined needs no lock. Atomic accesses need none either.
+//! An access counts when another thread's access of the location could come before it as well as after it:
+//! accesses before threads are created or after they are joined need no lock. Atomic accesses need none
+//! either.
 
 use crate::{
     explanation::Place,
@@ -12,42 +13,42 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
-/// What is known of one location.
+/// Lock discipline of one location.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Guarded {
-    /// What is accessed; elements of one array and blocks of one place are one.
+    /// The location; elements of one array and blocks of one place are merged.
     pub location: String,
     /// The lock that most of the accesses hold.
     pub lock: String,
-    /// Accesses that hold it: for writing, or as a reader who only reads.
+    /// Number of accesses that hold it: for writing, or for reading if they only read.
     pub held: u64,
-    /// Accesses that count.
+    /// Number of accesses that count.
     pub of: u64,
-    /// Places where it is not held, those with most such accesses first.
+    /// Places of accesses without it, those with most such accesses first.
     pub without: Vec<Without>,
 }
 
-/// A place that does without the lock.
+/// A place of accesses without the lock.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct Without {
-    /// Where.
+    /// Place in the source.
     #[serde(flatten)]
     pub place: Place,
     /// `read` or `write`.
     pub access: &'static str,
-    /// How often.
+    /// Number of accesses.
     pub times: u64,
 }
 
-/// How many accesses, and how many of them with each lock.
+/// Number of accesses, in total and with each lock.
 type Counts = (u64, BTreeMap<String, u64>);
 
-/// Accesses of one location, by place and by the locks that they hold.
+/// Accesses of one location, by place and by held locks.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     of: u64,
     held: BTreeMap<String, u64>,
-    /// By place and access: how often, and how often with each lock.
+    /// Counts by place and access.
     places: BTreeMap<(Place, &'static str), Counts>,
 }
 
@@ -58,8 +59,8 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Counts the accesses of a run: linear in its events, times the number of threads for the accesses of shared
-    /// locations.
+    /// Counts the accesses of a run: linear in its events, times the number of threads for the accesses of
+    /// shared locations.
     pub fn add(&mut self, run: &Run) {
         let view = View::of(run);
         let shared: Vec<LocationId> = view.accesses.shared().collect();
@@ -85,7 +86,8 @@ impl Guards {
     }
 }
 
-/// What guards the location in this run, and where it does not, in a sentence; `None` when no lock does.
+/// Lock discipline of a location in this run, with the places that violate it, in a sentence; `None` when no
+/// lock guards it.
 pub fn in_words(run: &Run, location: LocationId) -> Option<String> {
     let mut guards = Guards::default();
     guards.add_location(&View::of(run), location);
@@ -133,7 +135,7 @@ impl Tally {
         }
     }
 
-    /// The first by name of the locks that are held most often.
+    /// The lock held most often, the first by name among equals.
     fn guarded(&self, location: &str) -> Option<Guarded> {
         let best = self.held.values().max()?;
         let (lock, &held) = self.held.iter().find(|(_, held)| *held == best)?;
@@ -160,11 +162,11 @@ impl Tally {
     }
 }
 
-/// What has to be known of a run.
+/// Orders and locks of a run.
 struct View<'a> {
     run: &'a Run,
     accesses: Accesses,
-    /// What no schedule can change.
+    /// Order that no schedule can change.
     forced: HappensBefore,
     locksets: Locksets,
 }
@@ -273,7 +275,7 @@ mod tests {
             .assert_eq(&in_words(&run, row.unwrap().1.location).unwrap());
     }
 
-    /// The same by looking at all pairs of accesses and all sections.
+    /// The counts by comparing all pairs of accesses and all sections.
     fn naively(run: &Run) -> BTreeMap<String, Counts> {
         let (orders, forced) = (Orders::new(run), HappensBefore::forced(run));
         let mut counts: BTreeMap<String, Counts> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What happened at a place of one run, in words.
+//! Events at a place of one run, in words.
 
 use crate::{
     callers::Callers,
@@ -9,19 +9,20 @@ use crate::{
 use std::collections::BTreeSet;
 use unsnarl_trace::{Event, EventId, EventKind, Mode, Run};
 
-/// What an editor shows at a place.
+/// Hover text for a place in an editor.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hover {
     /// Plain sentences, the most important first.
     pub sentences: Vec<String>,
-    /// The line that they are about.
+    /// The line that the sentences are about.
     pub line: u32,
 }
 
-/// Accesses of one place that are told one by one.
+/// Bound on the accesses of one place that are described one by one.
 const MOST_TOLD: usize = 3;
 
-/// What ran at this line, with which values, ordered by what. None when nothing was recorded there.
+/// Describes the events at this line: the threads, the values, the order. None when nothing was recorded
+/// there.
 ///
 /// `file` may be any path that ends in the same file name part as the recorded one; a column picks the
 /// accesses that begin there if there are any.
@@ -74,7 +75,7 @@ pub fn hover(
     })
 }
 
-/// What guards the location that is accessed last, if several threads use it.
+/// Sentence about the lock that guards the location accessed last, if several threads use it.
 fn guard(run: &Run, orders: &Orders, rows: &[EventId]) -> Option<String> {
     let events = rows.iter().rev().filter_map(|row| run.events.get(*row));
     let mut accesses = events.filter(|event| event.kind.is_access());
@@ -83,7 +84,7 @@ fn guard(run: &Run, orders: &Orders, rows: &[EventId]) -> Option<String> {
     shared.then(|| guarded::in_words(run, location)).flatten()
 }
 
-/// What to keep in mind where order and values are not certain.
+/// Caveat for runs whose order and values are uncertain.
 fn inexact(run: &Run) -> Option<String> {
     let why = match run.meta.mode {
         Mode::Imported => "The trace is from another tool",
@@ -114,7 +115,7 @@ fn called(run: &Run, rows: &[EventId]) -> Option<String> {
     Some(format!("Called from {text}."))
 }
 
-/// `1st`, `2nd`: the place of a row in the run.
+/// Ordinal of a row in the run: `1st`, `2nd`.
 fn nth(row: EventId) -> String {
     let n = row.0 + 1;
     let ending = match (n % 10, n % 100) {
@@ -126,7 +127,7 @@ fn nth(row: EventId) -> String {
     format!("{n}{ending}")
 }
 
-/// Events worth telling at the place, in order.
+/// Events to describe at the place, in order.
 fn rows_at(run: &Run, file: &str, line: u32, column: Option<u32>) -> Vec<EventId> {
     let same_file = |recorded: &str| recorded == file || same_tail(recorded, file);
     let matches =
@@ -152,7 +153,7 @@ fn rows_at(run: &Run, file: &str, line: u32, column: Option<u32>) -> Vec<EventId
     if exact.is_empty() { rows } else { exact }
 }
 
-/// Paths of one file as seen from different folders end alike.
+/// Returns whether two paths have the same tail, as paths of one file seen from different folders do.
 fn same_tail(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     !short.is_empty()
@@ -195,7 +196,7 @@ fn access(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Vec<String
     told
 }
 
-/// `cash_machine (main.2) wrote 250 to account.balance here.`
+/// An event as a sentence: `cash_machine (main.2) wrote 250 to account.balance here.`
 fn did(run: &Run, orders: &Orders, row: EventId, event: &Event) -> String {
     let who = facts::thread_in_words(run, event.thread);
     let name = facts::variable(run, event);
@@ -221,7 +222,7 @@ fn thread_and_place(run: &Run, row: EventId) -> (String, String) {
     (thread, place)
 }
 
-/// Where the value came from, or who had it before a write.
+/// Sentences about the origin of a value, or the earlier accesses before a write.
 fn neighbour_before(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Vec<String> {
     let mut told = Vec::new();
     if let Some(sentence) = interrupted(run, orders, row, event) {
@@ -250,7 +251,8 @@ fn neighbour_before(run: &Run, orders: &Orders, row: EventId, event: &Event) -> 
     told
 }
 
-/// What another thread wrote since the thread's own last access: the interruption, if there was one.
+/// Sentence about a write of another thread since the thread's own last access: the interruption, if there
+/// was one.
 fn interrupted(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Option<String> {
     let before = orders.accesses().before(event.location, row);
     let by_me = |other: &EventId| {

@@ -1,10 +1,11 @@
 //! The analysis of unsnarl: pure functions from runs to explanations.
 //!
-//! Nothing here opens a file, starts a process, reads the clock except through a [`Budget`], or knows
-//! an editor: results are plain structs with public fields.
+//! Nothing here opens a file, starts a process, reads the clock except through a [`Budget`], or knows an
+//! editor: results are plain structs with public fields.
 //!
-//! [`RunSummary`] is what a [`Corpus`] keeps of a run; [`explain()`](explain::explain) says why its failing runs fail;
-//! [`render`] lays that out as text; [`hover()`](hover::hover) says what happened at a place of one run.
+//! [`RunSummary`] is the summary of a run in a [`Corpus`]; [`explain()`](explain::explain) finds the causes
+//! of its failing runs; [`render`] lays explanations out as text; [`hover()`](hover::hover) describes the
+//! events at a place of one run.
 
 pub mod beside;
 pub mod between;

@@ -1,8 +1,9 @@
-//! `.unsnarl-suppressions.toml`: findings that somebody has looked at and calls harmless. Texts only: who reads and
-//! writes the file is for others to know.
+//! `.unsnarl-suppressions.toml`: findings that somebody has reviewed and considers harmless. This module
+//! handles text only; the caller reads and writes the file.
 //!
-//! A finding is known again by its class and by what its sites do: function, source text, access and location. Lines
-//! and columns are left out, so edits elsewhere change nothing; an edit of such a line brings the finding back.
+//! A finding is recognized by its class and by its sites: function, source text, access and location. Lines
+//! and columns are left out, so edits elsewhere change nothing; an edit of such a line brings the finding
+//! back.
 
 use crate::{
     explanation::{BugKind, Explanation, Role},
@@ -15,7 +16,7 @@ use toml::Spanned;
 /// The file's name, in the folder of the project.
 pub const FILE: &str = ".unsnarl-suppressions.toml";
 
-/// What stands in the file.
+/// Contents of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -23,7 +24,7 @@ struct Content {
     suppress: Vec<Spanned<Suppression>>,
 }
 
-/// One finding that is not to be shown.
+/// A suppressed finding.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Suppression {
@@ -34,7 +35,7 @@ struct Suppression {
     sites: BTreeSet<Site>,
 }
 
-/// What a line does in a finding.
+/// A site of a finding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Site {
@@ -62,12 +63,12 @@ fn some_sites<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<Sit
     }
 }
 
-/// An explanation that is not shown, and why.
+/// A suppressed explanation with its reason.
 #[derive(Clone, Debug)]
 pub struct Suppressed {
     /// The explanation.
     pub explanation: Explanation,
-    /// The reason that somebody gave.
+    /// The reason given by the user.
     pub because: String,
 }
 
@@ -75,12 +76,12 @@ pub struct Suppressed {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Suppressions {
     text: String,
-    /// Each with where it begins in the text.
+    /// Suppressions with their positions in the text.
     rows: Vec<(usize, Suppression)>,
 }
 
 impl Suppressions {
-    /// Those of the file's text. The error names the line and what is wrong there.
+    /// Parses the file's text. The error names the line and the problem there.
     pub fn parse(text: &str) -> Result<Suppressions, String> {
         let content: Content =
             toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
@@ -93,7 +94,7 @@ impl Suppressions {
         })
     }
 
-    /// Takes out of the explanations those that are suppressed.
+    /// Removes suppressed explanations and returns them.
     pub fn take(&self, explanations: &mut Vec<Explanation>) -> Vec<Suppressed> {
         let mut taken = Vec::new();
         explanations.retain(|explanation| {
@@ -145,7 +146,7 @@ impl Suppressions {
     }
 }
 
-/// What a finding is known by: the lines that it blames and those that got in their way.
+/// Sites by which a finding is recognized: the blamed lines and those that interfered.
 fn sites(explanation: &Explanation) -> BTreeSet<Site> {
     let marks = explanation.sites.iter();
     let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
@@ -158,7 +159,7 @@ fn sites(explanation: &Explanation) -> BTreeSet<Site> {
     sites.collect()
 }
 
-/// Heap blocks are named by the line that made them.
+/// A location without line numbers, which name heap blocks by the line that allocated them.
 fn without_lines(location: &str) -> String {
     match location.strip_prefix("heap(") {
         Some(_) => format!(
@@ -169,7 +170,7 @@ fn without_lines(location: &str) -> String {
     }
 }
 
-/// The entry as it stands in the file.
+/// The entry as written to the file.
 fn entry(explanation: &Explanation, because: &str) -> String {
     let headline = explanation.headline.replace(['\n', '\r'], " ");
     let mut text = format!(
@@ -190,7 +191,7 @@ fn entry(explanation: &Explanation, because: &str) -> String {
     text
 }
 
-/// A basic string of TOML.
+/// Quotes a basic string of TOML.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

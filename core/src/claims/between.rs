@@ -7,11 +7,12 @@ use super::{
 use crate::mining::Trace;
 use rustc_hash::FxHashMap;
 
-/// Comes the second of the operations, by another thread, between the first and the next third one of a thread, all on
-/// one location?
+/// Returns whether the second operation, by another thread, comes between the first and the next third one of
+/// a thread, all on one location.
 pub(super) fn between(run: &Trace, [first, remote, second]: [&Operation; 3]) -> bool {
     let (first, remote, second) = (is(run, first), is(run, remote), is(run, second));
-    // For each location: threads that are behind their first access, and whether another one has come since.
+    // For each location: threads that are past their first access, and whether another thread's access came
+    // since.
     let mut open: FxHashMap<u64, Vec<(u64, bool)>> = FxHashMap::default();
     for &kind in &run.events {
         let (is_first, is_remote, is_second) =
@@ -40,13 +41,13 @@ pub(super) fn between(run: &Trace, [first, remote, second]: [&Operation; 3]) -> 
     false
 }
 
-/// Two accesses of a thread, one after the other: places in the run and locations.
+/// Two successive accesses of a thread: positions in the run and locations.
 struct Step {
     from: (usize, u64),
     to: (usize, u64),
 }
 
-/// Of each thread the accesses `first` with the next `second` behind them: they share at most their ends.
+/// For each thread the accesses `first` with the next `second` after them: they share at most their ends.
 fn steps(run: &Trace, first: &Operation, second: &Operation) -> Vec<(u64, Vec<Step>)> {
     let (first, second) = (is(run, first), is(run, second));
     let mut begun: FxHashMap<u64, (usize, u64)> = FxHashMap::default();
@@ -71,8 +72,8 @@ fn steps(run: &Trace, first: &Operation, second: &Operation) -> Vec<(u64, Vec<St
     steps
 }
 
-/// Does a thread do `own`, one after the other, and another thread the first of `other` after the one and the second
-/// of `other` before the other, each on the same location?
+/// Returns whether a thread executes `own`, one after the other, while another thread executes the first of
+/// `other` after the one and the second of `other` before the other, each on the same location.
 pub(super) fn overlap(
     run: &Trace,
     [first, second]: [&Operation; 2],
@@ -103,7 +104,7 @@ pub(super) fn overlap(
     })
 }
 
-/// The steps of another thread that do not end before a step begins, nor begin after it has ended.
+/// The steps of another thread that neither end before a step begins, nor begin after it has ended.
 fn meets<'s>(step: &Step, others: &'s [Step]) -> impl Iterator<Item = &'s Step> {
     let (from, to) = (step.from.0, step.to.0);
     let start = others.partition_point(|other| other.to.0 < from);

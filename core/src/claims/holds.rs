@@ -7,7 +7,7 @@ use crate::{
 };
 use rustc_hash::FxHashMap;
 
-/// For each kind of a trace: is it the operation?
+/// For each kind of a trace, whether it is the operation.
 pub(super) fn is(run: &Trace, operation: &Operation) -> Vec<bool> {
     let line = operation.line();
     let same = |kind: &Kind| kind.line == line && kind.access == operation.access;
@@ -18,7 +18,8 @@ pub(super) fn flag(flags: &[bool], kind: u32) -> bool {
     flags.get(kind as usize).copied().unwrap_or(false)
 }
 
-/// Comes the first `early` on the location, by anyone or by that thread, before the first `late`, or before the visit?
+/// Returns whether the first `early` on the location, by any thread or by the given one, comes before the
+/// first `late`, or before the visit.
 pub(super) fn before(
     run: &Trace,
     (early, by): (&Operation, Option<&String>),
@@ -49,7 +50,7 @@ pub(super) fn before(
     false
 }
 
-/// Comes a `late` on the location behind an `early` of another thread?
+/// Returns whether a `late` on the location comes after an `early` of another thread.
 pub(super) fn after(run: &Trace, early: &Operation, late: &Operation, location: &str) -> bool {
     let location = Fnv::of(location);
     let (early, late) = (is(run, early), is(run, late));
@@ -69,7 +70,7 @@ pub(super) fn after(run: &Trace, early: &Operation, late: &Operation, location: 
     false
 }
 
-/// How often a line reads what another thread's line has written.
+/// Number of times a line reads a value that another thread's line has written.
 pub(super) fn reads_from(run: &Trace, write: &Operation, read: &Operation) -> u32 {
     let (writes, reads) = (is(run, write), is(run, read));
     let mut last: FxHashMap<u64, (u64, bool)> = FxHashMap::default();
@@ -89,14 +90,15 @@ pub(super) fn reads_from(run: &Trace, write: &Operation, read: &Operation) -> u3
     times
 }
 
-/// The value that a location has: who wrote it, and which threads have read it at the line of the head.
+/// The value of a location: its writer, and the threads that have read it at the line of the head.
 #[derive(Default)]
 struct Version {
     writer: Option<(u64, bool)>,
     readers: Vec<u64>,
 }
 
-/// Does `tail` read or overwrite a value that another thread's `head` has written, or overwrite one that it has read?
+/// Returns whether `tail` reads or overwrites a value that another thread's `head` has written, or overwrites
+/// one that it has read.
 pub(super) fn follows(run: &Trace, head: &Operation, tail: &Operation) -> bool {
     let (heads, tails) = (is(run, head), is(run, tail));
     let mut versions: FxHashMap<u64, Version> = FxHashMap::default();

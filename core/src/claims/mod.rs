@@ -1,5 +1,5 @@
-//! Statements about runs that explanations make, as queries: each is evaluated over all kept runs that passed, and its
-//! sentence is made from the counts. What does not hold has no sentence.
+//! Claims of explanations about runs, as queries: each is evaluated over all kept runs that passed, and its
+//! sentence is made from the counts. A claim that does not hold has no sentence.
 
 mod between;
 mod holds;
@@ -18,28 +18,28 @@ use crate::{
 use serde::{Deserialize, Serialize};
 pub use words::{in_runs, line};
 
-/// An access as sentences name it: a line of the source with what is done there.
+/// An access as sentences name it: a line of the source with the kind of access.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Operation {
-    /// Where.
+    /// Place in the source.
     pub place: Place,
-    /// What.
+    /// Kind of the access.
     pub access: AccessClass,
 }
 
 impl Operation {
-    /// The number of its line in the kinds of a trace.
+    /// Number of its line in the kinds of a trace.
     fn line(&self) -> u64 {
         line_hash(&self.place.file, self.place.line)
     }
 }
 
-/// One of the visits that a thread makes to a line.
+/// One of a thread's visits to a line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Visit {
     /// Name of the thread: `main.2`.
     pub thread: String,
-    /// From 1.
+    /// Number of the visit, from 1.
     pub number: u32,
 }
 
@@ -47,80 +47,81 @@ pub struct Visit {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Claim {
-    /// Between an access of a thread and its next `second` comes the access of another thread, all on one location.
+    /// The access of another thread comes between an access of a thread and its next `second`, all on one
+    /// location.
     Between {
-        /// What the thread does first.
+        /// First access of the thread.
         first: Operation,
-        /// What the other thread does.
+        /// Access of the other thread.
         remote: Operation,
-        /// What the thread does next.
+        /// Next access of the thread.
         second: Operation,
     },
-    /// Two threads do two things each on two locations; what the one does first the other one does later on the same
-    /// location, and the other way round: neither comes as a whole before the other.
+    /// Two threads make two accesses each to two locations; the later thread on one location is the earlier
+    /// one on the other: neither comes as a whole before the other.
     Overlap {
-        /// What one thread does first.
+        /// First access of one thread.
         first: Operation,
-        /// What it does next.
+        /// Its next access.
         second: Operation,
-        /// What the other thread does after `first`, on the same location.
+        /// Access of the other thread after `first`, on the same location.
         after_first: Operation,
-        /// What the other thread does before `second`, on the same location.
+        /// Access of the other thread before `second`, on the same location.
         before_second: Operation,
-        /// The other thread does `after_first` first.
+        /// `true` if the other thread executes `after_first` first.
         in_this_order: bool,
     },
-    /// The first `early` on a location comes before the first `late`, or before the visit that is named.
+    /// The first `early` on a location comes before the first `late`, or before the given visit.
     Before {
-        /// What comes first.
+        /// The access that comes first.
         early: Operation,
-        /// What comes after it.
+        /// The access that comes after it.
         late: Operation,
-        /// On what, as in [`unsnarl_trace::Run::location`].
+        /// The location, as in [`unsnarl_trace::Run::location`].
         location: String,
-        /// Which visit of `late`: none for the first one of any thread.
+        /// Visit of `late`: none for the first one of any thread.
         visit: Option<Visit>,
     },
-    /// Behind an `early` on a location comes a `late` of another thread.
+    /// A `late` of another thread comes after an `early` on a location.
     After {
-        /// What comes first.
+        /// The access that comes first.
         early: Operation,
-        /// What comes after it.
+        /// The access that comes after it.
         late: Operation,
-        /// On what, as in [`unsnarl_trace::Run::location`].
+        /// The location, as in [`unsnarl_trace::Run::location`].
         location: String,
     },
     /// A thread's first `early` on a location comes before a visit of another thread to `late`.
     BeforeBy {
-        /// What comes first.
+        /// The access that comes first.
         early: Operation,
-        /// Name of the thread that does it: `main.1`.
+        /// Name of its thread: `main.1`.
         by: String,
-        /// What comes after it.
+        /// The access that comes after it.
         late: Operation,
-        /// On what, as in [`unsnarl_trace::Run::location`].
+        /// The location, as in [`unsnarl_trace::Run::location`].
         location: String,
-        /// Which visit of `late`.
+        /// Visit of `late`.
         visit: Visit,
     },
     /// Either both pairs come in this order, or neither does.
     Together {
-        /// `early` and `late` of the one, as in [`Claim::Before`], with its location.
+        /// `early` and `late` of one pair, as in [`Claim::Before`], with its location.
         one: (Operation, Operation, String),
-        /// The same of the other.
+        /// The other pair.
         other: (Operation, Operation, String),
     },
-    /// A line reads values that another thread's line has written more often than a number.
+    /// A line reads values that another thread's line has written more often than a given number.
     ReadsFrom {
-        /// What writes.
+        /// The writing access.
         write: Operation,
-        /// What reads.
+        /// The reading access.
         read: Operation,
-        /// More often than this.
+        /// The number to exceed.
         more_than: u32,
     },
-    /// An access finds the value that another thread's access has written, or overwrites the one that it has written
-    /// or read.
+    /// An access reads the value that another thread's access has written, or overwrites the one that it has
+    /// written or read.
     Follows {
         /// The earlier access.
         head: Operation,
@@ -132,18 +133,18 @@ pub enum Claim {
 /// A claim with the numbers that its sentence states.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Counted {
-    /// What is claimed.
+    /// The claim.
     #[serde(flatten)]
     pub claim: Claim,
-    /// Runs that passed in which it holds.
+    /// Number of passing runs in which it holds.
     pub holds_in: u32,
-    /// Runs that passed.
+    /// Number of passing runs.
     pub of: u32,
 }
 
 impl Claim {
-    /// Is it so in this run? Linear in the run, but for [`Claim::Overlap`], which looks at each two steps of two
-    /// threads that overlap.
+    /// Returns whether the claim holds in this run. Linear in the run, except for [`Claim::Overlap`], which
+    /// compares each two overlapping steps of two threads.
     pub fn holds(&self, run: &Trace) -> bool {
         match self {
             Claim::Between {
@@ -196,12 +197,13 @@ impl Claim {
         }
     }
 
-    /// How often a line reads what another thread's line has written, as [`Claim::ReadsFrom`] counts.
+    /// Number of times a line reads a value that another thread's line has written, as [`Claim::ReadsFrom`]
+    /// counts.
     pub fn times_read_from(run: &Trace, write: &Operation, read: &Operation) -> u32 {
         holds::reads_from(run, write, read)
     }
 
-    /// The claim with the number of runs that passed in which it holds.
+    /// Counts the passing runs in which the claim holds.
     pub fn count(self, corpus: &Corpus) -> Counted {
         let runs = corpus.passing();
         let with = runs.filter(|run| self.holds(&run.accesses)).count();

@@ -1,4 +1,4 @@
-//! The claims taken literally, on whole runs: quadratic and worse, for tests.
+//! Literal evaluation of the claims on whole runs: quadratic and worse, for tests.
 
 use super::{Claim, Operation, Visit};
 use crate::{facts, pairs::AccessClass};
@@ -31,7 +31,7 @@ fn rows(run: &Run) -> Vec<Row<'_>> {
     accesses.collect()
 }
 
-/// Is it so in this run?
+/// Returns whether the claim holds in this run.
 pub(crate) fn holds(claim: &Claim, run: &Run) -> bool {
     let rows = rows(run);
     match claim {
@@ -150,7 +150,7 @@ fn between(rows: &[Row<'_>], first: &Operation, remote: &Operation, second: &Ope
     })
 }
 
-/// Places of `first` and the next `second` of one thread.
+/// Positions of `first` and the next `second` of one thread.
 fn steps(rows: &[Row<'_>], first: &Operation, second: &Operation) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for k in (0..rows.len()).filter(|&k| rows[k].is(second)) {

@@ -1,4 +1,4 @@
-//! Claims are what they say: evaluated fast, literally, and as explanations state them.
+//! Tests of claims: the fast evaluation against the literal one, and the claims that explanations make.
 
 use super::{Claim, Operation, Visit, naive};
 use crate::{

@@ -1,10 +1,10 @@
-//! Claims in words. The numbers are those that were counted.
+//! Claims in words, with their counts.
 
 use super::{Claim, Counted, Operation, Visit};
 use crate::{explanation::Place, facts::short, pairs::AccessClass};
 
 impl Counted {
-    /// A sentence about the runs that passed; empty when there are none, or when the numbers say nothing.
+    /// A sentence about the passing runs; empty when there are none, or when the numbers are uninformative.
     pub fn in_words(&self) -> String {
         if self.of == 0 {
             return String::new();
@@ -70,12 +70,13 @@ impl Counted {
                     "{at} read what another thread wrote at {from}{more}"
                 ))
             }
-            // Headlines say it; a number of runs that have it too would say that it explains nothing.
+            // Headlines state it; a count of passing runs that have it too would say that it explains
+            // nothing.
             Claim::Follows { .. } => String::new(),
         }
     }
 
-    /// Said only where it is so in some run.
+    /// The sentence, only if the claim holds in some run.
     fn when_any(&self, says: &str) -> String {
         match self.holds_in {
             0 => String::new(),
@@ -83,7 +84,7 @@ impl Counted {
         }
     }
 
-    /// `In none of 50 passing runs did line 75 come between ...`, or in how many it did.
+    /// `In none of 50 passing runs did line 75 come between ...`, or the number of runs in which it did.
     fn never_or(&self, happening: &Happening) -> String {
         let Happening {
             who,
@@ -133,7 +134,8 @@ fn visit_of(visit: &Visit, line: &str) -> String {
     }
 }
 
-/// What may have happened in a run: who did it, the verb in its plain form and in the past, and the rest.
+/// An event that may have happened in a run: its subject, the verb in its plain form and in the past, and the
+/// rest.
 struct Happening {
     who: String,
     verb: (&'static str, &'static str),
@@ -169,7 +171,7 @@ fn overlapping(
     }
 }
 
-/// The access that comes in between: `line 75`; `another thread's line 9` where that is one of the two lines.
+/// The intervening access: `line 75`; `another thread's line 9` where that is one of the two lines.
 fn other(remote: &Operation, ends: [&Operation; 2]) -> String {
     let own = |end: &&Operation| is_same(&end.place, &remote.place);
     let at = match ends.first() {

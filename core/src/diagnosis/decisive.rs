@@ -1,35 +1,35 @@
-//! Decisive steps: where along a failing run the chance to fail changes.
+//! Decisive steps: the steps of a failing run at which the probability of failure changes.
 //!
-//! For a prefix of *k* choices of the run, p(k) is the share of continuations that fail in the same way. Every
-//! continuation of a longer prefix is one of each shorter prefix, so that p(k) = 1 holds for all k from some point on:
-//! that point is found by bisection, and the step there is the one after which nothing could save the run. An earlier
-//! jump is looked for where p has grown before. All tests are sequential: one continuation that passes settles that a
-//! prefix is not doomed.
+//! For a prefix of *k* choices of the run, p(k) is the share of continuations that fail in the same way.
+//! Every continuation of a longer prefix is one of each shorter prefix, so that p(k) = 1 holds for all k from
+//! some point on: bisection finds that point, and the step there is the one after which nothing could save
+//! the run. Where p has grown before, an earlier jump is searched as well. All tests are sequential: one
+//! continuation that passes proves that a prefix is not doomed.
 
 use crate::explanation::Place;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Continuations that a point gets while the jump is looked for: seven of eight failing ones are taken for a doomed
-/// prefix with a chance of 34 %, which the firm test then finds out.
+/// Number of continuations per point during the search: a prefix of which seven of eight continuations fail
+/// is taken for doomed with a probability of 34 %, which the firm test then corrects.
 const QUICK: u32 = 8;
 
-/// Continuations that the answer rests on, at each side of a jump. A prefix of which one continuation in twelve passes
-/// is taken for doomed with a chance below 3 %.
+/// Number of continuations that confirm the answer, on each side of a jump. A prefix of which one
+/// continuation in twelve passes is taken for doomed with a probability below 3 %.
 const FIRM: u32 = 40;
 
-/// Smallest difference of shares that is told as a jump: with [`FIRM`] samples on both sides chance gives one of this
-/// size in less than one of a hundred cases.
+/// Smallest difference of shares that is reported as a jump: with [`FIRM`] samples on both sides, chance
+/// produces one of this size in less than one of a hundred cases.
 const JUMP: f64 = 0.3;
 
-/// How many of several continuations fail.
+/// Share of continuations that fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Share {
-    /// Those that fail in the same way as the run.
+    /// Number that fail in the same way as the run.
     pub fails: u32,
-    /// All that were executed.
+    /// Number executed.
     pub of: u32,
-    /// Different orders of conflicting events among them.
+    /// Number of distinct orders of conflicting events among them.
     pub orders: u32,
 }
 
@@ -42,7 +42,7 @@ impl Share {
         }
     }
 
-    /// Whether all fail.
+    /// Returns whether all fail.
     pub fn is_all(self) -> bool {
         self.of > 0 && self.fails == self.of
     }
@@ -53,68 +53,70 @@ impl Share {
 pub struct DecisiveStep {
     /// Row of the run: the first step after the choice.
     pub event: u32,
-    /// Who: `main.2`.
+    /// Thread, by its place in the fork tree: `main.2`.
     pub thread: String,
-    /// Where.
+    /// Place in the source.
     pub place: Place,
-    /// `read`, `lock`, ...
+    /// Kind of the event: `read`, `lock`, ...
     pub access: String,
-    /// On what.
+    /// Location of the event.
     pub location: String,
-    /// Continuations of what comes before the step.
+    /// Continuations of the prefix before the step.
     pub before: Share,
-    /// Continuations after it.
+    /// Continuations of the prefix that includes it.
     pub after: Share,
 }
 
 impl DecisiveStep {
-    /// Whether the share changes by as much as is told as a jump. The step from which on every continuation fails need not
-    /// be one: the share may have grown on the whole way there.
+    /// Returns whether the share changes enough for a jump. The step from which on every continuation fails
+    /// need not be a jump: the share may have grown all the way there.
     pub fn is_jump(&self) -> bool {
         self.after.value() - self.before.value() >= JUMP
     }
 }
 
-/// A point of p(k).
+/// A measured point of p(k).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// Choices of the run that are kept.
+    /// Number of choices of the run that are kept.
     pub kept: u32,
     /// Continuations of them.
     pub share: Share,
 }
 
-/// What came of one continuation.
+/// Result of one continuation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Continued {
-    /// It fails as the run does.
+    /// `true` if it fails as the run does.
     pub fails: bool,
-    /// The order of its conflicting events, as a hash.
+    /// Hash of the order of its conflicting events.
     pub order: String,
 }
 
-/// Somebody who executes continuations of a run.
+/// Executor of continuations of a run.
 pub trait Continue {
-    /// Why executing can fail.
+    /// Error of an execution.
     type Error;
 
     /// Number of choices of the run.
     fn choices(&self) -> usize;
 
-    /// Executes a continuation of the first `kept` choices; other numbers are others. `None` when the time is over, or
-    /// nothing came of it.
+    /// Executes a continuation of the first `kept` choices; different numbers give different ones. `None`
+    /// when the time is over, or the execution gave no result.
     fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continued>, Self::Error>;
 }
 
-/// Where a run was decided.
+/// Decisive choices of a run, with the measured curve.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Decided {
-    /// Choices that decided, counted from 0, with the shares before and after, in order. The last is the one from which
-    /// on every continuation fails. Empty when already all continuations of nothing fail, or when it could not be told.
+    /// The decisive choices, counted from 0, with the shares before and after, in order. The last is the one
+    /// from which on every continuation fails. Empty when all continuations of the empty prefix fail, or when
+    /// the answer is unknown.
     pub jumps: Vec<(usize, Share, Share)>,
-    /// All points that were looked at.
+    /// All measured points.
     pub curve: Vec<CurvePoint>,
-    /// The time was over, or executing ended otherwise: what is there is right, but may lack.
+    /// `true` if the time was over, or executions ended otherwise: the result is correct, but may be
+    /// incomplete.
     pub is_cut: bool,
 }
 
@@ -145,7 +147,7 @@ pub fn decisive<S: Continue>(source: &mut S) -> Result<Decided, S::Error> {
     })
 }
 
-/// What is known of p(k).
+/// Measurements of p(k) so far.
 struct Curve<'a, S> {
     source: &'a mut S,
     known: BTreeMap<usize, Point>,
@@ -200,7 +202,8 @@ impl<'a, S: Continue> Curve<'a, S> {
         Ok((!self.is_cut && high > low).then_some(high))
     }
 
-    /// Whether so many continuations fail; the first that passes settles that they do not.
+    /// Returns whether all of `tries` continuations fail; the first that passes proves that the prefix is not
+    /// doomed.
     fn is_doomed(&mut self, kept: usize, tries: u32) -> Result<bool, S::Error> {
         loop {
             let share = self.known.get(&kept).map(Point::share).unwrap_or_default();
@@ -220,8 +223,8 @@ impl<'a, S: Continue> Curve<'a, S> {
         Ok((choice - 1, before, after))
     }
 
-    /// The choice, counted from 1, at which p passes the middle between its value at the start and at `end`: a crossing
-    /// that bisection meets, since p need not be monotone.
+    /// The choice, counted from 1, at which p crosses the middle between its value at the start and at `end`:
+    /// a crossing that bisection meets, since p need not be monotone.
     fn rise(&mut self, end: usize) -> Result<Option<usize>, S::Error> {
         let middle = f64::midpoint(self.share(0, FIRM)?.value(), self.share(end, FIRM)?.value());
         let (mut low, mut high) = (0, end);
@@ -240,7 +243,7 @@ impl<'a, S: Continue> Curve<'a, S> {
         Ok(self.known.get(&kept).map(Point::share).unwrap_or_default())
     }
 
-    /// Whether there is one more.
+    /// Executes one more continuation; `false` when there is none.
     fn one_more(&mut self, kept: usize) -> Result<bool, S::Error> {
         if self.is_cut {
             return Ok(false);
@@ -272,7 +275,8 @@ mod tests {
     use proptest::prelude::*;
     use std::convert::Infallible;
 
-    /// A run whose continuations fail with these chances, in hundredths; the numbers decide as if by lot.
+    /// A run whose continuations fail with these probabilities, in hundredths; the numbers serve as a
+    /// pseudo-random source.
     struct Made {
         chances: Vec<u32>,
         left: u32,

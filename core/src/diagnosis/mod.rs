@@ -1,7 +1,7 @@
-//! Causes by experiment: with input and environment fixed, the outcome is a function of the schedule, so that what
-//! decides a failure is found by changing the schedule and not by comparing runs.
+//! Causes by experiment: with input and environment fixed, the outcome is a function of the schedule, so that
+//! the cause of a failure is found by changing the schedule, not by comparing runs.
 //!
-//! Here are the experiments as algorithms over somebody who executes; who that is, the caller says.
+//! This module holds the experiments as algorithms over an executor, which the caller provides.
 
 mod decisive;
 
@@ -9,24 +9,25 @@ use serde::{Deserialize, Serialize};
 
 pub use decisive::{Continue, Continued, CurvePoint, Decided, DecisiveStep, Share, decisive};
 
-/// What experiments say of a hypothesis: schedules in which what it blames happens, and others in which it does not.
+/// Experimental evidence on a hypothesis: schedules with the blamed behaviour, and schedules without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Schedules in which it happens: the share that fails is how far it suffices.
+    /// Schedules with it: the share that fails is the degree to which it suffices.
     pub with: Share,
-    /// Schedules in which it does not: where none fails it is necessary.
+    /// Schedules without it: if none fails, it is necessary.
     pub without: Share,
 }
 
-/// Another story of the same run that experiments were made on, and that was not told.
+/// An alternative explanation of the same run that was tested and not chosen.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PassedOver {
-    /// What it would have said first.
+    /// Its headline.
     pub headline: String,
-    /// What came of the experiments; none when its orders cannot be had.
+    /// Result of the experiments; none when its orders are infeasible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// Nothing fails without it either, and what is told is not enough by itself: the failure takes both.
+    /// `true` if nothing fails without it either, and the chosen explanation does not suffice by itself: the
+    /// failure takes both.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needed: bool,
     /// What is told comes before it, and nothing fails without that: this came of it.
@@ -35,18 +36,19 @@ pub struct PassedOver {
 }
 
 impl Evidence {
-    /// How much of a difference it makes: the share that fails with it, less the share that fails without it.
+    /// Size of the effect: the share that fails with it, minus the share that fails without it.
     pub fn effect(self) -> f64 {
         self.with.value() - self.without.value()
     }
 
-    /// Hardly any schedule with it passes: what else happens does not matter.
+    /// Returns whether hardly any schedule with it passes, so that nothing else matters.
     pub fn suffices(self) -> bool {
         const ENOUGH: f64 = 0.9;
         self.with.value() >= ENOUGH
     }
 
-    /// The program hardly ever fails without it: at most one in ten of the schedules, which another bug may have.
+    /// Returns whether the program hardly ever fails without it: in at most one in ten schedules, which
+    /// another bug may have.
     pub fn is_necessary(self) -> bool {
         self.without.of > 0 && self.without.fails * 10 <= self.without.of
     }
@@ -56,8 +58,8 @@ impl Evidence {
         self.tells() && self.is_necessary()
     }
 
-    /// The program fails much more often with it than without it: by more than chance gives with samples of this size
-    /// (three standard deviations of the difference of two shares).
+    /// Returns whether the program fails significantly more often with it than without it: beyond the chance
+    /// variation of samples of this size (three standard deviations of the difference of two shares).
     pub fn tells(self) -> bool {
         let share = |share: Share| (f64::from(share.fails) + 0.5) / (f64::from(share.of) + 1.0);
         let (with, without) = (share(self.with), share(self.without));
@@ -99,7 +101,7 @@ mod tests {
         assert!(!evidence.tells());
     }
 
-    /// Both shares drawn from the same chance differ by that much in less than one of two hundred cases.
+    /// Two shares drawn with the same probability differ by that much in less than one of two hundred cases.
     #[test]
     fn equal_chances_seldom_tell() {
         let binomial: Vec<f64> = (0..=30u32).map(|k| chance_of(k, 30, 0.5)).collect();

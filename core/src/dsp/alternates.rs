@@ -1,12 +1,12 @@
-//! Orders that differ from the failing one by a pair of steps and do not fail ([symbiosis], section 3.4), found by
-//! re-simulation: microseconds each, where the paper asks a solver.
+//! Alternates: orders that flip a pair of steps of the failing order and do not fail ([symbiosis], section
+//! 3.4), found by re-simulation in microseconds each, where the paper asks a solver.
 //!
-//! Pairs of accesses of one cell that touch the slice of the failure are tried nearest first. Each is turned round
-//! by holding its first thread back until the second access has happened: before the access itself, or before a
-//! lock within which it lies, since a thread that is held back in a critical section keeps others from entering;
-//! while all others go on, or the second one only. The rest follows in the failing order. What comes out has passed
-//! [`Checker`]. A pair after which a thread leaves its path is undecided: the program itself may say
-//! what happens then.
+//! Pairs of accesses of one cell that touch the slice of the failure are tried nearest first. A pair is
+//! flipped by holding its first thread back until the second access has happened: before the access itself,
+//! or before a lock within which it lies, since a thread that is held back in a critical section keeps others
+//! from entering. Meanwhile either all other threads run, or only the second one. The rest follows in the
+//! failing order. Every alternate has passed the [`Checker`]. A pair after which a thread leaves its path is
+//! undecided: only the program itself can say what happens then.
 
 use super::{
     check::{Checker, Feasible, Infeasible},
@@ -22,21 +22,23 @@ use crate::{
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{EventId, Run, SiteId};
 
-/// How far to look.
+/// Limits of the search for alternates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// End with this many alternates; the first is found with `1`.
+    /// Number of alternates to end with; `1` ends with the first one found.
     pub alternates: usize,
-    /// Keep this many undecided candidates.
+    /// Number of undecided candidates to keep.
     pub candidates: usize,
-    /// Look at this many pairs at most.
+    /// Number of pairs to try at most.
     pub pairs: usize,
-    /// After the first alternate look at this many further pairs, and at three times as many as it took.
+    /// Number of further pairs to try after the first alternate, or three times as many as it took if that is
+    /// more.
     pub patience: usize,
-    /// Ask the solver about every pair without an alternate, not only when there is no alternate at all.
+    /// `true` to ask the solver about every pair without an alternate, not only when no alternate was found
+    /// at all.
     pub solve_all: bool,
-    /// Where the failing thread begins to read what its check is about; only asked when the condition of the failure
-    /// is not known. See [`check_of`].
+    /// The step at which the failing thread begins to read what its check depends on; used only when the
+    /// condition of the failure is not known. See [`check_of`].
     pub check: Option<StepId>,
 }
 
@@ -54,7 +56,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// As many as there are.
+    /// The options without limits.
     pub fn all() -> Options {
         Options {
             alternates: usize::MAX,
@@ -67,86 +69,87 @@ impl Options {
     }
 }
 
-/// An order that does not fail.
+/// A feasible order that does not fail.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alternate {
-    /// The steps that came the other way; the first came first in the failing order.
+    /// The flipped steps; the first came first in the failing order.
     pub pair: (StepId, StepId),
     /// All steps that happen, in order.
     pub order: Vec<StepId>,
-    /// What the checker says about it.
+    /// The checker's verdict.
     pub feasible: Feasible,
-    /// Is what a thread does with the pair's cell around the other's access uninterrupted now?
+    /// Serializability of the accesses to the pair's cell around the other thread's access.
     pub serial: Serial,
-    /// How many reads (and cells at the end) take another write's value than in the failing order.
+    /// Number of reads (and final cell values) that take another write's value than in the failing order.
     pub variations: usize,
-    /// The solver found it, not the simulation.
+    /// `true` if the solver found it, not the simulation.
     pub by_solver: bool,
 }
 
-/// Whether an alternate shows a region that is one step in it. Those that do explain most.
+/// Serializability of a region in an alternate. Alternates with a serial region explain most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Serial {
-    /// The thread's accesses of the cell around the other's access have nothing between them.
+    /// Nothing comes between the thread's accesses of the cell around the other's access.
     Whole,
-    /// There are no such accesses: only the order of the two counts.
+    /// There is no such region: only the order of the pair counts.
     Pair,
-    /// Others come between still.
+    /// Other accesses still come between.
     Mixed,
 }
 
-/// An order that only running the program can decide.
+/// An order that only an execution of the program can decide.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
-    /// The steps that are to come the other way; the first came first in the failing order.
+    /// The steps to flip; the first came first in the failing order.
     pub pair: (StepId, StepId),
-    /// What is to happen, in order; then the threads are free.
+    /// The steps to execute, in order; after them the threads run freely.
     pub order: Vec<StepId>,
-    /// The step at which a thread leaves its recorded path, if that is why it is undecided.
+    /// The step at which a thread leaves its recorded path, if that makes the order undecided.
     pub departs: Option<StepId>,
-    /// It is about locks, or a signal and a wait, of a run in which all threads wait.
+    /// `true` if the pair is about locks, or a signal and a wait, of a run in which all threads wait.
     pub waits: bool,
 }
 
-/// What was found.
+/// Result of the search for alternates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alternates {
-    /// Orders that do not fail, best first: by [`Serial`], then those with the fewest variations, then in the order in
-    /// which they were found.
+    /// Orders that do not fail, best first: by [`Serial`], then by fewest variations, then in the order of
+    /// discovery.
     pub found: Vec<Alternate>,
-    /// Candidates for the program itself, nearest first.
+    /// Candidates to execute, nearest first.
     pub undecided: Vec<Candidate>,
-    /// Pairs that were looked at before the first alternate was found (all, when none was): "#Alt Pairs".
+    /// Number of pairs tried before the first alternate was found (all, when none was): "#Alt Pairs".
     pub pairs: usize,
-    /// Pairs that were looked at.
+    /// Number of pairs tried.
     pub all_pairs: usize,
-    /// Orders that were simulated.
+    /// Number of orders simulated.
     pub simulated: usize,
-    /// Pairs that the solver was asked about.
+    /// Number of pairs that the solver was asked about.
     pub solved: usize,
-    /// Why it ended.
+    /// Stop reason of the search.
     pub stopped: StopReason,
 }
 
-/// Phi_alt for one pair, by a solver.
+/// Solver for Phi_alt of one pair.
 pub trait Solve {
-    /// A feasible order in which the second step comes before the first and the run does not fail.
+    /// Finds a feasible order in which the second step comes before the first and the run does not fail.
     fn flipped(&mut self, first: StepId, second: StepId, budget: &Budget) -> Solved;
 }
 
-/// What a solver says about a pair.
+/// Answer of a solver about a pair.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Solved {
-    /// This order.
+    /// A feasible order that does not fail.
     Order(Vec<StepId>),
-    /// There is none.
+    /// No such order exists.
     Impossible,
-    /// It gave up, for this reason.
+    /// The solver gave up, for this reason.
     Unknown(String),
 }
 
-/// Alternates of a failing order; fails when that order itself is not feasible. `solver` is asked about the pairs
-/// for which the simulation found nothing, when it found no alternate at all (see [`Options::solve_all`]).
+/// Finds alternates of a failing order; an error when that order itself is not feasible. `solver` is asked
+/// about the pairs for which the simulation found nothing, when it found no alternate at all (see
+/// [`Options::solve_all`]).
 pub fn alternates(
     trace: &SymbolicTrace,
     failing: &[StepId],
@@ -199,8 +202,8 @@ pub fn alternates(
     Ok(result)
 }
 
-/// Where the failing thread begins to read what its check is about: the first of its last reads on the line of the
-/// failure, or its last read where the line has none.
+/// The step at which the failing thread begins to read what its check depends on: the first of its last reads
+/// on the line of the failure, or its last read where the line has none.
 pub fn check_of(trace: &SymbolicTrace, run: &Run) -> Option<StepId> {
     let failure = run.meta.failure.as_ref()?;
     let thread = failure.thread?;
@@ -220,7 +223,7 @@ pub fn check_of(trace: &SymbolicTrace, run: &Run) -> Option<StepId> {
     first.map(|&(index, _)| StepId { thread, index })
 }
 
-/// The recorded events of an order's steps, each once: what a proposed schedule names.
+/// The recorded events of an order's steps, each once, as a proposed schedule names them.
 pub fn events(trace: &SymbolicTrace, order: &[StepId]) -> Vec<EventId> {
     let events = order.iter().filter_map(|&id| trace.step(id)?.event);
     let mut events: Vec<EventId> = events.collect();
@@ -228,7 +231,7 @@ pub fn events(trace: &SymbolicTrace, order: &[StepId]) -> Vec<EventId> {
     events
 }
 
-/// See [`Serial`]. Linear in the orders.
+/// Classifies an alternate by [`Serial`]. Linear in the orders.
 fn serial(
     trace: &SymbolicTrace,
     failing: &[StepId],
@@ -296,18 +299,18 @@ struct Search<'t> {
     checker: Checker<'t>,
     simulator: Simulator<'t>,
     tried: FxHashSet<Attempt>,
-    /// Orders that were found, by what differs.
+    /// The differences of the alternates found so far.
     known: FxHashSet<(u32, Vec<u32>)>,
     /// Pairs without an alternate.
     open: Vec<(StepId, StepId)>,
     result: Alternates,
 }
 
-/// Looks at the clock once in so many pairs.
+/// Number of pairs between two polls of the budget.
 const POLL: usize = 16;
 
 impl Search<'_> {
-    /// The free and the access after it are a pair that shares no cell.
+    /// Tries the free of a block and the access after it, a pair that shares no cell.
     fn freed(&mut self) {
         if let Bug::AfterFree { step, freed } = self.trace.bug {
             let program = &self.simulator.program;
@@ -348,7 +351,7 @@ impl Search<'_> {
                 && self.result.undecided.len() >= self.options.candidates)
     }
 
-    /// Tries one pair in all ways, until one is an alternate.
+    /// Tries all attempts of a pair, until one is an alternate.
     fn look_at(&mut self, pair: Pair) {
         self.result.all_pairs += 1;
         if self.result.found.is_empty() {
@@ -386,8 +389,9 @@ impl Search<'_> {
         }
     }
 
-    /// Where the first thread can be held back: before the access, or before a lock that it holds there, from the
-    /// innermost outwards. Then the second one alone.
+    /// The points at which the first thread can be held back: before the access, or before a lock that it
+    /// holds there, from the innermost outwards; first with all other threads running, then with the second
+    /// one alone.
     fn attempts(&self, pair: Pair) -> Vec<Attempt> {
         let program = &self.simulator.program;
         let (first, _) = program.unit(pair.first);
@@ -412,7 +416,7 @@ impl Search<'_> {
         attempts
     }
 
-    /// Does a third thread take steps while the first is held back?
+    /// `true` if a third thread takes steps while the first is held back.
     fn is_third_between(&self, attempt: &Attempt) -> bool {
         let program = &self.simulator.program;
         let until = self.simulator.place.get(attempt.until as usize).copied();
@@ -433,7 +437,7 @@ impl Search<'_> {
         steps.map(|&flat| program.id(flat)).collect()
     }
 
-    /// Keeps an alternate that the checker lets pass and that was not found before.
+    /// Keeps an alternate that the checker accepts and that was not found before.
     fn keep(&mut self, pair: Pair, attempt: &Attempt) -> bool {
         let order = self.order(attempt);
         let program = &self.simulator.program;
@@ -468,7 +472,7 @@ impl Search<'_> {
         let both = [pair.first, pair.second].map(|flat| program.id(flat));
         let end = match departs {
             Some(departs) => order.iter().position(|&id| id == departs),
-            // What comes after the pair is free.
+            // The order after the pair is free.
             None => order
                 .iter()
                 .rposition(|id| both.contains(id))
@@ -483,7 +487,7 @@ impl Search<'_> {
         }
     }
 
-    /// Asks the solver about the pairs that are open, nearest first.
+    /// Asks the solver about the open pairs, nearest first.
     fn ask(&mut self, solver: &mut dyn Solve) {
         for (first, second) in std::mem::take(&mut self.open) {
             if let Some(stopped) = self.budget.stop() {

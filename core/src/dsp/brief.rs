@@ -1,16 +1,17 @@
-//! A projection that nobody waits for: of small runs, the nearest pairs only, nothing executed.
+//! A projection that costs little, for results that must not wait: small runs, the nearest pairs only,
+//! nothing executed.
 
 use super::{Dsp, Options, alternates, check_of, project};
 use crate::{Budget, symbolic};
 use unsnarl_trace::{Run, program::Program};
 
-/// Events of a run up to which it is followed here.
+/// Bound on the events of a run that is followed here.
 const EVENTS: usize = 2000;
-/// Pairs that are tried at most.
+/// Bound on the pairs tried.
 const PAIRS: usize = 64;
 
-/// The projection of a failing run and the nearest order that does not fail as far as the model tells; none when
-/// there is none nearby, the run is long, or there is no model. Bounded by counts, not by time.
+/// The projection of a failing run and the nearest alternate that the model finds; none without an alternate
+/// nearby, for a long run, or without a model. Bounded by counts, not by time.
 pub fn in_brief(run: &Run, models: &Program, budget: &Budget) -> Option<Dsp> {
     if run.events.len() > EVENTS {
         return None;

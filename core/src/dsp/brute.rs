@@ -1,4 +1,4 @@
-//! Small random traces, and all their orders, for tests. Shares no code with the search or the checker.
+//! Small random traces with all their orders, for tests. Shares no code with the search or the checker.
 
 use super::fixture::{Fixture, fixture};
 use crate::symbolic::{Action, Bug, Origin, StepId, SymbolId, SymbolicTrace, expr::Values};
@@ -105,7 +105,8 @@ fn text(steps: &[(u8, u8, u8, u32)], main_checks: bool, checked: u8) -> String {
     writer.text
 }
 
-/// All orders that do not fail: complete ones, or those that leave out what comes of a path left after the check.
+/// All orders that do not fail: complete ones, and those without the steps behind a departure after the
+/// check.
 pub(crate) fn passing_orders(trace: &SymbolicTrace) -> Vec<Vec<StepId>> {
     let mut all = Vec::new();
     let state = State {
@@ -152,7 +153,7 @@ fn explore(trace: &SymbolicTrace, state: State, all: &mut Vec<Vec<StepId>>) {
     }
 }
 
-/// The state after the step; none when it cannot happen, or fails.
+/// The state after the step; none when the step cannot happen, or fails.
 fn take(trace: &SymbolicTrace, state: &State, thread: ThreadId, at: usize) -> Option<State> {
     let mut next = state.clone();
     let id = StepId {
@@ -207,7 +208,7 @@ fn take(trace: &SymbolicTrace, state: &State, thread: ThreadId, at: usize) -> Op
         } => {
             next.holder.remove(&object);
         }
-        // Whatever a thread would do with a lock that it held at the end is not known before the check.
+        // A thread's later use of a lock that it held at the end is unknown before the check.
         Action::Release { .. } if !state.passed => return None,
         Action::Release { object, .. } => {
             next.holder.remove(&object);

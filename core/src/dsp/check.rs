@@ -1,21 +1,23 @@
-//! Could this order of a symbolic trace's steps have happened, and does the run fail in it? A checker that
-//! shares no code with what makes orders.
+//! A checker of orders: decides whether an order of a symbolic trace's steps is feasible, and whether the run
+//! fails in it. Shares no code with the search that makes orders.
 //!
-//! An order is feasible when each thread does what its trace says from its beginning (up to a cut, see
-//! [`Feasible::cut`]), the rules of synchronization hold, every read takes what the last write before it left, and
-//! every path condition holds under the values that come of that: Phi_path, Phi_sync, Phi_rw and Phi_mo of
-//! [symbiosis], section 3.2, for sequential consistency, or for total or partial store order ([`MemoryModel`]: an order
-//! is then one of effects). [`Rule`] lists what can be broken.
+//! An order is feasible when each thread executes its trace from the beginning (up to a cut, see
+//! [`Feasible::cut`]), the rules of synchronization hold, every read takes the value of the last write before
+//! it, and every path condition holds for the resulting values: Phi_path, Phi_sync, Phi_rw and Phi_mo of
+//! [symbiosis], section 3.2, for sequential consistency, or for total or partial store order
+//! ([`MemoryModel`]: an order is then one of effects). [`Rule`] lists the rules.
 //!
-//! Where a trace leaves something open, this is chosen:
-//! * A signal wakes one of those that wait at that moment, the one that goes on first in the order. Waits that
-//!   ended by time or by themselves need no signal and take none.
-//! * A failed attempt at a lock needs another thread that holds it, unless it failed on a free one when recorded.
-//! * A semaphore begins with as many units as the recorded order needs (without one: as all steps together need).
-//! * At a barrier meet as many threads as met when recorded (without an order: all that ever come to it).
-//! * Objects that were used against the rules in the recorded order (a lock given back by another thread) keep
+//! The checker chooses where a trace leaves something open:
+//! * A signal wakes one of the threads that wait at that moment, the one that resumes first in the order.
+//!   Waits that ended by timeout or spuriously need no signal and take none.
+//! * A failed attempt at a lock needs another thread that holds it, unless it failed on a free lock when
+//!   recorded.
+//! * A semaphore starts with as many units as the recorded order needs (without one: as all steps together
+//!   need).
+//! * As many threads meet at a barrier as met when recorded (without an order: all that ever arrive at it).
+//! * Objects that were used against the rules in the recorded order (a lock released by another thread) keep
 //!   their recorded order.
-//! * A cell of which nobody knows what it held at first holds what the recorded order's first read found.
+//! * A cell of unknown initial value holds the value that the recorded order's first read found.
 
 mod memory;
 mod objects;
@@ -30,26 +32,26 @@ use objects::{Facts, Objects};
 use std::fmt;
 use unsnarl_trace::{EventKind, Run};
 
-/// What a feasible order does.
+/// Behaviour of a feasible order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Feasible {
-    /// The run fails as it did when recorded. None when the order ends before that is decided, or when what
-    /// went wrong is not known.
+    /// `true` if the run fails as it did when recorded. None when the order ends before that is decided, or
+    /// when the failing condition is not known.
     pub fails: Option<bool>,
-    /// Of each thread that the order does not bring to its end: its first step that is left out.
+    /// The first omitted step of each thread that the order does not complete.
     pub cut: Vec<StepId>,
-    /// What each symbol is, by [`SymbolId`]; `None` for those that nothing read and those that nobody knows.
+    /// The value of each symbol, by [`SymbolId`]; `None` for symbols that no step read and for unknown ones.
     pub symbols: Vec<Option<u128>>,
 }
 
-/// Why an order cannot happen.
+/// Reason why an order is infeasible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Infeasible {
-    /// The step that cannot come where the order has it.
+    /// The step that cannot come at its position in the order.
     pub step: StepId,
-    /// The step that stands in its way, as far as it is one.
+    /// The step that conflicts with it, if it is a single one.
     pub other: Option<StepId>,
-    /// The rule that is broken.
+    /// The violated rule.
     pub rule: Rule,
 }
 
@@ -64,19 +66,19 @@ pub enum Rule {
     Whole,
     /// A thread begins after it was created.
     Fork,
-    /// A join comes after all that the other thread does.
+    /// A join comes after all steps of the joined thread.
     Join,
-    /// A lock is taken when no other thread holds it (for readers: for writing).
+    /// A lock is acquired when no other thread holds it (by readers: for writing).
     Lock,
-    /// A lock is given back by a thread that holds it.
+    /// A lock is released by a thread that holds it.
     Unlock,
     /// An attempt fails while another thread holds the lock.
     Attempt,
-    /// A wait goes on after a signal that came while it waited.
+    /// A wait resumes after a signal that came while it waited.
     Signal,
     /// A semaphore's unit is taken when there is one.
     Unit,
-    /// A barrier is left when all have come.
+    /// A barrier is left when all threads have arrived.
     Barrier,
     /// A once-only initialization happens once, and is passed when it is done.
     Once,
@@ -84,7 +86,7 @@ pub enum Rule {
     AsRecorded,
     /// The thread takes the path that it took.
     Path,
-    /// A path condition can be worked out.
+    /// A path condition can be evaluated.
     Value,
 }
 
@@ -154,12 +156,12 @@ pub fn step_in_words(trace: &SymbolicTrace, run: &Run, id: StepId) -> String {
     }
 }
 
-/// Checks one order, with what comes from outside as it was recorded. Who has many orders makes a [`Checker`].
+/// Checks one order, with recorded values from outside. Make a [`Checker`] for many orders.
 pub fn check(trace: &SymbolicTrace, order: &[StepId]) -> Result<Feasible, Infeasible> {
     Checker::new(trace).check(order)
 }
 
-/// What a trace says about its feasible orders: made once, in time linear in its steps; then each check is
+/// Constraints of a trace on its feasible orders: made once, in time linear in its steps; each check is then
 /// linear in the order and in the expressions.
 #[derive(Debug)]
 pub struct Checker<'t> {
@@ -170,12 +172,12 @@ pub struct Checker<'t> {
 }
 
 impl<'t> Checker<'t> {
-    /// Reads the trace, for sequential consistency.
+    /// Prepares the trace for sequential consistency.
     pub fn new(trace: &'t SymbolicTrace) -> Checker<'t> {
         Checker::under(trace, MemoryModel::Sequential)
     }
 
-    /// Reads the trace, for orders of effects under this memory model.
+    /// Prepares the trace for orders of effects under this memory model.
     pub fn under(trace: &'t SymbolicTrace, model: MemoryModel) -> Checker<'t> {
         Checker {
             trace,
@@ -185,12 +187,12 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Is this order feasible? What comes from outside is as it was recorded.
+    /// Checks an order, with recorded values from outside.
     pub fn check(&self, order: &[StepId]) -> Result<Feasible, Infeasible> {
         self.check_with(order, |symbol| self.trace.symbol(symbol)?.recorded)
     }
 
-    /// Is this order feasible, when `outside` gives the values of the symbols that come from outside?
+    /// Checks an order, with values from outside given by `outside`.
     pub fn check_with(
         &self,
         order: &[StepId],
@@ -207,7 +209,8 @@ impl<'t> Checker<'t> {
         })
     }
 
-    /// Phi_mo, and the steps of one event together. The first step of each thread that is left out.
+    /// Checks Phi_mo and that the steps of one event are adjacent. Returns the first omitted step of each
+    /// thread.
     fn in_program_order(&self, order: &[StepId]) -> Result<Vec<StepId>, Infeasible> {
         let mut so_far = InOrder::new(self.trace, self.model);
         for &id in order {
@@ -216,7 +219,7 @@ impl<'t> Checker<'t> {
         Ok(so_far.missing())
     }
 
-    /// Phi_sync.
+    /// Checks Phi_sync.
     fn synchronized(&self, order: &[StepId]) -> Result<(), Infeasible> {
         let mut objects = Objects::of_order(&self.facts, order);
         for &id in order {
@@ -227,7 +230,7 @@ impl<'t> Checker<'t> {
         Ok(())
     }
 
-    /// Phi_rw and Phi_path: what is read, and that the paths are taken.
+    /// Computes the values read (Phi_rw) and checks the path conditions (Phi_path).
     fn values(
         &self,
         order: &[StepId],
@@ -283,7 +286,7 @@ impl<'t> Checker<'t> {
         matches!(self.trace.bug, Bug::Condition { step, .. } if step == id)
     }
 
-    /// Phi_bug.
+    /// Evaluates Phi_bug.
     fn fails(&self, order: &[StepId], cut: &[StepId], symbols: &[Option<u128>]) -> Option<bool> {
         let place = |step: StepId| order.iter().position(|&id| id == step);
         match self.trace.bug {
@@ -306,7 +309,7 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// Is this a step of synchronization, for the rules?
+/// `true` for a synchronization step of this kind.
 fn is_kind(trace: &SymbolicTrace, id: StepId, wanted: EventKind) -> bool {
     let step = trace.step(id);
     step.is_some_and(|step| matches!(step.action, Action::Sync { kind, .. } if kind == wanted))

@@ -10,7 +10,7 @@
 //! main.2 release m
 //! ```
 //!
-//! Other lines are those of [`unsnarl_trace::script`]. Values are of 32 bits; what a read finds is worked out.
+//! Other lines are those of [`unsnarl_trace::script`]. Values have 32 bits; those of reads are computed.
 
 use crate::symbolic::{
     Action, Binary, Bug, Cell, CellId, Compare, ExprId, Exprs, Object, Origin, Step, StepId,
@@ -46,7 +46,7 @@ enum Line {
     Other,
 }
 
-/// The trace that a text describes.
+/// Parses a trace.
 pub(crate) fn fixture(text: &str) -> Fixture {
     let mut build = Build::default();
     for line in text.lines().map(str::trim) {
@@ -59,7 +59,7 @@ pub(crate) fn fixture(text: &str) -> Fixture {
 
 impl Build {
     fn line(&mut self, line: &str) {
-        // Callers stand with the place.
+        // Callers are given with the place.
         let ends = [line.find(" via="), line.find(" @")];
         let (what, site) = match ends.into_iter().flatten().min() {
             Some(at) => (line[..at].trim(), line[at..].trim()),
@@ -113,7 +113,7 @@ impl Build {
         self.lines.push(Line::Read(name.into(), id));
     }
 
-    /// Operands and operators from left to right, one comparison at most.
+    /// Parses operands and operators from left to right, with one comparison at most.
     fn expression(&mut self, words: &[&str]) -> ExprId {
         let is_comparison = |word: &&str| ["<", "<=", ">", ">=", "==", "!="].contains(word);
         let Some(at) = words.iter().position(is_comparison) else {

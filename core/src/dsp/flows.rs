@@ -1,18 +1,18 @@
-//! Data flow in an order: which write each read takes its value from, and what is left in the end.
+//! Data flow in an order: the write that each read reads from, and the final write of each cell.
 
 use crate::symbolic::{Action, CellId, StepId, SymbolicTrace};
 use rustc_hash::FxHashMap;
 
-/// Where a value goes.
+/// Destination of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum To {
-    /// Into this read.
+    /// A read.
     Read(StepId),
-    /// It is left in the cell.
+    /// The cell's final value.
     End(CellId),
 }
 
-/// Data flow of one order: by reader the write, none for what was there before.
+/// Data flow of one order: for each destination the write; none for the initial value.
 pub(super) fn flows(trace: &SymbolicTrace, order: &[StepId]) -> FxHashMap<To, Option<StepId>> {
     let mut last: Vec<Option<StepId>> = vec![None; trace.cells.len()];
     let mut flows = FxHashMap::default();
@@ -35,7 +35,8 @@ pub(super) fn flows(trace: &SymbolicTrace, order: &[StepId]) -> FxHashMap<To, Op
     flows
 }
 
-/// How many reads, and cells at the end, take different writes' values in two orders, of those that both have.
+/// Number of reads, and final cell values, that take different writes' values in two orders, among those that
+/// both have.
 pub(super) fn variations(trace: &SymbolicTrace, failing: &[StepId], alternate: &[StepId]) -> usize {
     let (failing, alternate) = (flows(trace, failing), flows(trace, alternate));
     let differs =

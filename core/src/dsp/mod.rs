@@ -1,6 +1,7 @@
 //! Differential schedule projections ([symbiosis], sections 3.4 and 3.5).
 //!
-//! [`check`](check()) says whether an order of a symbolic trace could have happened; [`Dsp`] is what a person sees.
+//! [`check`](check()) decides whether an order of a symbolic trace is feasible; [`Dsp`] is the projection
+//! that people see.
 //!
 //! [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*,
 //! PLDI 2015.

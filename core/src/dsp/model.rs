@@ -1,36 +1,36 @@
-//! What a differential schedule projection is made of. Plain data: text, pictures and JSON are made of it.
+//! Data model of a differential schedule projection: plain data from which text, pictures and JSON are made.
 
 use crate::explanation::{Place, Region};
 use serde::{Deserialize, Serialize};
 use unsnarl_trace::EventId;
 
-/// A differential schedule projection ([symbiosis], section 3.5): what a failing order and the nearest order that
-/// does not fail do differently, and nothing else.
+/// A differential schedule projection ([symbiosis], section 3.5): the differences between a failing order and
+/// the nearest alternate, and nothing else.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Dsp {
-    /// The operations that are shown, each once; the other fields name them by their place here.
+    /// The operations that are shown, each once; the other fields refer to them by index.
     pub operations: Vec<Operation>,
-    /// The failing order: indices into `operations`. What the alternate does only is not in it.
+    /// The failing order, as indices into `operations`. Operations that only the alternate has are not in it.
     pub failing: Vec<u32>,
-    /// The order that does not fail.
+    /// The alternate order.
     pub alternate: Vec<u32>,
-    /// Data flow that only one of them has.
+    /// Data flows that only one of the orders has.
     pub flows: Flows,
-    /// The two operations that came the other way: in the failing order the first came first.
+    /// The flipped operations: in the failing order the first came first.
     pub flipped: Option<(u32, u32)>,
     /// The operation that fails in the failing order.
     pub failure: Option<u32>,
-    /// What would keep the program from failing like this.
+    /// Suggestion that would prevent this failure.
     pub advice: Option<Advice>,
-    /// A flow that is shown leads to the failure, or to where a thread goes another way; if not, the two orders
-    /// differ in something else, too, and this says little.
+    /// `true` if a flow that is shown leads to the failure, or to a branch where a thread departs; if not,
+    /// the orders also differ in something else, and the projection explains little.
     pub explains: bool,
-    /// Sizes of what it was made of.
+    /// Sizes of the orders and of the projection.
     pub counts: Counts,
 }
 
 impl Dsp {
-    /// Where the advised region begins and ends.
+    /// First and last operation of the advised region.
     pub fn region(&self) -> Option<[&Operation; 2]> {
         let Some(Advice::Region { first, last, .. }) = &self.advice else {
             return None;
@@ -39,12 +39,12 @@ impl Dsp {
         Some([operation(*first)?, operation(*last)?])
     }
 
-    /// The same when the failing run did not come to its end.
+    /// First and last operation of the advised region if the failing run did not reach its end.
     pub fn unfinished(&self) -> Option<[&Operation; 2]> {
         self.region().filter(|[_, last]| last.event.is_none())
     }
 
-    /// What came in between in an advised region.
+    /// Interfering operations in an advised region.
     pub fn between(&self) -> &[u32] {
         match &self.advice {
             Some(Advice::Region { between, .. }) => between,
@@ -52,7 +52,7 @@ impl Dsp {
         }
     }
 
-    /// The same with the order of the pair in the place of a region.
+    /// The projection with an order of the pair as its advice, instead of a region.
     pub fn with_order(mut self) -> Dsp {
         if let Some((second, first)) = self.flipped {
             self.advice = Some(Advice::Order { first, second });
@@ -64,39 +64,41 @@ impl Dsp {
 /// An operation of one thread.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Operation {
-    /// Who, by its place in the fork tree: `main.2`.
+    /// Thread, by its place in the fork tree: `main.2`.
     pub thread: String,
-    /// Who, as people say it: `withdraw (main.2)`.
+    /// Thread with its function: `withdraw (main.2)`.
     pub who: String,
-    /// Where.
+    /// Place in the source.
     #[serde(flatten)]
     pub place: Place,
-    /// What it does.
+    /// Kind of the operation.
     pub does: Does,
-    /// On what, in the source's words.
+    /// Variable or object, in the source's words.
     pub variable: String,
-    /// The value that it reads or writes in the failing order, in words.
+    /// Value read or written in the failing order, in words.
     pub failing_value: Option<String>,
-    /// The same in the alternate.
+    /// Value in the alternate.
     pub alternate_value: Option<String>,
-    /// What a write writes or a condition asks, over what its thread read: `balance - a[4]`.
+    /// Expression that a write stores or a condition tests, over the values its thread read: `balance -
+    /// a[4]`.
     pub expression: Option<String>,
-    /// It comes elsewhere among the shown operations than in the other order.
+    /// `true` if its position among the shown operations differs between the orders.
     pub is_moved: bool,
-    /// It takes part in a data flow that only one order has. The paper's "operations to grok".
+    /// `true` if it takes part in a data flow that only one order has: one of the paper's "operations to
+    /// grok".
     pub is_in_flow: bool,
-    /// In the failing order the thread waits here for ever.
+    /// `true` if the thread blocks here for ever in the failing order.
     #[serde(default)]
     pub is_stuck: bool,
-    /// The event of the failing run, if it happened there.
+    /// Event in the failing run, if it happened there.
     #[serde(skip)]
     pub event: Option<EventId>,
-    /// The event of the run that had the alternate, where that is known.
+    /// Event in the run that executed the alternate, where that is known.
     #[serde(skip)]
     pub alternate_event: Option<EventId>,
 }
 
-/// What an operation does.
+/// Kinds of operations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Does {
@@ -104,15 +106,15 @@ pub enum Does {
     Reads,
     /// Writes memory.
     Writes,
-    /// Reads and writes in one step.
+    /// Reads and writes in one atomic step.
     Updates,
-    /// Takes a lock.
+    /// Acquires a lock.
     Locks,
-    /// Gives a lock back.
+    /// Releases a lock.
     Unlocks,
-    /// Checks what fails: an assertion, an access by an address.
+    /// Checks the failing condition: an assertion, an access through an address.
     Checks,
-    /// Gives memory back.
+    /// Frees memory.
     Frees,
     /// Waits for a signal on a condition variable.
     Waits,
@@ -140,16 +142,16 @@ impl Does {
     }
 }
 
-/// A value that a read takes from a write.
+/// Data flow of a value from a write to a read.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Flow {
-    /// The write; none when the value was there before.
+    /// The write; none for an initial value.
     pub from: Option<u32>,
-    /// The read; none when the value is what is left at the end.
+    /// The read; none for a final value.
     pub to: Option<u32>,
-    /// Of what.
+    /// The variable.
     pub variable: String,
-    /// Which value, in words.
+    /// The value, in words.
     pub value: Option<String>,
 }
 
@@ -162,13 +164,13 @@ pub struct Flows {
     pub only_alternate: Vec<Flow>,
 }
 
-/// What would keep the program from failing like this.
+/// Suggestion that would prevent this failure.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Advice {
-    /// What one thread does here should be one step: the alternate has nothing of the others within.
+    /// A region of one thread that should be atomic: in the alternate no other thread interferes.
     Region {
-        /// The lines.
+        /// Lines of the region.
         region: Region,
         /// Its thread: `withdraw (main.2)`.
         who: String,
@@ -176,14 +178,14 @@ pub enum Advice {
         first: u32,
         /// Last operation within.
         last: u32,
-        /// What came in between in the failing order.
+        /// Interfering operations in the failing order.
         between: Vec<u32>,
     },
     /// One operation should come before another of another thread.
     Order {
-        /// The one that should come first, as in the alternate.
+        /// The operation that should come first, as in the alternate.
         first: u32,
-        /// The other.
+        /// The operation that should come second.
         second: u32,
     },
 }
@@ -193,14 +195,14 @@ pub enum Advice {
 pub struct Counts {
     /// Events of the failing order.
     pub events: u32,
-    /// Events in the projection: those of data-flow variations and those that came in another order.
+    /// Events in the projection: those of data-flow variations and those whose order differs.
     pub shown: u32,
-    /// Data flows of the failing order: reads that take what a write left.
+    /// Data flows of the failing order: reads that take a write's value.
     pub flows: u32,
-    /// Data-flow variations, both ways, counted once for each read (or cell at the end) that takes another value's
-    /// write.
+    /// Data-flow variations of both orders, counted once for each read (or final cell value) that takes
+    /// another write's value.
     pub variations: u32,
-    /// Variations that are not shown: what fails does not depend on them, or they would be too many to read.
+    /// Variations left out, because the failure does not depend on them or they would be too many to read.
     pub not_shown: u32,
     /// Operations that take part in a variation that is shown.
     pub to_read: u32,

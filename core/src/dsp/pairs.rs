@@ -1,4 +1,4 @@
-//! Pairs of accesses that may be tried the other way round, nearest first ([symbiosis], section 3.4).
+//! Pairs of accesses to flip, nearest first ([symbiosis], section 3.4).
 
 use super::{
     program::{NONE, Op, Program},
@@ -13,25 +13,26 @@ pub(super) struct Pair {
     pub second: u32,
 }
 
-/// Conflicting pairs: those with the fewest events between first, among these the later ones first. What is always
-/// in this order is left out. Each next pair costs the logarithm of the number of accesses.
+/// Conflicting pairs by distance: those with the fewest events between first, among these the later ones
+/// first. Pairs whose order is forced are left out. Each next pair costs the logarithm of the number of
+/// accesses.
 #[derive(Debug)]
 pub(super) struct Pairs {
     forced: Forced,
     level: Matters,
-    /// Cell by cell, in the base order.
+    /// Accesses by cell, each in the base order.
     accesses: Vec<Access>,
     nearest: BinaryHeap<Reverse<Near>>,
 }
 
-/// Events between, place of the second, and both as indices into [`Pairs::accesses`].
+/// Distance in events, position of the second, and both as indices into [`Pairs::accesses`].
 type Near = (u32, Reverse<u32>, u32, u32);
 
 #[derive(Clone, Copy, Debug)]
 struct Access {
     cell: u32,
     place: u32,
-    /// Number of events before it.
+    /// Number of events before the access.
     events: u32,
     flat: u32,
     thread: u16,
@@ -41,7 +42,7 @@ struct Access {
 }
 
 impl Pairs {
-    /// The pairs of which the one that matters more matters so much.
+    /// The pairs whose more relevant access has this level.
     pub fn new(program: &Program, base: &[u32], slice: &Slice, level: Matters) -> Pairs {
         let mut accesses = accesses(program, base, slice);
         accesses.sort_by_key(|access| (access.cell, access.place));
@@ -70,7 +71,7 @@ impl Pairs {
         rest.chunk_by(|a, b| a.cell == b.cell).next()
     }
 
-    /// The next pair of this first access, its second from there on.
+    /// Pushes the next pair of this first access, with its second from there on.
     fn push(&mut self, first: u32, from: u32) {
         let Some(&a) = self.accesses.get(first as usize) else {
             return;
@@ -132,10 +133,10 @@ fn accesses(program: &Program, base: &[u32], slice: &Slice) -> Vec<Access> {
     accesses
 }
 
-/// What creating and joining threads always puts in order: clocks that change there only.
+/// Order forced by thread creation and joining: vector clocks that change only there.
 #[derive(Debug, Default)]
 pub(super) struct Forced {
-    /// By thread: from which index on it comes after how many steps of the others.
+    /// Per thread: the index from which on it comes after a number of steps of the others.
     clocks: Vec<Vec<(u32, Vec<u32>)>>,
 }
 
@@ -169,7 +170,7 @@ impl Forced {
         forced
     }
 
-    /// The thread comes, from this index on, after these steps of another and what they come after.
+    /// Orders a thread, from this index on, after these steps of another and their predecessors.
     fn learn(&mut self, thread: u16, index: u32, other: u16, steps: u32) {
         let mut clock = self.clock(thread, index).to_vec();
         let theirs = self.clock(other, steps.saturating_sub(1)).to_vec();
@@ -194,7 +195,7 @@ impl Forced {
         clock.map_or(&[], |(_, clock)| clock)
     }
 
-    /// Does the first always come before the second? Thread and index of each.
+    /// Returns whether the first always comes before the second, each given by thread and index.
     pub fn ordered(&self, first: (u16, u32), second: (u16, u32)) -> bool {
         let known = self.clock(second.0, second.1).get(usize::from(first.0));
         known.is_some_and(|&known| known > first.1)

@@ -1,14 +1,14 @@
-//! A symbolic trace made ready for being run through many times: steps by one number, objects by small numbers,
-//! and for each step the expressions that are to be worked out there, in order.
+//! A symbolic trace prepared for repeated simulation: steps and objects have small numbers, and each step
+//! lists the expressions to evaluate there, in order.
 
 use crate::symbolic::{Action, Bug, ExprId, Node, StepId, SymbolicTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventKind, LocationId, ThreadId};
 
-/// No thread, no step.
+/// Marks the absence of a thread or a step.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a step does, for the simulation. Objects by number.
+/// Effect of a step in the simulation, with objects by number.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
     Read {
@@ -20,14 +20,14 @@ pub(super) enum Op {
         value: ExprId,
     },
     Assume(ExprId),
-    /// The condition of the bug.
+    /// Evaluates the condition of the bug.
     Bug(ExprId),
     Nothing,
     Fork,
     Lock(u32),
     SharedLock(u32),
     Unlock(u32),
-    /// The same, made up for a thread that held it at the end.
+    /// Releases a lock that the thread held at the end; an added step.
     Release(u32),
     Attempt(u32),
     Join(u16),
@@ -41,56 +41,56 @@ pub(super) enum Op {
     OnceBegin(u32),
     OnceEnd(u32),
     OncePass(u32),
-    /// An object used against the rules: its steps keep the recorded order, this is the n-th.
+    /// Takes the n-th turn on an object used against the rules, whose steps keep the recorded order.
     Turn(u32, u32),
 }
 
-/// What the order that counts as recorded does against the rules.
+/// Violations of the rules in the base order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exceptions {
-    /// Objects: their steps keep the recorded order.
+    /// Objects whose steps keep the recorded order.
     pub odd: FxHashSet<LocationId>,
     /// Attempts at a lock that failed although it was free.
     pub on_free: FxHashSet<StepId>,
 }
 
-/// Where a wait goes on.
+/// Resumption of a wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Return {
     pub condition: u32,
     pub signalled: bool,
 }
 
-/// See the module. Steps are numbered thread by thread.
+/// A prepared trace. Steps are numbered thread by thread.
 #[derive(Debug)]
 pub(super) struct Program<'t> {
     pub trace: &'t SymbolicTrace,
     pub ops: Vec<Op>,
     thread_of: Vec<u16>,
     first: Vec<u32>,
-    /// Of each thread: how many steps it took by itself.
+    /// Number of steps that each thread took itself.
     pub own: Vec<u32>,
     code: Vec<ExprId>,
     ranges: Vec<(u32, u32)>,
-    /// By step: the last step of the event that it belongs to, and the first.
+    /// By step: the last and the first step of its event.
     unit: Vec<(u32, u32)>,
     /// By thread: the step that creates it.
     pub fork: Vec<u32>,
-    /// By step at which a wait goes on.
+    /// Resumptions of waits, by step.
     pub returns: FxHashMap<u32, Return>,
     pub objects: usize,
-    /// Units of semaphores at first, and how many meet at barriers, by object.
+    /// Initial units of semaphores, by object.
     pub units: FxHashMap<u32, u32>,
     pub meeting: FxHashMap<u32, u32>,
     /// Once-only initializations that the trace has.
     pub initialized: FxHashSet<u32>,
-    /// Sets of steps that took locks, innermost first, and by step which set the thread holds before it.
+    /// Sets of acquisitions, innermost first, and by step the set that the thread holds before it.
     held: Vec<Vec<u32>>,
     held_at: Vec<u32>,
 }
 
 impl<'t> Program<'t> {
-    /// `order` is the order that counts as recorded.
+    /// Prepares a trace; `order` counts as the recorded order.
     pub fn new(trace: &'t SymbolicTrace, order: &[StepId], exceptions: &Exceptions) -> Program<'t> {
         let mut program = Program {
             trace,
@@ -135,12 +135,12 @@ impl<'t> Program<'t> {
         }
     }
 
-    /// Who takes the step.
+    /// Thread of the step.
     pub fn thread(&self, flat: u32) -> u16 {
         self.thread_of.get(flat as usize).copied().unwrap_or(0)
     }
 
-    /// What the step does.
+    /// Effect of the step.
     pub fn op(&self, flat: u32) -> Op {
         self.ops.get(flat as usize).copied().unwrap_or(Op::Nothing)
     }
@@ -164,7 +164,7 @@ impl<'t> Program<'t> {
         self.fork.len()
     }
 
-    /// The expressions to be worked out at the step, operands first.
+    /// The expressions to evaluate at the step, operands first.
     pub fn code(&self, flat: u32) -> &[ExprId] {
         let (from, to) = self.ranges.get(flat as usize).copied().unwrap_or((0, 0));
         self.code.get(from as usize..to as usize).unwrap_or(&[])
@@ -249,7 +249,7 @@ impl<'t> Program<'t> {
         }
     }
 
-    /// Objects that were used against the rules: which turn each of their steps has.
+    /// Gives each step of an object used against the rules its turn.
     fn turns(
         &mut self,
         order: &[StepId],
@@ -273,7 +273,7 @@ impl<'t> Program<'t> {
         }
     }
 
-    /// What is to be worked out where: what the thread has not worked out before.
+    /// Lists for each step the expressions that its thread has not evaluated before.
     fn compile(&mut self) {
         let mut by: Vec<u16> = vec![u16::MAX; self.trace.exprs.len()];
         for flat in 0..self.ops.len() as u32 {
@@ -282,7 +282,7 @@ impl<'t> Program<'t> {
                 self.need(value, self.thread(flat), &mut by);
             }
             let new = self.code.get_mut(from as usize..).unwrap_or(&mut []);
-            // Operands stand before what is made of them.
+            // Operands precede the expressions that use them.
             new.sort_unstable();
             self.ranges.push((from, self.code.len() as u32));
         }
@@ -304,7 +304,7 @@ impl<'t> Program<'t> {
         }
     }
 
-    /// Where the locks were taken that the thread holds before the step, innermost first.
+    /// The acquisitions of the locks that the thread holds before the step, innermost first.
     pub fn acquisitions(&self, flat: u32) -> &[u32] {
         let set = self.held_at.get(flat as usize).copied().unwrap_or(0);
         self.held.get(set as usize).map_or(&[], Vec::as_slice)
@@ -331,7 +331,7 @@ impl<'t> Program<'t> {
         }
     }
 
-    /// Where waits go on: at the thread's next step of synchronization after it gave the mutex back.
+    /// Finds the resumptions of waits: the thread's next synchronization step after it released the mutex.
     fn waits(&mut self) {
         for thread in 0..self.threads() as u16 {
             let syncs: Vec<u32> = self
@@ -344,7 +344,7 @@ impl<'t> Program<'t> {
                 };
                 let mut rest = syncs.iter().skip(at + 1).copied().peekable();
                 rest.next_if(|&flat| self.kind(flat) == Some(EventKind::Unlock));
-                // A thread that waits for ever does not go on.
+                // A thread that waits for ever does not resume.
                 let goes_on = |end: &&u32| self.kind(**end) != Some(EventKind::Blocked);
                 let Some(&end) = rest.peek().filter(goes_on) else {
                     continue;
@@ -362,7 +362,7 @@ impl<'t> Program<'t> {
         }
     }
 
-    /// What the kind of a step of synchronization is.
+    /// Event kind of a synchronization step.
     pub fn kind(&self, flat: u32) -> Option<EventKind> {
         match self.trace.step(self.id(flat))?.action {
             Action::Sync { kind, .. } => Some(kind),
@@ -377,7 +377,7 @@ impl<'t> Program<'t> {
         }
     }
 
-    /// What semaphores begin with, and how many meet at barriers.
+    /// Counts the initial units of semaphores and the threads that meet at barriers.
     fn count(&mut self, order: &[StepId]) {
         let mut now: FxHashMap<u32, i64> = FxHashMap::default();
         let mut left: FxHashSet<u32> = FxHashSet::default();

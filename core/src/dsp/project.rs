@@ -1,7 +1,8 @@
-//! The projection: what a failing order and one that does not fail do differently ([symbiosis], section 3.5).
+//! The projection: the differences between a failing order and one that does not fail ([symbiosis], section
+//! 3.5).
 //!
-//! Both sources have one form here ([`side`]): two orders of a symbolic trace, or two recorded runs of which one
-//! failed, their events matched by thread, place and count.
+//! Both sources have one form here ([`side`]): two orders of a symbolic trace, or two recorded runs of which
+//! one failed, their events matched by thread, place and count.
 
 mod advice;
 mod choose;
@@ -27,11 +28,11 @@ use compare::{Variation, moved, variations};
 use rustc_hash::{FxHashMap, FxHashSet};
 use side::{Key, Side, To};
 
-/// What the two sources know in their own ways.
+/// Queries that the two sources of a projection answer in their own ways.
 trait Source {
-    /// The operation, without its values and what the comparison says of it.
+    /// The operation, without its values and the results of the comparison.
     fn describe(&self, key: Key) -> Operation;
-    /// Its place, then those of the calls that led there, innermost first.
+    /// The operation's place, then those of its calls, innermost first.
     fn calls(&self, key: Key) -> Vec<Place>;
     /// The value of an operation in an order, in words.
     fn value(&self, key: Key, failing: bool) -> Option<String>;
@@ -39,11 +40,11 @@ trait Source {
     fn cell(&self, cell: u32) -> String;
     /// The name of a lock.
     fn lock(&self, lock: u32) -> String;
-    /// Is the operation part of what the failure was computed from, in either order?
+    /// `true` if the failure was computed from the operation in either order.
     fn matters(&self, key: Key) -> bool;
-    /// Does a thread go another way in the alternate because of what this read found?
+    /// `true` if a thread departs from its path in the alternate because of the value of this read.
     fn decides(&self, key: Key) -> bool;
-    /// Does it fail as well when what the others do up to the second comes before the first?
+    /// `true` if the run still fails when the others' operations up to the second come before the first.
     fn fails_all_the_same(&self, first: Key, until: Key) -> bool;
     /// The operation that fails.
     fn failure(&self) -> Option<Key>;
@@ -76,7 +77,7 @@ fn projection(
 }
 
 impl Projection<'_> {
-    /// What a pair that came the other way round suggests. A region that is in no function is an order.
+    /// Advice that a flipped pair suggests: a region, or an order if no function contains the region.
     fn hint(&self, pair: (Key, Key)) -> Hint {
         let source = self.source;
         let asked = Asked {
@@ -100,7 +101,7 @@ impl Projection<'_> {
         self.made(varying, shown, told, &keys)
     }
 
-    /// The projection that shows these operations.
+    /// Makes the projection that shows these operations.
     fn made(
         &self,
         varying: &[Variation],
@@ -154,7 +155,7 @@ impl Projection<'_> {
         dsp
     }
 
-    /// Numbers in the failing order, then of what only the alternate has.
+    /// Positions in the failing order, followed by operations that only the alternate has.
     fn numbers(&self, keys: &FxHashSet<Key>) -> FxHashMap<Key, u32> {
         let mut keys: Vec<Key> = keys.iter().copied().collect();
         keys.sort_by_key(|&key| {
@@ -240,13 +241,13 @@ impl Projection<'_> {
         }
     }
 
-    /// The lines from the first to the last, in the innermost function that both are in or are called from; those
-    /// of the critical sections around them as far as they are in the same function.
+    /// The lines from the first to the last, in the innermost function that contains or calls both; extended
+    /// to the surrounding critical sections as far as they are in the same function.
     fn region(&self, inner: [Key; 2], outer: [Key; 2], lock: Option<u32>) -> Option<Region> {
         let does = inner.map(|key| self.source.describe(key).does);
         let [first, last] = inner.map(|key| self.source.calls(key));
         if first == last && does[0] == does[1] {
-            // The same operation twice, in a loop: there are no lines from the one to the other.
+            // The same operation twice, in a loop, spans no lines.
             return None;
         }
         let depth = parting(&first, &last)?;
@@ -291,7 +292,8 @@ impl Projection<'_> {
     }
 }
 
-/// The projection without data flow: a pair, what it suggests, and where threads wait for ever.
+/// Makes the projection without data flow: a pair, its suggestion, and the operations where threads block for
+/// ever.
 fn finish_with(projection: &Projection, told: Told, stuck: &[Key]) -> Dsp {
     let (pair, hint) = &told;
     let mut keys: FxHashSet<Key> = needed(*pair, hint).into_iter().collect();
@@ -302,8 +304,8 @@ fn finish_with(projection: &Projection, told: Told, stuck: &[Key]) -> Dsp {
     projection.made(&[], &[], Some(told), &keys)
 }
 
-/// In how many calls the innermost function call lies that two places are in, from the outermost: there the calls that
-/// led to them (innermost first) part.
+/// Number of calls, from the outermost, that two places have in common, given the calls that led to each
+/// (innermost first).
 fn parting(first: &[Place], last: &[Place]) -> Option<usize> {
     let pairs: Vec<(&Place, &Place)> = first.iter().rev().zip(last.iter().rev()).collect();
     let equal = pairs.iter().take_while(|(a, b)| a == b).count();
@@ -317,7 +319,7 @@ fn same_function(a: &Place, b: &Place) -> bool {
     a.file == b.file && a.function == b.function
 }
 
-/// The operations that a reader needs to see beside the data flow.
+/// The operations that a reader needs beside the data flow.
 fn needed(pair: (Key, Key), hint: &Hint) -> [Key; 4] {
     match hint {
         Hint::Region { first, last, .. } => [pair.0, pair.1, *first, *last],

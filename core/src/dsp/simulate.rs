@@ -1,9 +1,9 @@
-//! Concrete re-simulation of a symbolic trace in other orders: what threads read, whether they stay on their paths,
-//! and whether the run fails.
+//! Concrete re-simulation of a symbolic trace in other orders: the values that threads read, whether they
+//! stay on their paths, and whether the run fails.
 //!
-//! Everything starts from a base order, the failing one. An attempt differs from it from some place on; what was
-//! before is taken from snapshots, so that an attempt costs what it changes and runs of attempts near the failure
-//! cost little. Nothing is hashed per step.
+//! Everything starts from a base order, the failing one. An attempt differs from it from some position on;
+//! the prefix is restored from snapshots, so that an attempt costs only its changes and series of attempts
+//! near the failure are cheap. Nothing is hashed per step.
 
 use super::{
     program::{Exceptions, NONE, Op, Program},
@@ -12,35 +12,35 @@ use super::{
 use crate::symbolic::{Bug, Origin, StepId, SymbolicTrace};
 use unsnarl_trace::LocationId;
 
-/// An attempt: from this place of the base order on, a thread is held back until a step has been taken.
+/// An attempt: from a position of the base order on, a thread is held back until a step has been taken.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Attempt {
-    /// Place in the base order.
+    /// Position in the base order.
     pub from: u32,
-    /// Who is held back at its next step from there on.
+    /// The thread that is held back at its next step from there on.
     pub held: u16,
-    /// Until this step has been taken.
+    /// The step that ends the hold.
     pub until: u32,
-    /// Only this step's thread goes on meanwhile; else all but the held one do.
+    /// `true` if only this step's thread runs meanwhile; else all but the held one do.
     pub alone: bool,
 }
 
-/// How an attempt ended.
+/// Result of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ended {
-    /// It does not fail. `to_the_end`: all steps were taken.
+    /// The run does not fail. `to_the_end`: all steps were taken.
     Passes { to_the_end: bool },
-    /// It fails as recorded.
+    /// The run fails as recorded.
     Fails,
-    /// The step that was waited for cannot come while the thread is held back, or threads wait for each other.
+    /// The awaited step cannot come while the thread is held back, or threads wait for each other.
     Stuck,
     /// A thread leaves its recorded path at this step.
     Departs(u32),
-    /// Nobody knows whether it fails.
+    /// It is unknown whether the run fails.
     Open,
 }
 
-/// See the module.
+/// Simulator of attempts on a base order.
 #[derive(Debug)]
 pub(super) struct Simulator<'t> {
     pub program: Program<'t>,
@@ -54,7 +54,7 @@ pub(super) struct Simulator<'t> {
     base_symbols: Vec<Option<u128>>,
     snapshots: Vec<State>,
     every: usize,
-    /// The attempt's order from its place on.
+    /// The attempt's order from its position on.
     pub order: Vec<u32>,
     passed: bool,
     departed: Vec<u16>,
@@ -62,7 +62,7 @@ pub(super) struct Simulator<'t> {
     guessed: Option<u32>,
 }
 
-/// The least distance of snapshots, and the most of them.
+/// Minimum distance of snapshots, and their maximum number.
 const SNAPSHOT: usize = 256;
 const SNAPSHOTS: usize = 64;
 
@@ -74,7 +74,7 @@ enum Step {
 }
 
 impl<'t> Simulator<'t> {
-    /// Runs the base order. `first` is what the cells hold at first.
+    /// Simulates the base order. `first` holds the cells' initial values.
     pub fn new(
         trace: &'t SymbolicTrace,
         order: &[StepId],
@@ -84,7 +84,7 @@ impl<'t> Simulator<'t> {
         loop {
             let mut simulator = Simulator::with(trace, order, &exceptions);
             match simulator.run_base(first.clone()) {
-                // Each time one object or attempt more is taken as recorded.
+                // Each round takes one more object or attempt as recorded.
                 Some(flat) if simulator.except(flat, &mut exceptions) => {}
                 _ => return simulator,
             }
@@ -123,7 +123,7 @@ impl<'t> Simulator<'t> {
         }
     }
 
-    /// Takes the steps of the base order; the first that breaks a rule of its object.
+    /// Takes the steps of the base order; returns the first that violates a rule of its object.
     fn run_base(&mut self, first: Vec<Option<u128>>) -> Option<u32> {
         let mut state = State::new(&self.program, first);
         let mut breaks = None;
@@ -143,7 +143,7 @@ impl<'t> Simulator<'t> {
         breaks
     }
 
-    /// Notes that what this step does was done against the rules; false when nothing is left to be noted.
+    /// Notes that a step violated a rule; `false` when nothing is left to note.
     fn except(&self, flat: u32, exceptions: &mut Exceptions) -> bool {
         let id = self.program.id(flat);
         if matches!(self.program.op(flat), Op::Attempt(_)) {
@@ -160,7 +160,7 @@ impl<'t> Simulator<'t> {
             _ => None,
         };
         match self.program.returns.get(&flat) {
-            // A wake that no signal explains: its condition.
+            // A wakeup without a signal: the condition that it waited on.
             Some(end) if end.signalled => {
                 let first = self.program.steps(self.program.thread(flat)).start;
                 let is_wait = |step: &u32| matches!(self.program.op(*step), Op::Wait(condition) if condition == end.condition);
@@ -177,7 +177,7 @@ impl<'t> Simulator<'t> {
         self.waiting.clear();
     }
 
-    /// Works out the step's expressions and takes it. True when somebody who waits may go on now.
+    /// Evaluates the step's expressions and takes it; `true` when a waiting thread may resume.
     fn apply(&mut self, state: &mut State, flat: u32) -> bool {
         let program = &self.program;
         let exprs = &program.trace.exprs;
@@ -227,8 +227,8 @@ impl<'t> Simulator<'t> {
         }
     }
 
-    /// Where in the base order the thread goes on after the wait that begins at this step. Waits that need no
-    /// signal take none while others do.
+    /// The position in the base order at which the thread resumes from the wait that begins at this step.
+    /// Waits that need no signal take none while others do.
     fn goes_on(&self, thread: u16, wait: u32) -> u32 {
         let mut later = self.program.steps(thread).filter(|&flat| flat > wait);
         let end = later.find(|flat| self.program.returns.contains_key(flat));
@@ -254,7 +254,7 @@ impl<'t> Simulator<'t> {
         state
     }
 
-    /// A step of the base order again: its values are known.
+    /// Repeats a step of the base order with its known values.
     fn redo(&self, state: &mut State, flat: u32) {
         let id = self.program.id(flat);
         if let Some(done) = state.next.get_mut(id.thread.index()) {
@@ -274,8 +274,8 @@ impl<'t> Simulator<'t> {
         }
     }
 
-    /// Makes an attempt. Its order stands in `self.order` until the next: what comes instead of the base order's
-    /// steps from [`Attempt::from`] on.
+    /// Makes an attempt. Until the next attempt, `self.order` holds its order, which replaces the base
+    /// order's steps from [`Attempt::from`] on.
     pub fn attempt(&mut self, attempt: &Attempt) -> Ended {
         self.order.clear();
         self.restart();
@@ -288,7 +288,7 @@ impl<'t> Simulator<'t> {
         ended
     }
 
-    /// All that is left, in the base order.
+    /// Takes all remaining steps, in the base order.
     fn rest(&mut self, state: &mut State, attempt: &Attempt) -> Ended {
         self.waiting.clear();
         if let Some(ended) = self.pass(state, attempt, false) {
@@ -308,7 +308,7 @@ impl<'t> Simulator<'t> {
         }
     }
 
-    /// The values of the base order again.
+    /// Restores the values of the base order.
     fn forget(&mut self) {
         for &flat in &self.order {
             for id in self.program.code(flat) {
@@ -330,8 +330,8 @@ impl<'t> Simulator<'t> {
         }
     }
 
-    /// Goes through the base order and takes what can be taken; who waits goes on when he can. With `held`, until
-    /// the attempt's step has been taken (`None`), else to the end.
+    /// Goes through the base order and takes the steps that are possible; a waiting thread resumes when it
+    /// can. With `held`, until the attempt's step has been taken (`None`), else to the end.
     fn pass(&mut self, state: &mut State, attempt: &Attempt, held: bool) -> Option<Ended> {
         let awaited = self.program.thread(attempt.until);
         let mut at = attempt.from as usize;
@@ -368,7 +368,7 @@ impl<'t> Simulator<'t> {
         held.then_some(Ended::Stuck)
     }
 
-    /// The first place where somebody waited who can go on now.
+    /// The first position at which a thread waited that can resume now.
     fn woken(&mut self, state: &State) -> Option<usize> {
         let may = |&&at: &&u32| {
             let flat = self.base.get(at as usize).copied().unwrap_or(NONE);
@@ -406,7 +406,8 @@ impl<'t> Simulator<'t> {
         Step::Taken { wakes }
     }
 
-    /// The thread leaves its path. Once it is decided that the run does not fail, only this thread ends here.
+    /// Handles a thread that leaves its path. Once it is decided that the run does not fail, only this thread
+    /// ends here.
     fn leaves(&mut self, state: &mut State, flat: u32) -> Step {
         if !self.passed {
             return Step::Ends(Ended::Departs(flat));
@@ -422,7 +423,7 @@ impl<'t> Simulator<'t> {
         Step::Leaves
     }
 
-    /// A block is freed, or accessed, that is the other way round in the failing order.
+    /// Handles the free or the access of a block in an order opposite to that of the failing run.
     fn freed(&mut self, state: &State, flat: u32) -> Option<Ended> {
         let Bug::AfterFree { step, freed } = self.program.trace.bug else {
             return None;

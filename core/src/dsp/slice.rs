@@ -1,30 +1,31 @@
-//! Which steps of an order matter to the failure: a dynamic slice.
+//! Dynamic slice of an order: the steps that matter to the failure.
 //!
-//! The data cone is what the bug's condition was computed from, through the writes that reads took their values
-//! from. Around it lies what decides that these steps are taken at all: the path conditions before them in their
-//! threads, and what those were computed from. Linear in the order and the expressions.
+//! The data cone holds the steps that the bug's condition was computed from, through the writes that reads
+//! took their values from. Around it lie the steps that decide whether these are taken at all: the path
+//! conditions before them in their threads, and the steps from which those conditions were computed. Linear
+//! in the order and the expressions.
 
 use super::program::NONE;
 use crate::symbolic::{Action, Bug, ExprId, Exprs, Node, Origin, StepId, SymbolId, SymbolicTrace};
 
-/// How near to the failure a step is.
+/// Relevance of a step to the failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Matters {
     /// The bug's condition was computed from it.
     Data,
-    /// It decides whether such a step is taken, or what decides that was computed from it.
+    /// The step decides whether such a step is taken, or such a decision was computed from it.
     Control,
-    /// Neither.
+    /// The step is irrelevant.
     No,
 }
 
-/// What the steps of an order mean for the failure.
+/// Relevance of an order's steps to the failure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Slice {
     first: Vec<u32>,
     matters: Vec<Matters>,
     reads_from: Vec<u32>,
-    /// By place in the order, for who looks from there.
+    /// Steps by position in the order.
     order: Vec<StepId>,
 }
 
@@ -32,12 +33,12 @@ struct Walk<'t> {
     trace: &'t SymbolicTrace,
     slice: Slice,
     seen: Vec<bool>,
-    /// By thread: path conditions before this index are in.
+    /// By thread: the index before which path conditions are in the slice.
     conditions: Vec<u32>,
 }
 
 impl Slice {
-    /// The slice of an order.
+    /// Computes the slice of an order.
     pub fn new(trace: &SymbolicTrace, order: &[StepId]) -> Slice {
         let mut walk = Walk {
             trace,
@@ -62,8 +63,8 @@ impl Slice {
         walk.slice
     }
 
-    /// The slice when the condition of the failure is not known: what the failing thread read from this step on
-    /// counts as data, what it read before as control.
+    /// Computes the slice when the condition of the failure is not known: values that the failing thread read
+    /// from this step on count as data, earlier ones as control.
     pub fn of_check(trace: &SymbolicTrace, order: &[StepId], check: StepId) -> Slice {
         let mut walk = Walk {
             trace,
@@ -109,7 +110,7 @@ impl Slice {
             .map_or(usize::MAX, |first| (first + id.index) as usize)
     }
 
-    /// What the step means for the failure.
+    /// Relevance of the step.
     pub fn of(&self, id: StepId) -> Matters {
         self.matters
             .get(self.flat(id))
@@ -117,7 +118,7 @@ impl Slice {
             .unwrap_or(Matters::No)
     }
 
-    /// The write that a read takes its value from in the order; none for what was there before.
+    /// The write that a read reads from in the order; none for an initial value.
     pub fn writer(&self, read: StepId) -> Option<StepId> {
         let place = self.reads_from.get(self.flat(read)).copied()?;
         self.order.get(place as usize).copied()
@@ -146,7 +147,7 @@ impl Slice {
 }
 
 impl Walk<'_> {
-    /// True when the step was nothing so far.
+    /// Marks a step; `true` when it was irrelevant so far.
     fn mark(&mut self, id: StepId, as_what: Matters) -> bool {
         let flat = self.slice.flat(id);
         match self.slice.matters.get_mut(flat) {
@@ -166,7 +167,7 @@ impl Walk<'_> {
         }
     }
 
-    /// All that an expression was computed from.
+    /// Marks all steps that an expression was computed from.
     fn data(&mut self, of: ExprId, as_what: Matters) {
         let exprs: &Exprs = &self.trace.exprs;
         let mut open = vec![of];
@@ -182,7 +183,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What the write left that this symbol was read from.
+    /// The value of the write that this symbol was read from.
     fn symbol(&mut self, symbol: SymbolId, as_what: Matters) -> Option<ExprId> {
         let Origin::Read(read) = self.trace.symbol(symbol)?.origin else {
             return None;
@@ -196,7 +197,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The path conditions before what matters, until nothing is new.
+    /// Marks the path conditions before relevant steps, until a fixed point.
     fn control(&mut self) {
         let last = |walk: &Walk, thread: usize| {
             let from = walk.slice.first.get(thread).copied().unwrap_or(0) as usize;

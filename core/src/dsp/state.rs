@@ -2,13 +2,13 @@
 
 use super::program::{NONE, Op, Program};
 
-/// May a step be taken?
+/// Readiness of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ready {
     Yes,
-    /// Not now; it waits for this thread, as far as it is one.
+    /// The step has to wait, for this thread if it is a single one.
     Waits(Option<u16>),
-    /// The thread would do something else here.
+    /// The thread would depart from its path here.
     Departs,
 }
 
@@ -16,11 +16,11 @@ pub(super) enum Ready {
 struct Waiter {
     thread: u16,
     told: bool,
-    /// Where it goes on, in the base order.
+    /// Position at which it resumes in the base order.
     place: u32,
 }
 
-/// An object of any kind.
+/// A synchronization object of any kind.
 #[derive(Clone, Debug, Default)]
 struct Object {
     owner: Option<u16>,
@@ -34,20 +34,20 @@ struct Object {
     turn: u32,
 }
 
-/// See the module.
+/// State of memory and objects within a simulated order.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// By thread: how many steps it has taken.
+    /// By thread: number of steps taken.
     pub next: Vec<u32>,
-    /// By cell.
+    /// Values of the cells.
     pub memory: Vec<Option<u128>>,
     objects: Vec<Object>,
-    /// By thread at a barrier: how many must have come.
+    /// By thread at a barrier: the number of arrivals required.
     full: Vec<u32>,
 }
 
 impl State {
-    /// Before the first step.
+    /// The state before the first step.
     pub fn new(program: &Program, memory: Vec<Option<u128>>) -> State {
         let mut objects = vec![Object::default(); program.objects];
         for (&object, &units) in &program.units {
@@ -67,14 +67,14 @@ impl State {
         self.objects.get_mut(object as usize)
     }
 
-    /// Has the thread taken this many steps?
+    /// Returns whether the thread has taken this many steps.
     fn has_done(&self, thread: u16, steps: u32) -> bool {
         self.next
             .get(usize::from(thread))
             .is_some_and(|&next| next >= steps)
     }
 
-    /// May the thread take the step now?
+    /// Returns whether the thread may take the step now.
     pub fn ready(&self, program: &Program, flat: u32) -> Ready {
         let thread = program.thread(flat);
         if self.next.get(usize::from(thread)) == Some(&0) {
@@ -155,8 +155,8 @@ impl State {
         }
     }
 
-    /// What a step of synchronization changes. `place` says where a thread's wait goes on in the base order.
-    /// True when somebody who waits may go on now.
+    /// Applies a step of synchronization. `place` gives the position in the base order at which a thread's
+    /// wait resumes. Returns `true` when a waiting thread may resume.
     pub fn sync(&mut self, program: &Program, flat: u32, place: impl Fn(u16) -> u32) -> bool {
         let thread = program.thread(flat);
         if let Some(end) = program.returns.get(&flat)

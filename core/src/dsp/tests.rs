@@ -1,4 +1,4 @@
-//! The search against all orders of small random traces.
+//! Tests of the search against all orders of small random traces.
 
 use super::{
     alternates::{Options, Solve, Solved, alternates},
@@ -25,7 +25,7 @@ fn access(trace: &SymbolicTrace, id: StepId) -> Option<(CellId, bool)> {
     }
 }
 
-/// Conflicting pairs of the failing order that touch its slice and come the other way round in this one.
+/// Conflicting pairs of the failing order that touch its slice and are flipped in this one.
 fn flipped(trace: &SymbolicTrace, slice: &Slice, order: &[StepId]) -> Pairs {
     let place = |id: StepId| order.iter().position(|&other| other == id);
     let mut pairs = Pairs::new();
@@ -121,7 +121,7 @@ proptest! {
     }
 }
 
-/// How often the simulation finds an alternate by itself where there is one.
+/// The simulation alone finds an alternate for nearly every trace that has one.
 #[test]
 fn the_simulation_finds_nearly_all() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -1,5 +1,6 @@
-//! Other orders of a run in which all threads wait: who takes the first of two locks, and whether a signal comes
-//! before the wait. What follows is behind the end of the recorded paths, so only executing tells.
+//! Alternate orders of a run in which all threads wait: another thread acquires the first of two locks, or
+//! the signal comes after the wait. What follows lies behind the end of the recorded paths, so only an
+//! execution decides.
 
 use super::{
     alternates::Candidate,
@@ -11,13 +12,13 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use unsnarl_trace::{EventKind, LocationId, Run, ThreadId, raw::WaitsFor};
 
-/// Two steps that should come the other way round, and the step before which the first one's thread waits for it.
+/// Two steps to flip, and the step before which the first one's thread waits for the second.
 struct Turn {
     pair: (StepId, StepId),
     hold: StepId,
 }
 
-/// Candidates for a run that ended with all threads waiting; those of the locks first. Empty for other failures.
+/// Candidates for a run that ended with all threads waiting, lock pairs first. Empty for other failures.
 /// Linear in the trace for each thread that waits.
 pub fn waiting(trace: &SymbolicTrace, run: &Run, failing: &[StepId]) -> Vec<Candidate> {
     if trace.bug != Bug::Deadlock {
@@ -34,8 +35,8 @@ pub fn waiting(trace: &SymbolicTrace, run: &Run, failing: &[StepId]) -> Vec<Cand
     made.collect()
 }
 
-/// The order up to the second step of the pair, the first one's thread held back before it: where it waits, or before
-/// a lock that it holds there.
+/// The order up to the second step of the pair, with the first one's thread held back before the point where
+/// it waits, or before a lock that it holds there.
 fn made(simulator: &mut Simulator, turn: &Turn) -> Option<Candidate> {
     let program = &simulator.program;
     let hold = program.flat(turn.hold);
@@ -72,10 +73,10 @@ fn made(simulator: &mut Simulator, turn: &Turn) -> Option<Candidate> {
     None
 }
 
-/// What every thread waits for at the end.
+/// Objects that the threads wait for at the end.
 struct Ends<'t> {
     trace: &'t SymbolicTrace,
-    /// By step its place in the order.
+    /// Positions of steps in the order.
     place: FxHashMap<StepId, usize>,
     order: &'t [StepId],
     waits: Vec<(ThreadId, WaitsFor, LocationId)>,
@@ -97,8 +98,8 @@ impl<'t> Ends<'t> {
         }
     }
 
-    /// Where a thread took a lock that somebody waits for, and whose own holder waits: for each two threads of which
-    /// one waits for the other, what both of them hold.
+    /// Turns of the acquisitions of locks that a thread waits for and whose holder waits itself: for each two
+    /// threads that wait for each other, the locks that both hold.
     fn locks(&self) -> Vec<Turn> {
         let wanted = self.waits.iter();
         let wanted: Vec<(ThreadId, LocationId)> = wanted
@@ -128,7 +129,7 @@ impl<'t> Ends<'t> {
         turns
     }
 
-    /// The place where a thread took a lock that it still holds at the end.
+    /// The position at which a thread acquired a lock that it still holds at the end.
     fn taken(&self, thread: ThreadId, lock: LocationId) -> Option<usize> {
         let mut open: Vec<StepId> = Vec::new();
         for (id, kind) in self.syncs(lock).filter(|(id, _)| id.thread == thread) {
@@ -141,7 +142,7 @@ impl<'t> Ends<'t> {
         self.place.get(open.first()?).copied()
     }
 
-    /// The synchronization on an object, in order.
+    /// The synchronization steps on an object, in order.
     fn syncs(&self, of: LocationId) -> impl Iterator<Item = (StepId, EventKind)> {
         self.order.iter().filter_map(move |&id| {
             let Action::Sync { kind, object, .. } = self.trace.step(id)?.action else {
@@ -151,7 +152,8 @@ impl<'t> Ends<'t> {
         })
     }
 
-    /// Signals that came before the wait of a thread that waits for one at the end, the nearest first.
+    /// Turns for signals that came before the wait of a thread that still waits at the end, the nearest
+    /// first.
     fn signals(&self) -> Vec<Turn> {
         let on = |(_, what, _): &&(ThreadId, WaitsFor, LocationId)| *what == WaitsFor::Condition;
         let mut turns = Vec::new();
@@ -179,8 +181,8 @@ impl<'t> Ends<'t> {
         turns
     }
 
-    /// Where the thread that signals changes what the waiter looked at before it waits: what both do there belongs
-    /// together.
+    /// The write by which the signalling thread changes what the waiter read before its wait, so that both
+    /// belong together.
     fn told(&self, signal: StepId, wait: StepId) -> Option<StepId> {
         let end = *self.place.get(&wait)?;
         let before = self.order.get(..end)?;

@@ -46,7 +46,7 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     draft.finish()
 }
 
-/// Where the thread that used the block had read a pointer to it.
+/// The read by which the thread that used the block had obtained a pointer to it.
 fn pointer_read(view: &View, used: EventId) -> Option<EventId> {
     const NEAR: usize = 60;
     let block = |location| crate::facts::block(view.run.location(location));

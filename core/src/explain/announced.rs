@@ -1,5 +1,5 @@
-//! What a thread gives away before it is done: a flag, a count, a unit of a semaphore or a signal by which another
-//! thread goes on, and only then the write that the other one needs.
+//! Premature announcements: a flag, a count, a semaphore unit or a signal by which a thread lets another one
+//! go on before the write that the other one needs.
 
 use super::{
     handovers::handovers,
@@ -16,20 +16,20 @@ use crate::{
 };
 use unsnarl_trace::{EventId, LocationId, SiteId, SiteRow, ThreadId, Value};
 
-/// What a reader needs: a write that comes only after it.
+/// A reader with a write that it depends on and that comes only after it.
 pub(super) struct Needs {
     /// The access that came too early.
     pub reader: EventId,
-    /// Where the write stands in the source.
+    /// Place of the write in the source.
     pub setter: Place,
     /// The write, if the run reached it.
     pub written: Option<EventId>,
-    /// Who writes, where that is known.
+    /// Thread of the write, where known.
     pub by: Option<ThreadId>,
 }
 
 impl Needs {
-    /// A write that the run has.
+    /// Requirement of a write that the run has.
     pub fn written(view: &View, reader: EventId, write: EventId) -> Needs {
         Needs {
             reader,
@@ -39,7 +39,7 @@ impl Needs {
         }
     }
 
-    /// A write that the run was cut off before.
+    /// Requirement of a write that the run was cut off before.
     pub fn absent(reader: EventId, setter: Place, by: Option<ThreadId>) -> Needs {
         Needs {
             reader,
@@ -54,9 +54,9 @@ impl Needs {
     }
 }
 
-/// Did the reader go on because of something that a thread gave before it did what the reader needs? That is the last
-/// that the reader's thread has learned from it, if it stands above the setter and the thread has not come to the
-/// setter since.
+/// The announcement by which the reader went on before the write it needs: the last one that the reader's
+/// thread has learned from the writing thread, if it stands above the setter and the thread has not reached
+/// the setter since.
 pub(super) fn announcement(view: &View, needs: &Needs) -> Option<Publication> {
     let learned = handovers(view, needs.reader);
     let last_learned = learned.first().copied();
@@ -69,7 +69,7 @@ pub(super) fn announcement(view: &View, needs: &Needs) -> Option<Publication> {
         let place = view.place(given.store);
         (view.thread(given.store), place.file, place.line)
     };
-    // A line may give several things, as where a container takes an element: one that has a name says more.
+    // A line may make several announcements, as when a container takes an element: a named one says more.
     let Some(last) = given.first() else {
         return flag();
     };
@@ -81,7 +81,8 @@ pub(super) fn announcement(view: &View, needs: &Needs) -> Option<Publication> {
     named.or(Some(last)).copied()
 }
 
-/// Is it a flag that all passing runs raise after the write? The write may stand in a function of its own then.
+/// Returns whether it is a flag that all passing runs raise after the write. The write may then be in a
+/// function of its own.
 fn is_flag_before(view: &View, given: &Publication, needs: &Needs) -> bool {
     is_too_early(view, given, needs)
         && !has_old_value(view, needs.reader)
@@ -89,18 +90,19 @@ fn is_flag_before(view: &View, given: &Publication, needs: &Needs) -> bool {
         && always_set_before(view, needs)
 }
 
-/// Does the source give before it does what the reader needs?
+/// Returns whether the source announces before it does the write that the reader needs.
 pub(super) fn gives_away(view: &View, given: &Publication, needs: &Needs) -> bool {
     is_too_early(view, given, needs) && stands_above(view, given.store, needs).is_some()
 }
 
-/// Had the thread still to come to the setter when the reader, who had gone on by what it gave, looked?
+/// Returns whether the thread had not reached the setter when the reader looked, which had gone on by the
+/// announcement.
 fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
     let by = view.thread(given.store);
     let (store, wanted) = (view.event(given.store), view.event(needs.reader));
     let is_other = !needs.is_at(&view.place(given.store))
         && !is_same_object(view, store.location, wanted.location);
-    // An older value was right once: only what orders the threads says that it is no longer.
+    // An older value was right once: only the synchronization of the threads says that it is outdated.
     let is_outdated = || {
         !has_old_value(view, needs.reader)
             || view.orders.happens_before(given.store, given.load)
@@ -113,8 +115,8 @@ fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
         && is_outdated()
 }
 
-/// Do all hold one lock, or are all atomic, or does the reader look at both in one critical section, where locks guard
-/// both? Then the thread gave nothing away: what it did in two steps belongs together.
+/// Returns whether all accesses hold one lock, or are all atomic, or the reader makes both accesses in one
+/// critical section, where locks guard both. Then it is no announcement: the two steps belong together.
 pub(super) fn is_one_section(view: &View, given: &Publication, needs: &Needs) -> bool {
     let all = [given.store, given.load, needs.reader].into_iter();
     let all: Vec<EventId> = all.chain(needs.written).collect();
@@ -139,13 +141,14 @@ fn is_one_look(view: &View, given: &Publication, needs: &Needs) -> bool {
         && needs.written.as_ref().is_none_or(is_guarded)
 }
 
-/// Parts of one variable, or elements of one array.
+/// Returns whether both are parts of one variable, or elements of one array.
 pub(super) fn is_same_object(view: &View, one: LocationId, other: LocationId) -> bool {
     let object = |location| facts::own_part(&facts::family(view.run.location(location))).to_owned();
     object(one) == object(other)
 }
 
-/// Where the function that does the write, or that leads to it, gives before: the row's own site or a call.
+/// Site of the announcement, its own or that of a call, above the setter in the function that does the write
+/// or leads to it.
 pub(super) fn stands_above(view: &View, store: EventId, needs: &Needs) -> Option<SiteId> {
     let setter = &needs.setter;
     let sites = callers::call_sites(&view.run, store);
@@ -165,7 +168,7 @@ pub(super) fn stands_above(view: &View, store: EventId, needs: &Needs) -> Option
     }
 }
 
-/// Does a write make something of nothing, as where a flag is raised?
+/// Returns whether a write changes a zero value to another one, as when a flag is raised.
 fn raises_a_flag(view: &View, store: EventId) -> bool {
     let event = view.event(store);
     let before = view.orders.last_write_before(event.location, store);
@@ -174,7 +177,7 @@ fn raises_a_flag(view: &View, store: EventId) -> bool {
     event.kind.writes() && is_set && event.size <= 4 && matches!(old, None | Some(Value::Bits(0)))
 }
 
-/// Is what the setter wrote there in every passing run when the reader looks?
+/// Returns whether the setter's value is there in every passing run when the reader looks.
 fn always_set_before(view: &View, needs: &Needs) -> bool {
     let counts = view.corpus.counts();
     let key = PairKey {
@@ -184,7 +187,8 @@ fn always_set_before(view: &View, needs: &Needs) -> bool {
     counts.passing() > 0 && counts.ordered(key) == counts.passing()
 }
 
-/// Has the thread come to the setter between what it gave and what the reader needs?
+/// Returns whether the thread has reached the setter between its announcement and the write that the reader
+/// needs.
 fn has_come(view: &View, store: EventId, needs: &Needs) -> bool {
     let wanted = view.event(needs.reader).location;
     let end = needs.written.unwrap_or(needs.reader);

@@ -1,4 +1,4 @@
-//! Atomicity violations: one thread's two accesses with another thread's in between.
+//! Atomicity violations: two accesses of one thread with another thread's access in between.
 
 use super::{
     draft::Draft,
@@ -45,13 +45,13 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
     draft.finish()
 }
 
-/// First access reads, second writes what came of it.
+/// Returns whether it is a lost update: the first access reads, the second writes a value computed from it.
 fn is_lost_update(view: &View, triple: &Triple) -> bool {
     view.event(triple.first).kind.reads() && !view.event(triple.second).kind.reads()
 }
 
-/// Did both threads write the same, and the other one not what it had worked out, as in `n++` or `n = old + 1`? Then
-/// nothing is lost.
+/// Returns whether both threads wrote the same value, and the other one did not compute it from the old one,
+/// as `n++` or `n = old + 1` do. Then nothing is lost.
 fn is_same_value(view: &View, triple: &Triple) -> bool {
     let (remote, second) = (view.event(triple.remote), view.event(triple.second));
     let sets_constant = facts::sets_constant(&view.place(triple.remote).text);
@@ -113,7 +113,7 @@ fn detail(view: &View, triple: &Triple, name: &str) -> String {
     )
 }
 
-/// `read balance = 300`, `updated balance from 3 to 4`.
+/// An access in words: `read balance = 300`, `updated balance from 3 to 4`.
 fn did_to(view: &View, row: EventId, name: &str) -> String {
     match (view.event(row).kind, view.update_in_words(row)) {
         (_, Some(update)) => format!("updated {name} {update}"),
@@ -122,7 +122,7 @@ fn did_to(view: &View, row: EventId, name: &str) -> String {
     }
 }
 
-/// `read 300`, `wrote it`, `updated it from 3 to 4`.
+/// An access in words without the name: `read 300`, `wrote it`, `updated it from 3 to 4`.
 fn did(view: &View, row: EventId) -> String {
     let verb = match view.event(row).kind.reads() {
         true => "read",
@@ -136,7 +136,7 @@ fn did(view: &View, row: EventId) -> String {
     }
 }
 
-/// What the access in between did that matters: its write, unless only reading mattered.
+/// The interfering access in words: its write, unless only its read matters.
 fn did_remote(view: &View, triple: &Triple) -> String {
     let value = view
         .value(triple.remote)
@@ -148,7 +148,7 @@ fn did_remote(view: &View, triple: &Triple) -> String {
     format!("{verb} {}", value.as_deref().unwrap_or("it"))
 }
 
-/// `500 is lost`.
+/// The lost value as a clause: `500 is lost`.
 fn lost(view: &View, triple: &Triple) -> String {
     let gone = view
         .value(triple.remote)
@@ -161,7 +161,7 @@ fn lost(view: &View, triple: &Triple) -> String {
     }
 }
 
-/// What the locks say: two critical sections, a lock that one side lacks, none at all.
+/// Sentence about the locks: two critical sections, a lock that one side lacks, or none at all.
 fn remark(view: &View, triple: &Triple, name: &str) -> String {
     let held = |row| view.orders.locks_held(row);
     let (first, second, remote) = (held(triple.first), held(triple.second), held(triple.remote));
@@ -222,7 +222,7 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
     }
 }
 
-/// A thread gives up the lock between two accesses that it guards.
+/// Sentence about a lock that a thread releases between two accesses that it guards.
 fn released_between(lock: &str, whose: &str) -> String {
     format!("Both accesses hold `{lock}`, but {whose} releases it between them.")
 }
@@ -235,7 +235,7 @@ fn wait_between(view: &View, triple: &Triple) -> Option<EventId> {
     between.find(|row| view.event(*row).kind == EventKind::Wait)
 }
 
-/// Does the thread look again behind the wait where it had looked before, as a loop around a wait does?
+/// Returns whether the thread repeats its check after the wait, as a loop around a wait does.
 fn looks_again(view: &View, triple: &Triple, wait: EventId) -> bool {
     let looked = view.event(triple.first);
     let column = |row: EventId| view.run.meta.site(view.event(row).site).column;
@@ -250,8 +250,8 @@ fn looks_again(view: &View, triple: &Triple, wait: EventId) -> bool {
     })
 }
 
-/// A change by others that the thread, which looks again after its wait, did not see: by then there was what it had seen
-/// before.
+/// A change by other threads that the thread, which checks again after its wait, did not see, since the old
+/// value was restored by then.
 fn missed(view: &View, triple: &Triple) -> Option<EventId> {
     let wait = wait_between(view, triple)?;
     let (first, second) = (view.event(triple.first), view.event(triple.second));
@@ -267,7 +267,7 @@ fn missed(view: &View, triple: &Triple) -> Option<EventId> {
     })
 }
 
-/// The last barrier that the thread came to between its two accesses.
+/// The last barrier that the thread reached between its two accesses.
 fn barrier_between(view: &View, triple: &Triple) -> Option<EventId> {
     let before = view.rows.before(view.thread(triple.second), triple.second);
     let mut between = before.iter().rev().take_while(|row| **row > triple.first);
@@ -276,7 +276,8 @@ fn barrier_between(view: &View, triple: &Triple) -> Option<EventId> {
         .copied()
 }
 
-/// Lines around a barrier are not one step: the other thread went on from the barrier too early.
+/// Explains accesses around a barrier, which are not one atomic step: the other thread left the barrier too
+/// early.
 fn behind_barrier(view: &View, triple: &Triple, arrival: EventId) -> String {
     let (second, at) = (view.place(triple.second), view.place(arrival));
     if !view.orders.concurrent(triple.remote, triple.second) {
@@ -292,7 +293,8 @@ fn behind_barrier(view: &View, triple: &Triple, arrival: EventId) -> String {
     )
 }
 
-/// A wait gives the lock back: what was looked at before it can be another thing after it, and no lock helps.
+/// Sentence about a wait, which releases the lock: the checked data can change before it returns, and no lock
+/// helps.
 fn waited(view: &View, triple: &Triple, wait: EventId, lock: &str, name: &str) -> String {
     let (first, at) = (view.place(triple.first), view.place(wait));
     let again = match view.event(triple.first).kind.reads() {
@@ -309,7 +311,7 @@ fn waited(view: &View, triple: &Triple, wait: EventId, lock: &str, name: &str) -
     )
 }
 
-/// The function that both rows are in, or that called what they are in; else the thread.
+/// The function that contains or calls both rows; else the thread.
 fn enclosing(view: &View, first: EventId, second: EventId) -> String {
     let common = common_sites(view, first, second);
     match common.map(|(site, _)| &view.run.meta.site(site).function) {
@@ -329,7 +331,8 @@ pub(super) fn common_sites(
     (a == b || function(a) == function(b)).then_some((a, b))
 }
 
-/// Is the second access of another visit of the same lines, as in the next turn of a loop?
+/// Returns whether the second access belongs to another visit of the same lines, as in the next iteration of
+/// a loop.
 pub(super) fn comes_again(view: &View, first: EventId, second: EventId) -> bool {
     common_sites(view, first, second).is_some_and(|(a, b)| {
         let (of_a, of_b) = (view.run.meta.site(a), view.run.meta.site(b));
@@ -337,13 +340,13 @@ pub(super) fn comes_again(view: &View, first: EventId, second: EventId) -> bool 
     })
 }
 
-/// Does one line read and then write, as `n += 2`?
+/// Returns whether one line reads and then writes, as `n += 2` does.
 fn is_update(view: &View, first: EventId, second: EventId) -> bool {
     let (first, second) = (view.event(first).kind, view.event(second).kind);
     first.reads() && first != EventKind::Rmw && second.writes() && second != EventKind::Rmw
 }
 
-/// The lines that should be one step.
+/// The lines that should be atomic.
 pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Region> {
     let (from, to) = common_sites(view, first, second)?;
     if comes_again(view, first, second) {
@@ -366,7 +369,8 @@ pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Reg
     })
 }
 
-/// What passing runs have of it by lines; where only the way to the lines tells runs apart, lines say nothing.
+/// Contrast with the passing runs by lines; where only the call path to the lines distinguishes runs, there
+/// is none.
 fn contrast(draft: &mut Draft, view: &View, triple: &Triple) {
     let claim = Claim::Between {
         first: view.operation(triple.first),
@@ -437,8 +441,8 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     draft.finish()
 }
 
-/// A read before a write of the same thread to the same location is told by the write, if both belong to
-/// one critical section or one function.
+/// The write of the same thread to the same location that follows a read, if both belong to one critical
+/// section or one function; it stands for the read.
 fn what_came_of(view: &View, row: EventId) -> EventId {
     let (event, held) = (view.event(row), view.orders.locks_held(row));
     if !event.kind.reads() || event.kind.writes() {

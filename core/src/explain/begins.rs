@@ -1,16 +1,17 @@
-//! Where steps begin that end on a row: an update by its read, a wait by its request.
+//! First rows of operations that end at a row: the read of an update, the request of a wait.
 
 use std::collections::BTreeSet;
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
-/// Where the read is by which a write's own line came to what it writes, as in `n += 2`: the row itself where it reads and
-/// writes in one step, none where the line has not read the location. `own` are the thread's rows before it, the latest first.
+/// The read from which a write's own line computed its value, as in `n += 2`: the row itself for a
+/// read-modify-write, none where the line has not read the location. `own` are the thread's preceding rows,
+/// the latest first.
 pub(super) fn update(
     run: &Run,
     write: EventId,
     own: impl Iterator<Item = EventId>,
 ) -> Option<EventId> {
-    /// Accesses that one line makes at most between reading and writing back.
+    /// Bound on the accesses of one line between its read and its write.
     const ON_A_LINE: usize = 8;
     let event = run.events.get(write)?;
     if event.kind == EventKind::Rmw {
@@ -83,7 +84,7 @@ fn first_way<'r>(
         .take_while(move |(_, event)| seen.insert((event.site, event.kind)))
 }
 
-/// Where a wait began that ends on a row. `own` are the thread's rows before it, the latest first.
+/// The row at which a wait began that ends at a row. `own` are the thread's preceding rows, the latest first.
 pub(super) fn wait(
     run: &Run,
     wake: EventId,
@@ -95,7 +96,7 @@ pub(super) fn wait(
     wait.map(|(row, _)| row)
 }
 
-/// The rows of a row's thread before it, the latest first, without an index: linear in what lies between them.
+/// The preceding rows of a row's thread, the latest first, without an index: linear in the rows in between.
 pub(super) fn own_before(run: &Run, row: EventId) -> impl Iterator<Item = EventId> {
     let thread = run.events.get(row).map(|event| event.thread);
     let before = (0..row.0).rev().map(EventId);

@@ -1,4 +1,4 @@
-//! From stories of single runs to causes: stories that rest on the same accesses are one, whatever place the
+//! From stories of single runs to causes: stories based on the same accesses are merged, whatever place the
 //! runs fail at.
 
 use super::{
@@ -14,7 +14,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a story rests on, by places in the source, so that it is found again in other runs.
+/// Accesses that a story is based on, by places in the source, so that it is recognized in other runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Evidence {
     Triple(TripleKey),
@@ -29,7 +29,7 @@ pub(super) enum Evidence {
 }
 
 impl Evidence {
-    /// What the story of a candidate rests on.
+    /// Evidence of a candidate's story.
     pub fn of(view: &View, story: &Story) -> Evidence {
         let pair = |head, tail| PairKey {
             head: view.key(head),
@@ -62,10 +62,10 @@ impl Evidence {
     }
 }
 
-/// What a story may cost more than another one and still be nearly as good.
+/// Bound on the additional cost of a story that is nearly as good as another one.
 pub(super) const NEARLY: u32 = 24;
 
-/// What a run bears out nearly as well as its best story: what is new in it and flowed into the failure.
+/// Evidence that a run supports nearly as well as its best story: new in it and flowed into the failure.
 pub(super) fn borne_out(view: &View, candidates: &[Candidate]) -> BTreeSet<Evidence> {
     let best = candidates.first().map_or(0, |best| best.cost);
     let good = candidates.iter().filter(|candidate| {
@@ -75,24 +75,24 @@ pub(super) fn borne_out(view: &View, candidates: &[Candidate]) -> BTreeSet<Evide
         .collect()
 }
 
-/// An explanation with the cost of its story and the runs that told it.
+/// An explanation with the cost of its story and the runs that support it.
 pub(super) struct Told {
     pub explanation: Explanation,
     pub cost: u32,
-    /// How many runs told it.
+    /// Number of runs that support it.
     pub times: usize,
     /// Places of the failures.
     pub places: BTreeSet<String>,
-    /// What the story rests on; none when that is no access.
+    /// Evidence of the story; none when it is no access.
     evidence: Option<Evidence>,
-    /// What the runs that told it bear out.
+    /// Evidence supported by each of these runs.
     borne_out: Vec<BTreeSet<Evidence>>,
-    /// What this and the stories merged into it blame.
+    /// Sites blamed by this and the stories merged into it.
     blamed: Vec<SiteMark>,
 }
 
 impl Told {
-    /// A story as one run tells it.
+    /// A story from one run.
     pub fn new(explanation: Explanation, cost: u32, place: String) -> Told {
         let marks = explanation.sites.iter();
         let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
@@ -108,7 +108,7 @@ impl Told {
         }
     }
 
-    /// The same with what it rests on.
+    /// Adds its evidence.
     pub fn resting_on(self, evidence: Option<Evidence>, borne_out: BTreeSet<Evidence>) -> Told {
         Told {
             evidence,
@@ -117,12 +117,12 @@ impl Told {
         }
     }
 
-    /// Does it need a wakeup that only the scheduler makes frequent?
+    /// Returns whether it needs a wakeup that only the scheduler makes frequent.
     fn is_spurious(&self) -> bool {
         matches!(self.evidence, Some(Evidence::Spurious(_)))
     }
 
-    /// Takes in the runs of another explanation of the same cause.
+    /// Merges the runs of another explanation of the same cause.
     fn take(&mut self, other: Told) {
         self.times += other.times;
         self.places.extend(other.places);
@@ -134,7 +134,7 @@ impl Told {
         self.explanation.also_fails.extend(failures);
     }
 
-    /// Does every run of the other one bear this cause out?
+    /// Returns whether every run of the other one supports this cause.
     fn covers(&self, other: &Told) -> bool {
         self.evidence.is_some_and(|evidence| {
             !other.borne_out.is_empty() && other.borne_out.iter().all(|run| run.contains(&evidence))
@@ -142,7 +142,7 @@ impl Told {
     }
 }
 
-/// Stories about the same variable that share a line are versions of one; the cheapest stays.
+/// Adds a story. Stories about the same variable that share a line are variants of one; the cheapest stays.
 pub(super) fn add(told: &mut Vec<Told>, new: Told) {
     let mut merged = new;
     let mut i = 0;
@@ -164,8 +164,8 @@ fn merge(known: Told, new: Told) -> Told {
     kept
 }
 
-/// Do both blame the same variable (or elements of the same array) and one of the same lines, and neither or both wait? Memory that was
-/// freed goes by its own name, so there the line is enough.
+/// Returns whether both blame the same variable (or elements of the same array) and one of the same lines,
+/// and neither or both wait. For freed memory, which has a name of its own, the line is enough.
 fn akin(a: &Told, b: &Told) -> bool {
     let waits = |told: &Told| {
         matches!(
@@ -185,7 +185,8 @@ fn akin(a: &Told, b: &Told) -> bool {
             && any(|a, b| (&a.place.file, a.place.line) == (&b.place.file, b.place.line))
 }
 
-/// A cause that all runs of another explanation bear out as well explains them too: as few causes as will do.
+/// Minimizes the number of causes: a cause that all runs of another explanation also support explains them
+/// too.
 pub(super) fn as_few_as_will_do(mut told: Vec<Told>) -> Vec<Told> {
     let mut kept: Vec<Told> = Vec::new();
     while let Some(best) = widest(&told) {
@@ -199,7 +200,7 @@ pub(super) fn as_few_as_will_do(mut told: Vec<Told>) -> Vec<Told> {
     kept
 }
 
-/// The one that explains most runs, of those the one told most often and at least cost.
+/// The explanation of most runs, among equals the one with most supporting runs and at least cost.
 fn widest(told: &[Told]) -> Option<usize> {
     let runs = |cause: &Told| {
         let covered = told.iter().filter(|other| cause.covers(other));
@@ -214,7 +215,7 @@ fn widest(told: &[Told]) -> Option<usize> {
     (0..told.len()).max_by_key(key)
 }
 
-/// Runs that fail at the same place and were not looked at belong to the explanation told most often there.
+/// Assigns the remaining runs that fail at a place to the explanation with most supporting runs there.
 pub(super) fn claim(told: &mut [Told], place: &str, runs: &[&RunSummary]) {
     let known: BTreeSet<String> = told
         .iter()
@@ -231,8 +232,8 @@ pub(super) fn claim(told: &mut [Told], place: &str, runs: &[&RunSummary]) {
     most.explanation.runs.extend(rest);
 }
 
-/// Best first: told most surely, without a wakeup that only the scheduler makes frequent, by most runs, by most
-/// engines, at least cost.
+/// Orders explanations, best first: by certainty, without a wakeup that only the scheduler makes frequent, by
+/// runs, by engines, by cost.
 pub(super) fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
     told.sort_by_key(|told| {
         let sequential = told.explanation.kind == BugKind::Sequential;
@@ -249,7 +250,7 @@ pub(super) fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
     told.into_iter().map(|told| told.explanation).collect()
 }
 
-/// Each run and each other place of failure once.
+/// Removes duplicate runs and duplicate places of failure.
 pub(super) fn tidy(explanation: &mut Explanation) {
     explanation.runs.sort();
     explanation.runs.dedup();

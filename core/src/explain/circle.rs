@@ -1,4 +1,4 @@
-//! Threads that wait for each other in a circle, in words.
+//! Threads that wait for each other in a cycle, in words.
 
 use super::{
     draft::Draft,
@@ -11,10 +11,10 @@ use crate::{
 };
 use unsnarl_trace::{ThreadId, raw::WaitsFor};
 
-/// A thread of the circle, and what keeps it waiting.
+/// A thread of the cycle with its keeper.
 type Link = (Waiting, Keeper);
 
-/// Explains a circle.
+/// Explains a cycle.
 pub(super) fn explain_circle(view: &View, circle: &[Link]) -> Explanation {
     let mut draft = Draft::new(view, BugKind::Deadlock, headline(view, circle));
     let parts: Vec<String> = circle
@@ -74,7 +74,7 @@ fn tell_keeper(draft: &mut Draft, keeper: &Keeper) {
     }
 }
 
-/// `waits for m`, `waits for the end of main.2`.
+/// A wait in words: `waits for m`, `waits for the end of main.2`.
 pub(super) fn wait_effect(view: &View, waiting: &Waiting) -> String {
     match waiting.waits_for {
         WaitsFor::Join => {
@@ -87,7 +87,7 @@ pub(super) fn wait_effect(view: &View, waiting: &Waiting) -> String {
     }
 }
 
-/// ``execute (main.1) holds `a` (line 30) and waits for `b` (line 31)``.
+/// A thread's part in words: ``execute (main.1) holds `a` (line 30) and waits for `b` (line 31)``.
 fn part(view: &View, waiting: &Waiting, keeper: &Keeper, circle: &[Link]) -> String {
     let who = facts::thread_in_words(&view.run, waiting.thread);
     let request = request(view, waiting);
@@ -119,7 +119,7 @@ fn part(view: &View, waiting: &Waiting, keeper: &Keeper, circle: &[Link]) -> Str
     }
 }
 
-/// ``holds `a` (line 30)``: what the one before in the circle waits for.
+/// The object held for the preceding thread of the cycle, in words: ``holds `a` (line 30)``.
 fn has(view: &View, thread: ThreadId, circle: &[Link]) -> Option<String> {
     let mut links = circle.iter().map(|(_, keeper)| keeper);
     let (word, row) = links.find_map(|keeper| match keeper.by {
@@ -134,7 +134,7 @@ fn has(view: &View, thread: ThreadId, circle: &[Link]) -> Option<String> {
     ))
 }
 
-/// All threads may stand on the same lines: then the names of the locks alone tell the story.
+/// Remark for threads that all stand on the same lines, where only the names of the locks distinguish them.
 fn same_site_remark(view: &View, circle: &[Link]) -> String {
     let place = |(waiting, _): &Link| view.place(request(view, waiting));
     let places: Vec<_> = circle.iter().map(place).collect();

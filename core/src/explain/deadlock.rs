@@ -1,4 +1,4 @@
-//! Deadlocks: what every thread waits for at the end, and who has it.
+//! Deadlocks: the object that every thread waits for at the end, and its holder.
 
 use super::{
     circle::{explain_circle, wait_effect},
@@ -14,18 +14,19 @@ use crate::{
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId, raw::WaitsFor};
 
-/// Why a run ended in which all threads wait.
+/// Explanation of a run in which all threads wait.
 pub(super) struct Hang {
-    /// By the waits alone.
+    /// Explanation from the waits alone.
     pub explanation: Explanation,
-    /// The wait that it is about.
+    /// The wait that it explains.
     pub wait: EventId,
-    /// What the waiting thread had looked at when it began to wait, if no signal was lost: the reason lies behind it.
+    /// The read that the waiting thread checked before its wait, if no signal was lost: the value that it
+    /// read is the reason.
     pub condition: Option<EventId>,
 }
 
-/// Explains a run in which all threads wait: in a circle of locks, units and ends; for a signal that was lost; in a circle
-/// in which conditions take part; for a signal that nobody sent; or one of them alone.
+/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a lost signal; in a
+/// cycle that includes conditions; for a signal that no thread sent; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = circle(&waiting, |by| !matches!(by, Keeps::Value { .. })) {
@@ -64,7 +65,8 @@ fn of_circle(view: &View, circle: &[(Waiting, Keeper)]) -> Hang {
     }
 }
 
-/// A thread that used to come to the barrier and has ended: what it learned last from another one.
+/// A thread that used to reach the barrier and has ended, with the last value that it learned from another
+/// one.
 fn gone(view: &View, stuck: &Waiting) -> Option<(EventId, EventId)> {
     if stuck.waits_for != WaitsFor::Barrier {
         return None;

@@ -1,4 +1,5 @@
-//! Stories around the steps that decide a run, whatever other runs have: experiments tell which of them hold.
+//! Stories around the decisive steps of a run, independent of other runs: experiments tell which of them
+//! hold.
 
 use super::{atomicity, deadlock::deadlock, note_engines, order, view::View};
 use crate::{
@@ -11,14 +12,14 @@ use crate::{
 use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, Outcome};
 
-/// Interruptions that are told.
+/// Bound on the interruptions reported.
 const INTERRUPTIONS: usize = 4;
 
-/// Accesses of a critical section that are looked at.
+/// Bound on the accesses of a critical section that are examined.
 const IN_SECTION: usize = 24;
 
-/// The orders of conflicting accesses that one of these rows has a part in, as explanations of the run that another
-/// explanation is told of: for when none of the stories that its corpus suggests is borne out. Linear in the run.
+/// The orders of conflicting accesses that involve one of these rows, as explanations of the run that another
+/// explanation is about: for corpora whose own stories are not confirmed. Linear in the run.
 pub fn decided(
     corpus: &Corpus,
     explanation: &Explanation,
@@ -34,7 +35,7 @@ pub fn decided(
         .flat_map(|step| accesses(&view, *step))
         .collect();
     let interruptions = interruptions(&view, &rows);
-    // What is half of an interruption is told as one.
+    // A half of an interruption is explained as the interruption.
     let halves: BTreeSet<(EventId, EventId)> = interruptions
         .iter()
         .flat_map(|of| [(of.first, of.remote), (of.remote, of.second)])
@@ -63,7 +64,7 @@ pub fn decided(
     told.collect()
 }
 
-/// What one of the rows interrupts, or begins or ends around it.
+/// Interruptions that involve one of the rows.
 fn interruptions(view: &View, rows: &BTreeSet<EventId>) -> Vec<Triple> {
     let mut found = Vec::new();
     triples(&view.run, view.orders.accesses(), |triple| {
@@ -76,7 +77,7 @@ fn interruptions(view: &View, rows: &BTreeSet<EventId>) -> Vec<Triple> {
     found
 }
 
-/// The step itself where it is an access to shared data; else those up to the end of the section that it begins.
+/// The step itself if it accesses shared data; else the accesses up to the end of the section that it begins.
 fn accesses(view: &View, step: EventId) -> Vec<EventId> {
     let is_shared = |row: &EventId| {
         let event = view.event(*row);
@@ -93,7 +94,7 @@ fn accesses(view: &View, step: EventId) -> Vec<EventId> {
         .collect()
 }
 
-/// The access with the next conflicting one of another thread, and with the one before it.
+/// Pairs of the access with the next conflicting one of another thread, and with the preceding one.
 fn neighbours(view: &View, row: EventId) -> Vec<(EventId, EventId)> {
     let location = view.event(row).location;
     let writes = |row: EventId| view.event(row).kind.writes();
@@ -109,7 +110,7 @@ fn neighbours(view: &View, row: EventId) -> Vec<(EventId, EventId)> {
     next.into_iter().chain(last).filter(is_open).collect()
 }
 
-/// `main.1 waits for ever at line 18.`: what becomes of it, where nothing fails otherwise.
+/// Consequence of a deadlock as a sentence, where nothing else fails: `main.1 waits for ever at line 18.`
 fn behind(view: &View) -> Option<String> {
     let hangs = view.summary.outcome == Outcome::Deadlocked;
     let hang = deadlock(view).filter(|_| hangs)?;

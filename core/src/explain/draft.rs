@@ -1,4 +1,4 @@
-//! Putting an explanation together: steps in order, marks with step numbers, edges, identity.
+//! Construction of an explanation: steps in order, marks with step numbers, edges, identity.
 
 use super::{spurious::is_spurious, view::View};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, FailureKind, Mode};
 
-/// What the parts of this module need to know of a story.
+/// An explanation under construction.
 pub(super) struct Draft<'v, 'a> {
     view: &'v View<'a>,
     explanation: Explanation,
@@ -64,7 +64,7 @@ impl<'v, 'a> Draft<'v, 'a> {
         }
     }
 
-    /// Who did it, where.
+    /// Sets the detail: threads and places involved.
     pub fn detail(&mut self, detail: String) {
         self.explanation.detail = detail;
     }
@@ -74,8 +74,9 @@ impl<'v, 'a> Draft<'v, 'a> {
         &mut self.explanation
     }
 
-    /// Says what the runs that passed do instead, if the failing run differs from what it says: `here` is whether the
-    /// claim holds in that run, `says` whether the counts belong to the story. The first claim that says anything stays.
+    /// States the contrast with the passing runs, if the failing run differs from the claim: `here` is
+    /// whether the claim holds in that run, `says` whether the counts belong to the story. The first claim
+    /// that yields a sentence stays.
     pub fn contrast(&mut self, claim: Claim, here: bool, says: impl Fn(&Counted) -> bool) {
         let is_here = claim.holds(&self.view.summary.accesses);
         if is_here != here || !self.explanation.contrast.is_empty() {
@@ -89,7 +90,7 @@ impl<'v, 'a> Draft<'v, 'a> {
         }
     }
 
-    /// Adds a step unless the row is one already.
+    /// Adds a step unless the row already has one.
     pub fn step(&mut self, row: EventId, note: impl Into<String>) {
         if self
             .explanation
@@ -102,7 +103,7 @@ impl<'v, 'a> Draft<'v, 'a> {
         }
     }
 
-    /// Adds a step in which nothing was accessed.
+    /// Adds a step without an access.
     pub fn add(&mut self, step: Step) {
         self.explanation.steps.push(step);
     }
@@ -117,12 +118,12 @@ impl<'v, 'a> Draft<'v, 'a> {
         self.marks.push((EventId(u32::MAX), mark));
     }
 
-    /// Notes what passing runs do before a row and this run does not.
+    /// Notes a step of passing runs before a row that this run lacks.
     pub fn absent(&mut self, before: EventId, thread: String, place: Place) {
         self.absent.push((before, thread, place));
     }
 
-    /// Adds the step in which the run fails: to the step that is the failing read, or as its own.
+    /// Adds the failure: to the step of the failing read, or as a step of its own.
     pub fn fail(&mut self) {
         let Some(step) = self.view.failure_step(&self.explanation.steps) else {
             return;
@@ -159,7 +160,7 @@ impl<'v, 'a> Draft<'v, 'a> {
         }
     }
 
-    /// The last read of the failing thread that saw a value which one of the steps wrote.
+    /// The last read of the failing thread that saw a value written by one of the steps.
     fn noticing_read(&self) -> Option<EventId> {
         const NEAR: usize = 200;
         let (view, steps) = (self.view, &self.explanation.steps);
@@ -215,7 +216,7 @@ impl<'v, 'a> Draft<'v, 'a> {
         self.explanation
     }
 
-    /// The order in which the steps ran, where the thread changes, and where a value flowed.
+    /// The edges: the order of the steps at thread switches, and data flows.
     fn edges(&self) -> Vec<Edge> {
         let index = |event: u32| {
             self.marks
@@ -252,8 +253,8 @@ impl<'v, 'a> Draft<'v, 'a> {
     }
 }
 
-/// Callers that all steps of a thread have in common say nothing: only as many are told as lead to where they part, and
-/// always the nearest one.
+/// Shortens call paths: callers that all steps of a thread have in common are dropped, except the nearest
+/// one.
 fn shorten(steps: &mut [Step]) {
     let threads: BTreeSet<String> = steps.iter().map(|step| step.thread.clone()).collect();
     for thread in threads {
@@ -272,7 +273,7 @@ fn shorten(steps: &mut [Step]) {
     }
 }
 
-/// Made from the class and the causes, so that it stays when runs are added.
+/// Makes an identifier from the class and the causes, so that it stays when runs are added.
 fn id(explanation: &Explanation) -> String {
     let mut hash = Fnv::default();
     hash.text(&format!("{:?}", explanation.kind));
@@ -340,7 +341,7 @@ fn caveats(view: &View) -> Vec<String> {
     caveats
 }
 
-/// Did the run end by an illegal instruction at the end of a function?
+/// Returns whether the run ended by an illegal instruction at the end of a function.
 fn falls_off(view: &View) -> bool {
     let failure = view.run.meta.failure.as_ref();
     let is_trap = failure.is_some_and(|failure| {
@@ -353,8 +354,9 @@ fn falls_off(view: &View) -> bool {
             .is_some_and(|site| site.text == "}")
 }
 
-/// A struct on the stack of the failing function that the failing line mentions, though the run has no read on that
-/// line: clang's instrumentation (19 is known to) can take a field of such a struct for something that nobody else sees.
+/// A member of a struct on the stack of the failing function that the failing line mentions, though the run
+/// has no read on that line: clang's instrumentation (19 is known to) can take a field of such a struct for
+/// private data.
 fn untold(view: &View) -> Option<String> {
     let site = view.failure_place().site?;
     let before = view.rows.before(view.failed?, view.failure).iter().rev();

@@ -1,5 +1,5 @@
-//! What engines that compare runs find where no story fits: told as what it is, accesses that only failing
-//! runs have, with the numbers of runs that it rests on.
+//! Explanations from engines that compare runs, where no story fits: accesses that only failing runs have,
+//! with the number of runs.
 
 use super::{LOOKED_AT, draft::Draft, order::and, view::View};
 use crate::{
@@ -17,7 +17,7 @@ use std::{
 };
 use unsnarl_trace::{EventId, Outcome};
 
-/// Passing runs from which on it says something that none of them has it.
+/// Number of passing runs from which on their lack of it is significant.
 const ENOUGH: u32 = 5;
 
 /// Explains failing runs without a story, all of which fail at one place: by the pair, or else by the mined
@@ -36,7 +36,7 @@ pub(super) fn found(corpus: &Corpus, runs: &[&RunSummary], beside: &Beside) -> O
     told.map(|told| weighed(told, runs.len(), beside))
 }
 
-/// Likely when engines agree on it and no run is without it.
+/// Sets the certainty: likely when engines agree on it and no run lacks it.
 fn weighed(mut explanation: Explanation, runs: usize, beside: &Beside) -> Explanation {
     let agreeing = beside.agreeing(&explanation);
     explanation.certainty = match agreeing.len() > 1 && explanation.runs.len() == runs {
@@ -49,7 +49,7 @@ fn weighed(mut explanation: Explanation, runs: usize, beside: &Beside) -> Explan
     explanation
 }
 
-/// The pair of Test Procedure I that most of the runs have; of those one on a variable of the program's
+/// The pair of Test Procedure I that most of the runs have; among those one on a variable of the program's
 /// own that is nearest to the failure.
 fn by_pair(view: &View, runs: &[&RunSummary]) -> Option<Explanation> {
     let new = procedure_one(&view.run, view.pairs(), view.corpus.counts());
@@ -101,7 +101,7 @@ fn by_pair(view: &View, runs: &[&RunSummary]) -> Option<Explanation> {
     Some(told)
 }
 
-/// The pattern of most runs of which this run has all dependencies, between accesses that have a name.
+/// The pattern of most runs whose dependencies this run has, between accesses that have a name.
 fn by_pattern(view: &View, runs: &[&RunSummary], beside: &Beside) -> Option<Explanation> {
     let mined = beside.mined();
     let here: BTreeSet<&String> = runs.iter().map(|run| &run.name).collect();
@@ -127,7 +127,7 @@ fn by_pattern(view: &View, runs: &[&RunSummary], beside: &Beside) -> Option<Expl
     })
 }
 
-/// Runs that were compared.
+/// Share of the compared runs.
 struct Share {
     failing: usize,
     passing: u32,
@@ -142,7 +142,7 @@ impl Share {
     }
 }
 
-/// An access after another one of another thread.
+/// A dependency of an access on another thread's access.
 #[derive(Clone, Copy)]
 struct Link {
     head: EventId,
@@ -248,8 +248,8 @@ fn tell(view: &View, links: &[Link], runs: Vec<String>, share: &Share) -> Explan
     explanation
 }
 
-/// By its shape: one dependency is an order; two threads that depend on each other both ways interrupted each
-/// other.
+/// Class by shape: one dependency is an order violation; two threads that depend on each other both ways
+/// interrupted each other.
 fn kind(view: &View, links: &[Link]) -> BugKind {
     let ways: BTreeSet<_> = links
         .iter()
@@ -303,7 +303,7 @@ fn headline(view: &View, links: &[Link], rows: &[EventId]) -> String {
     }
 }
 
-/// A line for each dependency.
+/// Detail with a line for each dependency.
 fn detail(view: &View, links: &[Link]) -> String {
     let lines = links.iter().map(|link| {
         let (head, tail) = (link.head, link.tail);
@@ -325,7 +325,7 @@ fn detail(view: &View, links: &[Link]) -> String {
     lines.collect::<Vec<String>>().join(";\n") + "."
 }
 
-/// What the first access did: `read`, `written`.
+/// Participle for the first access: `read`, `written`.
 fn first(link: &Link) -> &'static str {
     match link.kind {
         DependencyKind::Anti => "read",
@@ -333,7 +333,7 @@ fn first(link: &Link) -> &'static str {
     }
 }
 
-/// What the second one did.
+/// Participle for the second access.
 fn second(link: &Link) -> &'static str {
     match link.kind {
         DependencyKind::Flow => "read",
@@ -341,7 +341,7 @@ fn second(link: &Link) -> &'static str {
     }
 }
 
-/// The same as something that a thread did.
+/// Past tense of a participle's verb.
 fn past(participle: &'static str) -> &'static str {
     match participle {
         "written" => "wrote",
@@ -360,7 +360,7 @@ mod tests {
         (found, left)
     }
 
-    /// What passing runs never do at all cannot be the other way round in them.
+    /// A pair that passing runs never have in either order is not called reversed.
     const BOTH: &str = "main.1 R known =0 @4 open\nmain.1 R last =0 @9\nmain.1 W last =1 @9\n\
                         main.2 R last =1 @9 open\nmain.2 W last =2 @9\nmain R id =2 @20\nmain fails @20";
     const ONE: &str = "main.1 R last =0 @9 open\nmain.1 W last =1 @9\nmain R id =1 @20";
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!((found.len(), left), (0, 3));
     }
 
-    /// Three threads put their numbers into places of an array: every pair of two is harmless.
+    /// Three threads store their numbers in an array: every pair of two is harmless.
     #[test]
     fn a_pattern_that_only_failing_runs_have_is_told() {
         let run = |order: [u32; 3], end: &str| {

@@ -1,19 +1,19 @@
-//! How a thread learns how far others have come: it reads what they wrote, takes a unit of a semaphore that they
-//! posted, wakes up from a wait by their signal.
+//! Handovers between threads: a thread reads other threads' writes, takes a semaphore unit that they posted,
+//! or wakes from a wait by their signal.
 
 use super::{begins, order::Publication, view::View};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value};
 
-/// Steps of a thread that are looked at for what it learned last.
+/// Bound on the steps of a thread examined for what it learned last.
 const NEAR: usize = 64;
 
-/// Rows that give units or signals, or take them, by the semaphore or condition variable.
+/// Rows that post or signal, or take units or wake, by the semaphore or condition variable.
 #[derive(Default)]
 pub(super) struct Givers(FxHashMap<LocationId, Vec<EventId>>);
 
 impl Givers {
-    /// Looks at the kind of every event once.
+    /// Collects the rows in one pass over the kinds of events.
     pub fn new(run: &Run) -> Givers {
         use EventKind::{Broadcast, SemPost, SemWait, Signal};
         let mut by_object: FxHashMap<LocationId, Vec<EventId>> = FxHashMap::default();
@@ -33,7 +33,7 @@ impl Givers {
     }
 }
 
-/// What a thread had learned from others before a row, the latest first: where they gave it and where it was taken.
+/// Handovers to a thread before a row, the latest first: the giving row and the receiving row.
 pub(super) fn handovers(view: &View, row: EventId) -> Vec<Publication> {
     let own = view.rows.before(view.thread(row), row);
     let mut found = Vec::new();
@@ -56,8 +56,8 @@ fn is_shared(view: &View, row: EventId) -> bool {
     view.orders.accesses().is_shared(location)
 }
 
-/// The write of another thread that a read sees, and those before it that its value was worked out from, as the value of
-/// a counter is.
+/// The write of another thread that a read sees, and the earlier ones from which its value was computed, as
+/// for a counter.
 fn contributions(view: &View, read: EventId) -> Vec<EventId> {
     const MOST: usize = 16;
     let (location, own) = (view.event(read).location, view.thread(read));
@@ -70,8 +70,8 @@ fn contributions(view: &View, read: EventId) -> Vec<EventId> {
         .collect()
 }
 
-/// The last post of each other thread, where the wait would not have ended without one more unit. How many units a
-/// semaphore begins with is not recorded: as many as the run needs at least.
+/// The last post of each other thread, where the wait would not have ended without one more unit. The initial
+/// units of a semaphore are not recorded: at least as many as the run needs are assumed.
 fn posts(view: &View, wait: EventId) -> Vec<EventId> {
     let rows = view.givers.of(view.event(wait).location);
     let is_post = |row: EventId| view.event(row).kind == EventKind::SemPost;
@@ -89,7 +89,7 @@ fn posts(view: &View, wait: EventId) -> Vec<EventId> {
     }
 }
 
-/// The last signal of each other thread that woke somebody while a thread waited.
+/// The last signal of each other thread that woke a thread during a wait.
 pub(super) fn signals(view: &View, wake: EventId) -> Vec<EventId> {
     let event = view.event(wake);
     let wait = begins::wait(&view.run, wake, view.own_before(wake));
@@ -101,7 +101,7 @@ pub(super) fn signals(view: &View, wake: EventId) -> Vec<EventId> {
     last_of_each(view, wake, rows.filter(woke))
 }
 
-/// Of rows before one the last of each other thread, the latest first.
+/// The last row of each other thread among rows before one, the latest first.
 fn last_of_each(
     view: &View,
     before: EventId,

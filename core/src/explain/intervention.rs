@@ -1,29 +1,30 @@
-//! What an explanation blames as orders that can be imposed on schedules: one in which it happens, and those in which it
-//! does not. Everything else is left to chance, so that many different schedules have each of them.
+//! Interventions: orders imposed on schedules, one with the blamed behaviour and several without it.
+//! Everything else is left to chance, so that many different schedules satisfy each order.
 
 use super::begins;
 use super::turned::{Blamed, blamed, missing, outermost, region, thread, update_begins};
 use crate::explanation::{Absent, BugKind, Explanation, Role};
 use unsnarl_trace::{EventId, Run, ThreadId};
 
-/// Orders of events of one failing run, each to be kept while everything else is drawn.
+/// Orders of events of one failing run, each imposed while everything else is drawn at random.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Intervention {
-    /// What is blamed happens.
+    /// The order with the blamed behaviour.
     pub with: Vec<EventId>,
-    /// It does not, in one of these ways.
+    /// The alternative orders without it.
     pub without: Vec<Vec<EventId>>,
-    /// The row at which what is blamed is complete.
+    /// The row at which the blamed behaviour is complete.
     pub complete: EventId,
-    /// A write that runs that passed have: with what is blamed it comes after those events, if it comes; without it, before.
+    /// A write that passing runs have: with the blamed behaviour it comes after those events, if it comes;
+    /// without it, before.
     pub absent: Option<Absent>,
-    /// Where another way without it is that this thread ends before the last event of the first one: whatever it does again
-    /// comes in time, too.
+    /// A thread whose end before the last event of the first alternative is another way without the blamed
+    /// behaviour: any repetition by it also comes in time.
     pub ends: Option<ThreadId>,
 }
 
-/// The orders of what the explanation blames; none when it blames no order: locks that wait for each other in a circle,
-/// signals that nobody sends. Linear in the run.
+/// The orders of the behaviour that the explanation blames; none when it blames no order: locks in a cycle,
+/// signals that no thread sends. Linear in the run.
 pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention> {
     let blamed = blamed(explanation);
     match explanation.kind {
@@ -40,7 +41,7 @@ pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention
     }
 }
 
-/// A read that came before a write which the failing run never reached.
+/// The intervention for a read that came before a write which the failing run never reached.
 fn too_late(run: &Run, blamed: &[Blamed<'_>], absent: Absent) -> Option<Intervention> {
     let reader = blamed.last()?.row;
     Some(Intervention {
@@ -52,8 +53,8 @@ fn too_late(run: &Run, blamed: &[Blamed<'_>], absent: Absent) -> Option<Interven
     })
 }
 
-/// A signal that came before the wait for it, and perhaps after the check that led to the wait; or a change that came
-/// during the wait, without one.
+/// The intervention for a signal that came before its wait, and perhaps after the check that led to the wait;
+/// or for a change without a signal during the wait.
 fn unheard(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
     let last = blamed.last()?;
     if last.role == Role::Interference {
@@ -75,7 +76,8 @@ fn unheard(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
     }
 }
 
-/// Two accesses of one thread with others in between: without it these come before the first or after the last.
+/// The intervention for two accesses of one thread with others in between: without it these come before the
+/// first or after the last.
 fn interrupted(
     run: &Run,
     first: EventId,
@@ -103,7 +105,7 @@ fn interrupted(
     })
 }
 
-/// Two accesses of two threads: without it the later one comes first.
+/// The intervention for two accesses of two threads: without it the later one comes first.
 fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
     let late = blamed.last()?.row;
     let is_other = |one: &&Blamed<'_>| thread(run, one.row) != thread(run, late);
@@ -117,8 +119,8 @@ fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
     })
 }
 
-/// Where a thread is held that is to do `row` only after `other`: where it takes the lock under which it does that, unless
-/// it had it before in the failing run, too.
+/// The row at which a thread is held that is to execute `row` only after `other`: the acquisition of the lock
+/// under which it does that, unless it held the lock already before `other` in the failing run.
 fn held_after(run: &Run, other: EventId, row: EventId) -> Option<EventId> {
     let from = outermost(run, row)?;
     Some(if from > other { from } else { row })
@@ -143,7 +145,7 @@ mod tests {
         main.2 lock m @29 deposit\nmain.2 W b =450 @30\nmain.2 unlock m @31\n\
         main join main.1 @40\nmain join main.2 @41\nmain R b =450 @42";
 
-    /// The lines of the orders: with what is blamed, then without it.
+    /// The lines of the orders: with the blamed behaviour, then without it.
     fn lines(passing: &[&str], failing: &str) -> (Vec<u32>, Vec<Vec<u32>>) {
         let found = explain(&corpus(passing, &[failing]), &Budget::unlimited());
         let failing = run(failing);

@@ -1,4 +1,5 @@
-//! Threads that count themselves in too late: who waits for all that are counted goes on before.
+//! Late registration: a thread counts itself in too late, so that another one that waits for all counted
+//! threads goes on before.
 
 use super::{
     announced::{Needs, is_same_object, stands_above},
@@ -13,15 +14,16 @@ use crate::{
 };
 use unsnarl_trace::{EventId, LocationId};
 
-/// A look at what threads enter by, and the entry of one that came after it.
+/// A check of a counter, and the registration of another thread that came after it.
 #[derive(Clone, Copy)]
 pub(super) struct LateEntry {
     look: EventId,
     entry: EventId,
 }
 
-/// Before `early`, did its thread look at something that the thread of `late` changes before `late`, in the same function
-/// or one that leads to it, and again afterwards, as who enters and leaves does? And did it look before that?
+/// Finds a late registration: before `early`, its thread checked a variable that the thread of `late` changes
+/// before `late`, in the same function or one that leads to it, and again afterwards, as on entering and
+/// leaving; and the check came before that change.
 pub(super) fn late_entry(view: &View, early: EventId, late: EventId) -> Option<LateEntry> {
     const NEAR: usize = 64;
     let before = view.rows.before(view.thread(early), early).iter().rev();
@@ -38,8 +40,8 @@ pub(super) fn late_entry(view: &View, early: EventId, late: EventId) -> Option<L
     })
 }
 
-/// The change of what was looked at that the thread of `late` makes behind the look and before `late`, of those that it
-/// takes back later.
+/// The change of the checked variable that the thread of `late` makes after the check and before `late`,
+/// among those that it reverts later.
 fn entered(view: &View, look: EventId, early: EventId, late: EventId) -> Option<EventId> {
     let location = view.event(look).location;
     let writes = writes_behind(view, location, look, late);
@@ -64,7 +66,7 @@ fn is_elsewhere(view: &View, a: EventId, b: EventId) -> bool {
     (a.file, a.line) != (b.file, b.line)
 }
 
-/// Explains that a thread went on because another one had not yet said that it had begun.
+/// Explains that a thread went on because another one had not yet registered itself.
 pub(super) fn not_counted(
     view: &View,
     found: LateEntry,

@@ -1,15 +1,15 @@
-//! What locks say about rows, in words.
+//! Statements about the locks of rows, in words.
 
 use super::view::View;
 use crate::{facts, orders::Section};
 use unsnarl_trace::{EventId, LocationId};
 
-/// The lock of a section, as the source says it.
+/// The lock of a section, in the source's words.
 pub(super) fn lock_name(view: &View, section: &Section) -> String {
     facts::variable(&view.run, &view.event(section.acquired))
 }
 
-/// Are both rows in one and the same critical section of the lock?
+/// Returns whether both rows are in one and the same critical section of the lock.
 pub(super) fn same_section(view: &View, a: EventId, b: EventId, lock: LocationId) -> bool {
     let of = |row| {
         view.orders

@@ -1,4 +1,5 @@
-//! Lost wakeups: a signal that came too early, that went to another thread, that a change did not bring, or that never comes.
+//! Lost wakeups: a signal that came too early, that woke another thread, that a change lacked, or that was
+//! never sent.
 
 use super::{
     deadlock::Hang,
@@ -13,15 +14,15 @@ use crate::{
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value};
 
-/// What became of the signal.
+/// Fate of the signal that a waiting thread needed.
 enum Sent {
-    /// It was sent while nobody waited.
+    /// It was sent while no thread waited.
     Early(EventId),
     /// It was sent while the thread waited, and woke another one.
     Elsewhere(Stolen),
-    /// What the thread had checked was changed there, and nobody sent one after that.
+    /// The checked data was changed here, without a signal after that.
     Forgotten(EventId),
-    /// There was none.
+    /// There was no signal.
     Never,
 }
 
@@ -29,19 +30,19 @@ enum Sent {
 struct Stolen {
     signal: EventId,
     woken: EventId,
-    /// Where that one began to wait again, if it did.
+    /// Row at which that thread began to wait again, if it did.
     waits_again: Option<EventId>,
 }
 
 impl Sent {
-    /// What became of the signal that a waiting thread should have had.
+    /// Determines the fate of the signal that a waiting thread should have received.
     fn of(view: &View, waiter: &Waiting) -> Sent {
         let wait = request(view, waiter);
         let checked = checked_before(view, wait);
         if let Some(stolen) = stolen(view, wait) {
             return Sent::Elsewhere(stolen);
         }
-        // What was signalled before the check was there to be seen by it.
+        // The check could see a change that was signalled before it.
         let unheard = unheard(view, waiter.object, wait);
         if let Some(signal) = unheard
             && checked.is_none_or(|read| signal > read)
@@ -56,7 +57,7 @@ impl Sent {
         }
     }
 
-    /// The more is known, the better.
+    /// Rank of the explanation: the more is known, the better.
     fn rank(&self) -> u8 {
         match self {
             Sent::Elsewhere(_) => 0,
@@ -67,8 +68,8 @@ impl Sent {
     }
 }
 
-/// Explains why threads wait for conditions for ever, by the one of them of which most is known; one that holds what
-/// others wait for comes first (`holders`).
+/// Explains why threads wait for conditions for ever, by the one with the best-known cause; one that holds an
+/// object that others wait for comes first (`holders`).
 pub(super) fn lost_wakeup(view: &View, waiters: &[Waiting], holders: &[ThreadId]) -> Option<Hang> {
     let known = waiters
         .iter()
@@ -155,7 +156,7 @@ fn tell_early(view: &View, draft: &mut Draft, signal: EventId, condition: &str, 
     draft.mark(signal, Role::Interference);
 }
 
-/// A change that was not signalled, and what was signalled instead.
+/// Explains a change without a signal, and names the signal sent instead.
 fn tell_forgotten(
     view: &View,
     draft: &mut Draft,
@@ -176,8 +177,8 @@ fn tell_forgotten(
     draft.mark(write, Role::Interference);
 }
 
-/// ``; it signalled `not_empty` at line 35``: the next other condition that the thread signals before it comes to the
-/// changed variable again, or waits.
+/// Clause such as ``; it signalled `not_empty` at line 35``: the next other condition that the thread signals
+/// before it reaches the changed variable again, or waits.
 fn instead(view: &View, write: EventId, condition: LocationId) -> String {
     let rows = view.rows.after(view.thread(write), write).iter().copied();
     let changed = view.event(write).location;
@@ -196,7 +197,7 @@ fn instead(view: &View, write: EventId, condition: LocationId) -> String {
     })
 }
 
-/// Is a condition signalled after a row?
+/// Returns whether a condition is signalled after a row.
 fn is_signalled_after(view: &View, condition: LocationId, row: EventId) -> bool {
     view.run.events.iter().any(|(later, event)| {
         later > row
@@ -205,7 +206,7 @@ fn is_signalled_after(view: &View, condition: LocationId, row: EventId) -> bool 
     })
 }
 
-/// The other threads that wait for conditions: the reason may lie with them.
+/// Mentions the other threads that wait for conditions, since the reason may lie with them.
 fn tell_others(view: &View, draft: &mut Draft, waiter: &Waiting, waiters: &[Waiting]) {
     for other in waiters.iter().filter(|one| one.thread != waiter.thread) {
         let wait = request(view, other);
@@ -219,7 +220,7 @@ fn tell_others(view: &View, draft: &mut Draft, waiter: &Waiting, waiters: &[Wait
     }
 }
 
-/// Several threads wait for one condition, and one signal wakes only one of them.
+/// Explains several threads that wait for one condition, of which one signal wakes only one.
 fn tell_stolen(view: &View, draft: &mut Draft, stolen: &Stolen, condition: &str) {
     let Stolen {
         signal,
@@ -269,7 +270,7 @@ fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signal: Option<Even
     }
 }
 
-/// The last signal during the wait: it woke another thread.
+/// The last signal during the wait, if it woke another thread.
 fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
     let (condition, waiter) = (view.event(wait).location, view.thread(wait));
     let about = |kind: EventKind| {
@@ -292,8 +293,8 @@ fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
     })
 }
 
-/// The last signal before the wait that woke nobody and could have woken the thread, had it waited: another thread's, and
-/// none that the thread has waited after before.
+/// The last signal before the wait that woke no thread and would have woken this one during a wait: another
+/// thread's, and none that the thread has waited after before.
 fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId> {
     let waiter = view.thread(wait);
     let mut own = view.rows.before(waiter, wait).iter().rev();
@@ -313,8 +314,8 @@ fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId>
     signals.map(|(row, _)| row).last()
 }
 
-/// The read by which the thread decided to wait: the last one of shared data in the function that waits, and rather one of
-/// what somebody wrote afterwards, before the wait; else the last read of such data anywhere near.
+/// The read by which the thread decided to wait: the last one of shared data in the function that waits,
+/// preferably one of data written afterwards, before the wait; else the last read of such data nearby.
 pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     const NEAR: usize = 80;
     let thread = view.thread(wait);
@@ -328,7 +329,7 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     let shared = |row: &EventId| {
         view.event(*row).kind.reads() && view.orders.accesses().is_shared(view.event(*row).location)
     };
-    // What was read again later is known by that.
+    // A location that was read again later is represented by that read.
     let mut seen = FxHashSet::default();
     let reads: Vec<EventId> = before
         .filter(shared)

@@ -1,4 +1,4 @@
-//! Writes that passing runs have and the failing run has not.
+//! Writes that passing runs have and the failing run lacks.
 
 use super::{
     announced::{Needs, announcement},
@@ -15,9 +15,9 @@ use crate::{
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
 
-/// Explains that a write which passing runs do before the read never came.
+/// Explains that a write which passing runs do before the read never happened.
 ///
-/// `by` is the thread that does it in every passing run, where that is known.
+/// `by` is the thread that does it in every passing run, where known.
 pub(super) fn missing(
     view: &View,
     original: PairKey,
@@ -50,7 +50,7 @@ pub(super) fn missing(
     not_yet(view, original, reader, &setter)
 }
 
-/// The write may still come, but too late.
+/// Explains a write that may still happen, but too late.
 fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Explanation {
     let name = view.variable(reader);
     let old = has_old_value(view, reader);
@@ -85,7 +85,7 @@ fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> E
     explanation
 }
 
-/// The threads that could do the write have ended without it.
+/// Explains a missing write: the threads that could do it have ended.
 fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Explanation {
     let name = view.variable(reader);
     let mut draft = Draft::new(
@@ -130,7 +130,7 @@ fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Exp
     draft.finish()
 }
 
-/// What did not happen: nobody set it, the line that sets it did not run, or neither.
+/// Headline for a missing write: the variable was never set, the line that sets it did not run, or both.
 fn never_headline(view: &View, name: &str, setter: &Place, reader: EventId) -> String {
     let place = line(setter, &view.place(reader));
     let own = view.event(reader).location;
@@ -148,7 +148,7 @@ fn never_headline(view: &View, name: &str, setter: &Place, reader: EventId) -> S
     }
 }
 
-/// Explains that a thread read what another one had not changed yet, as it does in every passing run.
+/// Explains that a thread read a value that another one had not changed yet, as it does in every passing run.
 fn not_by(
     view: &View,
     original: PairKey,
@@ -200,14 +200,14 @@ fn not_by(
     explanation
 }
 
-/// Was there a value that is no mere beginning?
+/// Returns whether there was a value other than the initial one.
 pub(super) fn has_old_value(view: &View, reader: EventId) -> bool {
     let event = view.event(reader);
     let written = view.orders.last_write_before(event.location, reader);
     written.is_some() || !matches!(event.value, None | Some(Value::Bits(0)))
 }
 
-/// Have all threads that could do the write ended before the read? Those are the ones that were in its
+/// Returns whether all threads that could do the write ended before the read: those that were in its
 /// function, or all others when none was.
 pub(super) fn never_comes(view: &View, setter: &Place, reader: EventId) -> bool {
     let writers = could_write(view, setter, reader);
@@ -227,7 +227,7 @@ fn could_write(view: &View, setter: &Place, reader: EventId) -> Vec<ThreadId> {
     if there.is_empty() { others } else { there }
 }
 
-/// The thread that does the write in passing runs, if only one could; else nobody.
+/// Name of the thread that does the write in passing runs, if only one could; else empty.
 fn writer(view: &View, setter: &Place, reader: EventId) -> String {
     match could_write(view, setter, reader).as_slice() {
         [one] => facts::thread_name(&view.run, *one),
@@ -235,7 +235,7 @@ fn writer(view: &View, setter: &Place, reader: EventId) -> String {
     }
 }
 
-/// Where a thread ended; later than everything when it did not.
+/// The row at which a thread ended; after all rows when it did not.
 pub(super) fn end_of(view: &View, thread: ThreadId) -> EventId {
     const NEVER: EventId = EventId(u32::MAX);
     let last = view.rows.before(thread, NEVER).last().copied();
@@ -243,7 +243,8 @@ pub(super) fn end_of(view: &View, thread: ThreadId) -> EventId {
         .unwrap_or(NEVER)
 }
 
-/// What a thread that ended without the write had learned last from another thread: the write and the read.
+/// The last value that a thread which ended without the write had learned from another thread: the write and
+/// the read.
 fn diverted(view: &View, setter: &Place, reader: EventId) -> Option<(EventId, EventId)> {
     let threads = could_write(view, setter, reader);
     threads
@@ -252,7 +253,7 @@ fn diverted(view: &View, setter: &Place, reader: EventId) -> Option<(EventId, Ev
         .max_by_key(|(_, read)| *read)
 }
 
-/// The last that a thread learned from another one before a row: the write and its read.
+/// The last value that a thread learned from another one before a row: the write and its read.
 pub(super) fn learned(
     view: &View,
     thread: ThreadId,
@@ -269,7 +270,8 @@ pub(super) fn learned(
     flows.find(|&(write, row)| view.thread(write) != thread && !view.is_forced(write, row))
 }
 
-/// In how many passing runs the write comes before the read, or the line reads such a value more often than here.
+/// States in how many passing runs the write comes before the read, or the line reads such a value more often
+/// than in this run.
 fn before_in_passing(
     draft: &mut Draft,
     view: &View,
@@ -297,7 +299,7 @@ fn before_in_passing(
     }
 }
 
-/// What the thread did not wait for: a signal, or the end of other threads.
+/// Sentence about the event that the thread did not wait for: a signal, or the end of other threads.
 fn not_waited_for(view: &View, reader: EventId, setter: &Place) -> String {
     let before = view.rows.before(view.thread(reader), reader);
     let mut waits = before.iter().rev().copied();
@@ -318,7 +320,7 @@ fn not_waited_for(view: &View, reader: EventId, setter: &Place) -> String {
     }
 }
 
-/// `main joins main.1 and main.2 but not main.3 before.`
+/// Sentence about missing joins: `main joins main.1 and main.2 but not main.3 before.`
 fn not_joined(view: &View, reader: EventId, writers: &[ThreadId]) -> String {
     let thread = view.thread(reader);
     let before = view.rows.before(thread, reader).iter().copied();
@@ -350,7 +352,7 @@ fn not_joined(view: &View, reader: EventId, writers: &[ThreadId]) -> String {
     }
 }
 
-/// The dependency that comes with the missing one in every passing run, and that the failing run has: from
+/// The dependency that accompanies the missing one in every passing run, and that the failing run has: from
 /// the function of the missing write to the function of the read.
 fn other_half(
     view: &View,
@@ -364,7 +366,7 @@ fn other_half(
         return None;
     }
     let function = view.place(reader).function;
-    // Other elements of an array are of other updates.
+    // Other elements of an array belong to other updates.
     let own = view.run.location(view.event(reader).location);
     let mut found = None;
     crate::orders::dependencies(&view.run, view.orders.accesses(), |d| {
@@ -440,7 +442,7 @@ fn half_new(
     draft.finish()
 }
 
-/// `lines 29 and 33`, `line 29`.
+/// Line numbers in words: `lines 29 and 33`, `line 29`.
 fn lines(first: u32, second: u32) -> String {
     match first == second {
         true => format!("line {first}"),
@@ -448,7 +450,7 @@ fn lines(first: u32, second: u32) -> String {
     }
 }
 
-/// In passing runs the absent write comes first.
+/// Adds the edge of passing runs, in which the absent write comes first.
 pub(super) fn passing_edge(explanation: &mut Explanation) {
     let at = |role| {
         explanation
@@ -491,7 +493,8 @@ fn fork_of(view: &View, thread: ThreadId) -> Option<EventId> {
         .next()
 }
 
-/// `session_new creates main.1 at line 57 and sets it only at line 58.`
+/// Sentence about a thread started too early: `session_new creates main.1 at line 57 and sets it only at line
+/// 58.`
 fn started_early(view: &View, reader: EventId, setter: &Place) -> String {
     let Some(fork) = fork_of(view, view.thread(reader)) else {
         return String::new();

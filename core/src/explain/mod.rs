@@ -1,7 +1,7 @@
-//! From findings to what a person reads: one explanation per cause of failure, best first.
+//! From findings to explanations for people: one for each cause of failure, best first.
 //!
 //! Each failing run gets its cheapest story (`candidates`); runs that fail at the same place for the same
-//! reason share one explanation. A story is told only as far as the run and its corpus bear it out.
+//! reason share one explanation. A story states only facts that the run and its corpus support.
 
 mod after_free;
 mod announced;
@@ -53,14 +53,15 @@ pub use turned::{Turn, Turned, bears_out, never_came, outermost, turned};
 use view::View;
 pub use weigh::{in_order, rank_in_words};
 
-/// Failing runs of one failure place that are looked at: the shortest ones.
+/// Bound on the failing runs of one failure place that are examined: the shortest ones.
 const LOOKED_AT: usize = 16;
 
-/// Long straight code on many variables has more couples of access pairs than can be looked at.
+/// Stop reason for long straight code on many variables, which has too many couples of access pairs to
+/// examine.
 const TOO_MANY_COUPLES: StopReason = StopReason::TooMuch("couples of access pairs");
 
-/// Explains why the failing runs of a corpus fail. No findings with [`StopReason::Complete`] means that
-/// nothing failed, or that nothing in the runs explains the failures ([`unexplained`] tells which).
+/// Explains why the failing runs of a corpus fail. No findings with [`StopReason::Complete`] means that no
+/// run failed, or that nothing in the runs explains the failures ([`unexplained`] distinguishes the two).
 pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
     if let Some(note) = sequential::sequential(corpus) {
         return Outcome {
@@ -88,7 +89,7 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
             }
         }
     }
-    // What there was no time for may be in the run that was looked at last, too.
+    // The last run examined may also lack findings for want of time.
     stopped = budget.stop().unwrap_or(stopped);
     let mut told = causes::as_few_as_will_do(told);
     for (place, runs) in &places {
@@ -115,13 +116,13 @@ pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
     Outcome { findings, stopped }
 }
 
-/// The other stories of the run that an explanation is told of, the likeliest first: for when executing has shown
-/// that it is another one.
+/// The alternative stories of the run that an explanation is about, the likeliest first: for explanations
+/// that an execution has refuted.
 pub fn retold(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
     others(corpus, explanation, u32::MAX, budget)
 }
 
-/// Those of the other stories that the run bears out nearly as well.
+/// The alternative stories that the run supports nearly as well.
 pub fn retold_nearly(
     corpus: &Corpus,
     explanation: &Explanation,
@@ -130,7 +131,7 @@ pub fn retold_nearly(
     others(corpus, explanation, causes::NEARLY, budget)
 }
 
-/// The other stories that cost at most so much more than the best one.
+/// The alternative stories whose cost exceeds that of the best one by at most a given amount.
 fn others(
     corpus: &Corpus,
     explanation: &Explanation,
@@ -165,8 +166,8 @@ fn others(
     others
 }
 
-/// Stories are told from the orders of a run; whether the engines that compare runs name the same places is
-/// asked.
+/// Asks the engines that compare runs whether they name the same places; the stories themselves come from the
+/// orders of single runs.
 fn note_engines(beside: &Beside, explanation: &mut Explanation) {
     let told = match explanation.run.as_str() {
         "" => "tells it from the orders of the runs".to_owned(),
@@ -178,7 +179,7 @@ fn note_engines(beside: &Beside, explanation: &mut Explanation) {
     }
 }
 
-/// Names of failing runs that no explanation covers.
+/// Names of failing runs without an explanation.
 pub fn unexplained(corpus: &Corpus, explanations: &[Explanation]) -> Vec<String> {
     let explained = |name: &String| {
         explanations
@@ -213,7 +214,7 @@ fn failure_place(run: &RunSummary) -> String {
     format!("{} {kind} {place}", run.outcome.name())
 }
 
-/// The story of one failing run.
+/// Finds the story of one failing run.
 fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
     let view = View::new(corpus, run)?;
     let place = failure_place(run);
@@ -231,7 +232,8 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
     Some(told.resting_on(evidence, causes::borne_out(&view, &found)))
 }
 
-/// Why threads wait for ever: a wakeup that was none, what kept the condition from coming true, or the waits alone.
+/// Explains threads that wait for ever: by a spurious wakeup, by a cause that kept the condition false, or by
+/// the waits alone.
 fn hang(view: &View, budget: &Budget) -> Option<Explanation> {
     if let Some(found) = spurious_wakeup(view) {
         let mut explanation = write(view, &found);
@@ -281,12 +283,13 @@ fn write(view: &View, candidate: &Candidate) -> Explanation {
     }
 }
 
-/// Likely needs enough passing runs to compare with, or that the failure read it directly.
+/// Certainty of a candidate: likely needs enough passing runs to compare with, or a direct read by the
+/// failure.
 fn certainty(corpus: &Corpus, candidate: &Candidate) -> Certainty {
     const ENOUGH: u32 = 5;
     const FEW: u32 = 3;
     let compared = candidate.new && corpus.counts().passing() >= ENOUGH;
-    // Which of two orders was meant only passing runs tell.
+    // Only passing runs show which of two orders was intended.
     let by_order = matches!(candidate.story, Story::Order { .. } | Story::Missing { .. });
     let direct = candidate.relevant
         && candidate.cost < 60

@@ -1,11 +1,11 @@
-//! Failures of a program that gets no memory.
+//! Failures of a program whose allocation fails.
 
 use super::{draft::Draft, view::View};
 use crate::claims::line;
 use crate::explanation::{BugKind, Explanation, Role};
 use unsnarl_trace::{EventId, Value};
 
-/// Explains that a program does not get on without the memory that it asked for.
+/// Explains that a program does not handle a failed allocation.
 pub(super) fn no_memory(view: &View, alloc: EventId) -> Explanation {
     let headline = format!(
         "the program fails when there is no memory at {}",

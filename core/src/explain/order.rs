@@ -1,4 +1,4 @@
-//! Order violations: two accesses in the order that was not meant, and writes that never came.
+//! Order violations: two accesses in an unintended order, and writes that never happened.
 
 use super::{
     announced::{Needs, announcement},
@@ -47,7 +47,7 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
         location: view.run.location(view.event(early).location).to_owned(),
     };
     draft.contrast(after, true, |_| true);
-    // Runs that passed have the other order: then nothing orders the two.
+    // If passing runs have the opposite order, nothing orders the two.
     let other_way = PairKey {
         head: view.key(late),
         tail: view.key(early),
@@ -65,7 +65,7 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
     draft.finish()
 }
 
-/// The other thread's last use of the variable before it was changed: what it relied on.
+/// The other thread's last use of the variable before it was changed, whose value it relied on.
 fn last_use_before(view: &View, early: EventId, late: EventId) -> Option<EventId> {
     let location = view.event(early).location;
     let thread = view.thread(late);
@@ -102,7 +102,7 @@ fn headline(view: &View, early: EventId, late: EventId, name: &str) -> String {
     }
 }
 
-/// Had the thread of a write written there before?
+/// Returns whether the thread of a write had written the location before.
 fn has_written_before(view: &View, row: EventId) -> bool {
     let (event, accesses) = (view.event(row), view.orders.accesses());
     let mut before = accesses.before(event.location, row).iter();
@@ -132,7 +132,7 @@ fn detail(view: &View, early: EventId, late: EventId, name: &str) -> String {
     )
 }
 
-/// Why nothing prevents this order.
+/// Reason why nothing prevents this order.
 fn unordered(view: &View, early: EventId, late: EventId, has_both_orders: bool) -> String {
     if !view.orders.concurrent(early, late) {
         return String::new();
@@ -148,7 +148,8 @@ fn unordered(view: &View, early: EventId, late: EventId, has_both_orders: bool) 
     }
 }
 
-/// `main joins main.2 but not main.1 before.`, where the thread of `late` comes from the other one.
+/// Sentence about missing joins: `main joins main.2 but not main.1 before.`, where the thread of `late`
+/// descends from the other one.
 fn not_waited_for(view: &View, early: EventId, late: EventId) -> Option<String> {
     let (first, second) = (view.thread(early), view.thread(late));
     let joined = joined_before(view, first, early);
@@ -164,7 +165,7 @@ fn not_waited_for(view: &View, early: EventId, late: EventId) -> Option<String> 
     })
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// A list in words: `a`, `a and b`, `a, b and c`.
 pub(super) fn and(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -173,7 +174,7 @@ pub(super) fn and(names: &[String]) -> String {
     }
 }
 
-/// Did `thread` create `other`, or one that did?
+/// Returns whether `thread` created `other`, directly or through its descendants.
 pub(super) fn is_ancestor(view: &View, thread: ThreadId, other: ThreadId) -> bool {
     let mut at = other;
     for _ in 0..view.run.meta.threads.len() {
@@ -194,8 +195,8 @@ fn joined_before(view: &View, thread: ThreadId, row: EventId) -> Vec<ThreadId> {
     joined.map(ThreadId).collect()
 }
 
-/// In how many runs that passed `first` ran before the line of a row of this run, which it did not here; or else before
-/// that visit of the line.
+/// States in how many passing runs `first` ran before the line of a row of this run, unlike here; or else
+/// before that visit of the line.
 pub(super) fn ran_before(draft: &mut Draft, view: &View, first: &Operation, row: EventId) {
     let location = view.run.location(view.event(row).location);
     for visit in [None, Some(view.visit(row))] {
@@ -209,7 +210,8 @@ pub(super) fn ran_before(draft: &mut Draft, view: &View, first: &Operation, row:
     }
 }
 
-/// A couple of which one pair hands over the pointer and the other is a use before it was ready.
+/// Explains a couple of which one pair publishes a pointer and the other is a use before its target was
+/// ready.
 pub(super) fn handed_over(view: &View, couple: &CoupledPairs) -> Option<Explanation> {
     let (reader, setter) = (couple.second.head, couple.second.tail);
     let published = publication(view, reader)?;
@@ -217,17 +219,17 @@ pub(super) fn handed_over(view: &View, couple: &CoupledPairs) -> Option<Explanat
         .then(|| too_visible(view, &published, reader, &view.place(setter), Some(setter)))
 }
 
-/// A pointer through which another thread came to a block that was not ready.
+/// Publication of a pointer, through which another thread reached a block that was not ready.
 #[derive(Clone, Copy)]
 pub(super) struct Publication {
-    /// Where the pointer was stored.
+    /// Row that stored the pointer.
     pub store: EventId,
-    /// Where the other thread read it.
+    /// Row at which the other thread read it.
     pub load: EventId,
 }
 
 impl Publication {
-    /// Does the source store the pointer before it sets what is behind it? Where it is the other way round,
+    /// Returns whether the source stores the pointer before it sets the data behind it. In the opposite case
     /// the store belongs to an earlier round, and the block has been used before.
     pub fn comes_before(&self, view: &View, setter: &Place) -> bool {
         let store = view.place(self.store);
@@ -236,7 +238,8 @@ impl Publication {
     }
 }
 
-/// Did the reader come to the location through a pointer that another thread had stored?
+/// The publication of the pointer through which the reader reached the location, if another thread had stored
+/// it.
 pub(super) fn publication(view: &View, reader: EventId) -> Option<Publication> {
     const NEAR: usize = 60;
     let block = |location| facts::block(view.run.location(location)).to_owned();
@@ -261,7 +264,7 @@ pub(super) fn publication(view: &View, reader: EventId) -> Option<Publication> {
         .then_some(Publication { store, load })
 }
 
-/// Explains that a pointer was stored before what it points to was ready.
+/// Explains that a pointer was stored before its target was ready.
 pub(super) fn too_visible(
     view: &View,
     published: &Publication,
@@ -291,7 +294,8 @@ pub(super) fn too_visible(
     draft.finish()
 }
 
-/// The steps and marks of what was stored, read and set, in an order that was not meant; and what passing runs do.
+/// Adds the steps and marks of an unintended order of store, read and write, and the contrast with passing
+/// runs.
 pub(super) fn tell_order(
     draft: &mut Draft,
     view: &View,

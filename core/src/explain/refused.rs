@@ -1,4 +1,4 @@
-//! Livelocks that the program notices itself: threads that give way to each other until one gives up.
+//! Livelocks that the program detects itself: threads that give way to each other until one gives up.
 
 use super::{draft::Draft, locking::lock_name, view::View};
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 };
 use unsnarl_trace::{EventId, EventKind};
 
-/// The failed attempts to lock of the failing thread just before it failed, each with the place where
-/// another thread had taken the lock.
+/// The failed lock attempts of the failing thread just before it failed, each with the place where another
+/// thread had acquired the lock.
 pub(super) fn attempts(view: &View) -> Vec<(EventId, EventId)> {
     const JUST_BEFORE: usize = 60;
     let Some(thread) = view.failed else {
@@ -24,7 +24,7 @@ pub(super) fn attempts(view: &View) -> Vec<(EventId, EventId)> {
     attempts
 }
 
-/// Who had the lock at an attempt that failed.
+/// The critical section that held the lock during an attempt that failed.
 fn holder<'v>(view: &'v View, attempt: EventId) -> Option<&'v Section> {
     let (lock, thread) = (view.event(attempt).location, view.thread(attempt));
     let sections = view.orders.locks().sections().iter();
@@ -34,7 +34,7 @@ fn holder<'v>(view: &'v View, attempt: EventId) -> Option<&'v Section> {
     })
 }
 
-/// Explains that a thread gave up because the lock was taken whenever it tried.
+/// Explains that a thread gave up because the lock was held at every attempt.
 pub(super) fn refused(view: &View, held: EventId, attempt: EventId) -> Explanation {
     let lock_of = |row| view.event(row).location;
     let mut attempts = attempts(view);
@@ -66,8 +66,8 @@ pub(super) fn refused(view: &View, held: EventId, attempt: EventId) -> Explanati
     draft.finish()
 }
 
-/// Shared data that a thread changed in the section in which it then tried another lock in vain, and that it left so
-/// when it gave up: it gave the section back without another write.
+/// Shared data that a thread changed in the critical section in which it then tried another lock in vain, and
+/// that it left so: it released the lock without another write.
 pub(super) fn changed_before(view: &View, attempt: EventId) -> Vec<EventId> {
     let thread = view.thread(attempt);
     let held = view.orders.locks_held(attempt);
@@ -92,7 +92,7 @@ pub(super) fn changed_before(view: &View, attempt: EventId) -> Vec<EventId> {
         .collect()
 }
 
-/// Explains that a thread gave up with half of its work done, because it did not get the lock for the rest.
+/// Explains that a thread gave up with its work half done, because it did not get the lock for the rest.
 pub(super) fn half_way(view: &View, write: EventId, attempt: EventId) -> Explanation {
     let (name, who) = (view.variable(write), view.words(attempt));
     let holder = holder(view, attempt);
@@ -152,7 +152,7 @@ fn times(number: usize) -> String {
     }
 }
 
-/// Did the other thread give up its lock as well, because of this one?
+/// Sentence about the other thread, if it released its lock as well because of this one.
 fn back_off(view: &View, attempt: EventId, held: EventId) -> String {
     let other = view.thread(held);
     let before = view.rows.before(other, view.failure).iter();

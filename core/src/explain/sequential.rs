@@ -7,10 +7,10 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// Different orders that have to fail before that is said.
+/// Number of different orders that have to fail before a failure counts as sequential.
 const ENOUGH: usize = 20;
 
-/// The note that the program fails in every order; none when a run passed or too few orders were seen.
+/// Explains that the program fails in every order; none when a run passed or too few orders were seen.
 pub(super) fn sequential(corpus: &Corpus) -> Option<Explanation> {
     if corpus.passing().next().is_some() {
         return None;

@@ -1,9 +1,9 @@
-//! A backward dynamic slice: which accesses flowed into the failure, and how far away they are.
+//! Backward dynamic slice: the accesses that flowed into the failure, with their distances.
 //!
-//! Data flows through memory exactly as recorded (a read saw the last write). Inside a thread the
-//! program's registers and locals are not recorded, so nearness stands in: a write depends most on the
-//! reads of its own line, then on earlier reads of the same location, of its function, and last on
-//! whatever the thread read before.
+//! Data flows through memory exactly as recorded (a read saw the last write). Inside a thread the program's
+//! registers and locals are not recorded, so nearness stands in: a write depends most on the reads of its own
+//! line, then on earlier reads of the same location, of its function, and last on any earlier reads of the
+//! thread.
 
 use super::view::ThreadRows;
 use crate::{facts, orders::Orders};
@@ -13,14 +13,14 @@ use std::{
 };
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
 
-/// Farther than that nothing is looked at.
+/// Bound on the distances examined.
 const FARTHEST: u32 = 24;
-/// Accesses in a slice.
+/// Bound on the accesses in a slice.
 const MOST: usize = 4000;
-/// Rows of a thread that are searched for reads.
+/// Bound on the rows of a thread that are searched for reads.
 const WINDOW: usize = 400;
 
-/// Distances to the failure, 0 for the reads of the failing line.
+/// Distances of accesses to the failure, 0 for the reads of the failing line.
 #[derive(Debug, Default)]
 pub(super) struct Slice {
     distance: BTreeMap<EventId, u32>,
@@ -28,7 +28,8 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// The slice of a failure of `failed` at `failure`; of the end of every thread when nobody failed.
+    /// Computes the slice of a failure of `failed` at `failure`; of the end of every thread when no thread
+    /// failed.
     pub fn new(
         run: &Run,
         orders: &Orders,
@@ -61,12 +62,12 @@ impl Slice {
         }
     }
 
-    /// How far an access is from the failure; none when it did not flow into it.
+    /// Distance of an access to the failure; none when it did not flow into it.
     pub fn distance(&self, row: EventId) -> Option<u32> {
         self.distance.get(&row).copied()
     }
 
-    /// Accesses that are at most so far from the failure, in order.
+    /// Accesses within a distance of the failure, in order.
     pub fn within(&self, distance: u32) -> impl Iterator<Item = EventId> {
         let near = self.distance.iter();
         near.filter(move |(_, of_row)| **of_row <= distance)
@@ -107,7 +108,7 @@ impl Walk<'_> {
         )
     }
 
-    /// Reads of constants, as of the message of a failed assertion.
+    /// Returns whether the row reads a constant, as that of a failed assertion's message.
     fn is_text(&self, row: EventId) -> bool {
         let event = self.run.events.get(row);
         let name = event.map_or("", |event| self.run.location(event.location));
@@ -142,14 +143,14 @@ impl Walk<'_> {
         }
     }
 
-    /// A read saw the last write.
+    /// Follows a read to the write that it saw.
     fn follow_read(&mut self, row: EventId, distance: u32) {
         if let Some(write) = self.orders.last_write_before(self.location(row), row) {
             self.push(write, distance + 1);
         }
     }
 
-    /// What the thread had read before a write may have gone into it.
+    /// Follows a write to the thread's earlier reads, which may have flowed into it.
     fn follow_inside(&mut self, row: EventId, distance: u32) {
         let Some(event) = self.run.events.get(row) else {
             return;
@@ -191,7 +192,7 @@ impl Walk<'_> {
         )
     }
 
-    /// The reads before the failure: those of its line at distance 0. Says which is nearest.
+    /// Adds the reads before the failure: those of its line at distance 0. Returns the nearest one.
     fn seed(&mut self, thread: ThreadId, failure: EventId) -> Option<EventId> {
         let failing = self
             .run
@@ -233,7 +234,8 @@ impl Walk<'_> {
         nearest
     }
 
-    /// A value that nobody wrote in this run is right, unless it is nothing (as before an initialization).
+    /// Returns whether a value may be wrong: one without a write in this run is right, unless it is zero (as
+    /// before an initialization).
     fn may_be_wrong(&self, row: EventId) -> bool {
         let value = self.run.events.get(row).and_then(|event| event.value);
         let written = self
@@ -243,8 +245,8 @@ impl Walk<'_> {
         written || value.is_none_or(|value| value == Value::Bits(0))
     }
 
-    /// When the failing line read nothing that was recorded (a library did), the last writes of what its text
-    /// mentions stand in.
+    /// Adds the last writes of the variables that the failing line's text mentions, for lines without a
+    /// recorded read (a library made it).
     fn seed_mentioned(&mut self, text: &str) {
         const MOST_WRITES: usize = 64;
         let end = EventId(self.run.events.len() as u32);

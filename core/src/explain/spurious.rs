@@ -1,4 +1,4 @@
-//! Waits on condition variables that end by themselves.
+//! Waits on condition variables that end spuriously.
 
 use super::{draft::Draft, handovers::signals, view::View};
 use crate::{
@@ -7,16 +7,16 @@ use crate::{
 };
 use unsnarl_trace::{EventId, EventKind, Value};
 
-/// The value of a wake that no signal caused and no time: see `docs/run-file.md`.
+/// The value of a wakeup by neither a signal nor a timeout: see `docs/run-file.md`.
 const SPURIOUS: Value = Value::Bits(2);
 
-/// Did a wait end here by itself?
+/// Returns whether a wait ended spuriously at this row.
 pub(super) fn is_spurious(view: &View, row: EventId) -> bool {
     let event = view.event(row);
     event.kind == EventKind::Wake && event.value == Some(SPURIOUS)
 }
 
-/// Explains that a thread took the end of a wait for what it had waited for.
+/// Explains that a thread took the end of a wait for the condition it had waited for.
 pub(super) fn unchecked(view: &View, check: EventId, wake: EventId) -> Explanation {
     let (who, name) = (view.words(wake), view.variable(check));
     let condition = view.variable(wake);
@@ -55,7 +55,7 @@ pub(super) fn unchecked(view: &View, check: EventId, wake: EventId) -> Explanati
     draft.finish()
 }
 
-/// `main signalled it at line 22, but nobody had changed items since.`
+/// Sentence about the signal: `main signalled it at line 22, but nobody had changed items since.`
 fn woke(view: &View, signal: EventId, wake: EventId, name: &str) -> String {
     format!(
         "{} signalled it at {}, but nobody had changed {name} since.",

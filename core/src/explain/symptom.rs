@@ -1,10 +1,10 @@
-//! Stories that end with what the failing check looks at: they say no more than that it fails.
+//! Stories that end with the data of the failing check: they say no more than that it fails.
 
 use crate::{facts::place, orders::Accesses};
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
-/// Is a row on the line that fails, or the last access of shared data that the failing thread makes before it fails? Linear
-/// in the run.
+/// Returns whether a row is on the failing line, or is the failing thread's last access of shared data before
+/// it fails. Linear in the run.
 #[must_use]
 pub fn ends_in_the_check(run: &Run, row: EventId) -> bool {
     let failure = run.meta.failure.as_ref().and_then(|failure| failure.site);

@@ -1,4 +1,4 @@
-//! Explanations of traces, as a person reads them.
+//! Tests of explanations of traces, as text.
 
 mod given_away;
 mod waits;
@@ -59,7 +59,7 @@ const CHECK: &str = r#"
 "#;
 const FAILS: &str = "main fails @79 assertion `account.balance == 450` failed";
 
-/// Parts in this order, with the values that each reads and writes.
+/// Plays parts in this order, with the values that each reads and writes.
 fn play(parts: &[(&str, i64, i64)]) -> String {
     let text = |(part, old, new): &(&str, i64, i64)| {
         part.replace("B0", &old.to_string())
@@ -492,7 +492,7 @@ fn nothing_failed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Any rows at all are explained or not, the same way each time, never with a panic; so are hovers.
+    /// Arbitrary rows are explained or not, deterministically and without a panic; so are hovers.
     #[test]
     fn anything_is_explained_or_not(runs in proptest::collection::vec(anything(80), 1..5)) {
         let corpus = |order: Vec<usize>| {
@@ -727,7 +727,7 @@ fn a_signal_for_all_wakes_only_one() {
     );
 }
 
-/// What other runs do later than where this one was cut off is not missing in it.
+/// Events of other runs after the point where this one was cut off are not missing in it.
 #[test]
 fn what_passing_runs_do_behind_the_failure_is_not_missing() {
     let start = "
@@ -816,7 +816,7 @@ fn a_counter_that_main_and_a_worker_raise_on_one_line() {
     );
 }
 
-/// A sleep makes room for another thread; it says nothing about what belongs together.
+/// A sleep makes room for another thread; it does not mean that accesses belong together.
 #[test]
 fn a_sleep_between_two_accesses_changes_no_story() {
     let reads = |sleep: &str, a: i32, b: i32| {
@@ -846,7 +846,7 @@ fn a_sleep_between_two_accesses_changes_no_story() {
     assert_eq!(told(""), told("\nmain.1 yield @11 work \"usleep(10);\""));
 }
 
-/// Two turns of a loop are two operations: nothing says that the lines of a loop should be atomic.
+/// Two iterations of a loop are two operations: nothing says that the lines of a loop should be atomic.
 #[test]
 fn the_next_turn_of_a_loop_is_no_region() {
     let turn = |n: i32| format!("\nmain.1 W x ={n} @87 work \"x = next();\"");

@@ -1,4 +1,4 @@
-//! What is said of a thread that gives something away before it is done.
+//! Explanation of a premature announcement.
 
 use super::{
     announced::{Needs, stands_above},
@@ -13,7 +13,7 @@ use crate::{
 };
 use unsnarl_trace::{EventId, EventKind, Value};
 
-/// Explains that a thread gave the one before it did the other, which whoever takes it depends on.
+/// Explains that a thread made the announcement before the write that the receiving thread depends on.
 pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Explanation {
     let (reader, stored) = (needs.reader, view.place(given.store));
     let (flag, name) = (
@@ -58,7 +58,7 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
     draft.finish()
 }
 
-/// Did a read see nothing but what was there before the threads began?
+/// Returns whether a read saw only the value from before the threads began.
 pub(super) fn is_unset(view: &View, reader: EventId) -> bool {
     let event = view.event(reader);
     let written = view.orders.last_write_before(event.location, reader);
@@ -67,7 +67,8 @@ pub(super) fn is_unset(view: &View, reader: EventId) -> bool {
     is_initial && is_nothing && !event.kind.writes()
 }
 
-/// `produce (main.1) set ready = 1 at queue.c:12`, `put (main.2) posted permits at pool.c:30`.
+/// An announcement in words: `produce (main.1) set ready = 1 at queue.c:12`, `put (main.2) posted permits at
+/// pool.c:30`.
 fn gave(view: &View, store: EventId, name: &str) -> String {
     let (who, at) = (view.words(store), view.at(store));
     match (view.event(store).kind, view.update_in_words(store)) {
@@ -78,7 +79,7 @@ fn gave(view: &View, store: EventId, name: &str) -> String {
     }
 }
 
-/// ` (called at line 45)`, where what was given stands in a function that the setter's function calls.
+/// Text ` (called at line 45)`, for an announcement in a function that the setter's function calls.
 pub(super) fn called_at(view: &View, store: EventId, needs: &Needs) -> String {
     let own = view.event(store).site;
     let call = stands_above(view, store, needs).filter(|site| *site != own);
@@ -96,7 +97,7 @@ fn took(view: &View, load: EventId) -> &'static str {
     }
 }
 
-/// `n = 0` behind `read it`; else with its verb.
+/// An access in words: `n = 0` after `read it`; else with its verb.
 fn accessed(view: &View, reader: EventId, load: EventId, name: &str) -> String {
     let (event, has_read) = (view.event(reader), view.event(load).kind.reads());
     match view.update_in_words(reader) {

@@ -1,5 +1,5 @@
-//! The orders in which what an explanation blames comes the other way round, to be executed: if the explanation
-//! is right, the program passes in them.
+//! Orders in which the blamed behaviour is reversed, to be executed: if the explanation is right, the program
+//! passes in them.
 
 use super::begins;
 use crate::{
@@ -10,43 +10,44 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value};
 
-/// What such an order does differently.
+/// Change that such an order makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Turn {
-    /// What was interrupted runs in one piece, what came in between comes after it.
+    /// The interrupted region runs in one piece, the interfering accesses come after it.
     RegionFirst,
-    /// What came in between comes before what was interrupted.
+    /// The interfering accesses come before the interrupted region.
     OthersFirst,
     /// Of two accesses the later one comes first.
     Swapped,
-    /// What never came is waited for.
+    /// The write that never happened is waited for.
     Awaited,
-    /// A wait does not end by itself.
+    /// A wait does not end spuriously.
     NotWoken,
 }
 
 /// An order to execute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turned {
-    /// What it does differently.
+    /// Change that it makes.
     pub turn: Turn,
-    /// In words: `main.2 bank.c:51 before main.1 bank.c:38`.
+    /// Description: `main.2 bank.c:51 before main.1 bank.c:38`.
     pub says: String,
-    /// Beginnings of the order, as rows of the failing run; the first that the program can have counts. How it goes on
-    /// is left to the program.
+    /// Prefixes of the order, as rows of the failing run; the first feasible one counts. The program decides
+    /// the continuation.
     pub orders: Vec<Vec<EventId>>,
     /// Rows that have to be named.
     pub pair: Vec<EventId>,
-    /// A write that passing runs have and the failing one has not, which is to come next.
+    /// A write that passing runs have and the failing one lacks, which is to come next.
     pub awaited: Option<SiteMark>,
     /// Name of the thread that does that write; empty where any may.
     pub awaited_by: String,
-    /// The row up to which the failing run, as it was, is to be compared with: executed so far, does it fail?
+    /// The row up to which the failing run, unchanged, serves as the comparison: executed that far, it should
+    /// fail.
     pub until: EventId,
 }
 
-/// The orders for the failing run that the explanation's steps are of, what says most first. Linear in the run for
-/// each of a few pairs of steps.
+/// The orders for the failing run that the explanation's steps are from, the most informative first. Linear
+/// in the run for each of a few pairs of steps.
 pub fn turned(explanation: &Explanation, run: &Run) -> Vec<Turned> {
     let blamed = blamed(explanation);
     let region = region(explanation, &blamed, run);
@@ -64,7 +65,7 @@ pub fn turned(explanation: &Explanation, run: &Run) -> Vec<Turned> {
     found
 }
 
-/// The order up to where a wait ended by itself, which it does not when the order is executed.
+/// The order up to the row where a wait ended spuriously, which it does not when the order is executed.
 fn not_woken(run: &Run, blamed: &[Blamed<'_>]) -> Option<Turned> {
     let is_spurious = |row: EventId| {
         run.events.get(row).is_some_and(|event| {
@@ -110,7 +111,7 @@ pub(super) fn blamed(explanation: &Explanation) -> Vec<Blamed<'_>> {
     rows
 }
 
-/// The first and last of the accesses that belong together, and what came in between.
+/// The first and last of the accesses that belong together, and the interfering ones.
 pub(super) fn region(
     explanation: &Explanation,
     blamed: &[Blamed<'_>],
@@ -155,10 +156,10 @@ fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> 
     if !all.contains(&late) {
         return None;
     }
-    // Others than the two may depend on what is held back.
+    // Threads other than the two may depend on the thread that is held back.
     let is_own = |row: &EventId| *row < from || thread(run, *row) == Some(by);
     let alone: Vec<EventId> = all.iter().copied().filter(is_own).collect();
-    // The thread itself may go on otherwise: then only up to where the other one is held back.
+    // The thread itself may take another path: then only up to the point where the other one is held back.
     let next = alone.iter().find(|row| **row >= from);
     let begin = |next: &EventId| {
         alone
@@ -184,12 +185,12 @@ fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> 
     })
 }
 
-/// Where the update begins that a write ends: the row itself where it ends none.
+/// First row of the update that a write ends; the row itself where it ends none.
 pub(super) fn update_begins(run: &Run, row: EventId) -> EventId {
     begins::update(run, row, begins::own_before(run, row)).unwrap_or(row)
 }
 
-/// The mark of what the explanation says never came.
+/// The mark of the write that, according to the explanation, never happened.
 pub fn never_came(explanation: &Explanation) -> Option<&SiteMark> {
     let mut marks = explanation.sites.iter();
     marks.find(|mark| {
@@ -198,7 +199,8 @@ pub fn never_came(explanation: &Explanation) -> Option<&SiteMark> {
     })
 }
 
-/// The write that the explanation says came too late, where all else that it blames leads to the read before it.
+/// The write that, according to the explanation, came too late, where all other blamed steps lead to the read
+/// before it.
 pub(super) fn missing(explanation: &Explanation) -> Option<Absent> {
     let is_order = explanation.kind == BugKind::OrderViolation;
     let mark = never_came(explanation).filter(|_| is_order)?;
@@ -206,7 +208,7 @@ pub(super) fn missing(explanation: &Explanation) -> Option<Absent> {
     who.find(|one| one.place == mark.place).cloned()
 }
 
-/// For a read that came before a write which the failing run never reached.
+/// The order for a read that came before a write which the failing run never reached.
 fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
     let absent = never_came(explanation)?;
     let mut who = explanation.absent.iter();
@@ -225,8 +227,8 @@ fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
     })
 }
 
-/// The rows that `until` lets through, without those of a row's thread from that row on, and of the threads that
-/// depend on its going on. None when there is no such row.
+/// The rows that `until` admits, without those of a row's thread from that row on, and of the threads that
+/// depend on its progress. None when there is no such row.
 fn held_back(run: &Run, from: EventId, until: impl Fn(EventId) -> bool) -> Option<Vec<EventId>> {
     let mut held: BTreeSet<ThreadId> = BTreeSet::new();
     let mut order = Vec::new();
@@ -250,7 +252,8 @@ fn held_back(run: &Run, from: EventId, until: impl Fn(EventId) -> bool) -> Optio
     Some(order)
 }
 
-/// Where the thread took the outermost lock that it holds at a row; the row itself where it holds none.
+/// The row at which the thread acquired the outermost lock that it holds at a row; the row itself where it
+/// holds none.
 pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
     let thread = thread(run, at)?;
     let mut held: Vec<(EventId, LocationId)> = Vec::new();
@@ -282,11 +285,12 @@ fn at(run: &Run, row: EventId) -> String {
     format!("{who} {}", short(&place))
 }
 
-/// A line with what is done there.
+/// A line with the kind of access.
 type Key<'a> = (&'a str, u32, &'a str);
 
-/// Has a run all accesses one after the other that the explanation blames, between any threads? None when it blames
-/// nothing that a run could have: events that never came, or no accesses at all. Linear in the run.
+/// Returns whether a run has all blamed accesses in order, between any threads. None when the explanation
+/// blames nothing that a run could have: events that never happened, or no accesses at all. Linear in the
+/// run.
 pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
     let blamed = blamed(explanation);
     if let (Some(absent), Some(reader)) = (missing(explanation), blamed.last()) {
@@ -317,8 +321,8 @@ pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
     Some(missing.is_empty())
 }
 
-/// Does a run read on a step's line what the line of the missing write has not written by then? Of an array each element
-/// counts for itself.
+/// Returns whether a run reads on a step's line a variable that the line of the missing write has not written
+/// by then. Of an array each element counts by itself.
 fn comes_too_early(run: &Run, reader: &Step, absent: &Absent) -> bool {
     let mut written: BTreeSet<LocationId> = BTreeSet::new();
     let family = facts::family(&reader.location);
@@ -364,7 +368,7 @@ mod tests {
         found.findings.first().unwrap().clone()
     }
 
-    /// Each order with its lines; `|` between the ones that are tried one after the other.
+    /// Each order with its lines; `|` separates prefixes that are tried one after the other.
     fn check(passing: &[&str], failing: &str, expected: &Expect) {
         let told = explanation(passing, failing);
         let failing = run(failing);

@@ -1,4 +1,4 @@
-//! One failing run with everything that its explanation looks at.
+//! A failing run with all data that its explanation uses.
 
 use super::{handovers::Givers, slice::Slice};
 use crate::{
@@ -17,32 +17,32 @@ use unsnarl_trace::{
 
 /// A failing run and its orders, in its corpus.
 pub(super) struct View<'a> {
-    /// Its corpus.
+    /// Corpus of the run.
     pub corpus: &'a Corpus,
-    /// Its summary.
+    /// Summary of the run.
     pub summary: &'a RunSummary,
     /// The run.
     pub run: Arc<Run>,
-    /// Its orders.
+    /// Orders of the run.
     pub orders: Orders,
-    /// What no schedule can change.
+    /// The order that no schedule can change.
     forced: HappensBefore,
     /// Rows of each thread.
     pub rows: ThreadRows,
     /// Posts and signals.
     pub givers: Givers,
-    /// Keys of sites by class.
+    /// Keys of sites, by class of access.
     keys: Vec<[AccessKey; 3]>,
     /// The failing thread, if one failed.
     pub failed: Option<ThreadId>,
     /// Row of the failure, or the end of the run.
     pub failure: EventId,
-    /// What flowed into the failure.
+    /// Accesses that flowed into the failure.
     pub slice: Slice,
 }
 
 impl<'a> View<'a> {
-    /// Looks at a failing run; none when it was not kept.
+    /// Prepares a failing run; none when it was not kept.
     pub fn new(corpus: &'a Corpus, summary: &'a RunSummary) -> Option<View<'a>> {
         let run = summary.run.clone()?;
         let orders = Orders::new(&run);
@@ -68,12 +68,12 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Pairs of this run.
+    /// Access pairs of this run.
     pub fn pairs(&self) -> &RunPairs {
         &self.summary.pairs
     }
 
-    /// A row; an empty event for rows that are not there.
+    /// An event by its row; an empty event for rows that do not exist.
     pub fn event(&self, row: EventId) -> Event {
         self.run.events.get(row).unwrap_or(Event {
             seq: 0,
@@ -102,27 +102,27 @@ impl<'a> View<'a> {
         )
     }
 
-    /// `main.2`.
+    /// Name of a row's thread: `main.2`.
     pub fn name(&self, row: EventId) -> String {
         facts::thread_name(&self.run, self.thread(row))
     }
 
-    /// `withdraw (main.2)`.
+    /// Thread of a row with its function: `withdraw (main.2)`.
     pub fn words(&self, row: EventId) -> String {
         facts::thread_in_words(&self.run, self.thread(row))
     }
 
-    /// Where a row stands in the source.
+    /// Place of a row in the source.
     pub fn place(&self, row: EventId) -> Place {
         facts::place(&self.run, self.event(row).site)
     }
 
-    /// `bank.c:100`.
+    /// Place of a row as text: `bank.c:100`.
     pub fn at(&self, row: EventId) -> String {
         facts::short(&self.place(row))
     }
 
-    /// What a row accesses, as the source says it.
+    /// Variable of a row, in the source's words.
     pub fn variable(&self, row: EventId) -> String {
         facts::variable(&self.run, &self.event(row))
     }
@@ -133,13 +133,13 @@ impl<'a> View<'a> {
         own.iter().rev().copied()
     }
 
-    /// What the source calls what a row accesses, if it has a name for it.
+    /// Name in the source of the variable of a row, if it has one.
     pub fn named(&self, row: EventId) -> Option<String> {
         facts::named(&self.run, &self.event(row))
     }
 
-    /// The best name for what some rows access: one that is an expression rather than a block; of several expressions the
-    /// one on which most accesses of the location agree.
+    /// The best name for the variable of some rows: an expression rather than a block; of several expressions
+    /// the one on which most accesses of the location agree.
     pub fn variable_of(&self, rows: &[EventId]) -> String {
         const LOOKED_AT: usize = 64;
         let names = rows.iter().filter_map(|&row| self.named(row));
@@ -166,12 +166,12 @@ impl<'a> View<'a> {
         facts::value(event.value, event.size, pointer)
     }
 
-    /// `main.1 waits for ever at line 18`: what became of it, as the first part of a sentence.
+    /// Clause about a wait that never ended: `main.1 waits for ever at line 18`.
     pub fn waits_for_ever(&self, wait: EventId) -> String {
         format!("{} waits for ever at {}", self.words(wait), self.at(wait))
     }
 
-    /// ` = 300`, or nothing when the value is not known or says nothing.
+    /// Text ` = 300`, or nothing when the value is unknown or uninformative.
     pub fn equals(&self, row: EventId) -> String {
         match self.value(row) {
             Some(value) if value != "a pointer" => format!(" = {value}"),
@@ -179,7 +179,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// ` = 300` as the row read it: of an update that is what was there before.
+    /// Text ` = 300` with the value that the row read: for an update, the old value.
     pub fn equals_read(&self, row: EventId) -> String {
         match self.read_value(row) {
             Some(value) if value != "a pointer" => format!(" = {value}"),
@@ -199,7 +199,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The visit of its line that a row is: by its thread, on its location.
+    /// The visit of its line that a row belongs to: by its thread, on its location.
     pub fn visit(&self, row: EventId) -> Visit {
         let event = self.event(row);
         let at = |site| {
@@ -219,14 +219,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// `from 3 to 4`, of an update whose values are known.
+    /// An update in words: `from 3 to 4`, if its values are known.
     pub fn update_in_words(&self, row: EventId) -> Option<String> {
         let is_update = self.event(row).kind == EventKind::Rmw;
         let (old, new) = (self.read_value(row)?, self.value(row)?);
         is_update.then(|| format!("from {old} to {new}"))
     }
 
-    /// What a row does, as claims name it.
+    /// Operation of a row, as claims name it.
     pub fn operation(&self, row: EventId) -> Operation {
         Operation {
             place: self.place(row),
@@ -234,7 +234,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// `reads 300`, `writes NULL`, `updates 3 to 4`.
+    /// Effect of a row in words: `reads 300`, `writes NULL`, `updates 3 to 4`.
     pub fn effect(&self, row: EventId) -> String {
         let event = self.event(row);
         let verb = facts::verb(event.kind);
@@ -267,7 +267,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Does `a` come before `b` in every schedule (threads are created and joined so)?
+    /// Returns whether `a` comes before `b` in every schedule, by the creation and joining of threads.
     pub fn is_forced(&self, a: EventId, b: EventId) -> bool {
         self.forced
             .ordered(a, self.thread(a).0, b, self.thread(b).0)
@@ -308,7 +308,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A step of the explanation.
+    /// Makes a step of the explanation.
     pub fn step(&self, row: EventId, note: impl Into<String>) -> Step {
         let event = self.event(row);
         let note = match note.into() {
@@ -329,7 +329,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A marked site.
+    /// Makes a marked site.
     pub fn mark(&self, row: EventId, role: Role) -> SiteMark {
         let event = self.event(row);
         SiteMark {
@@ -342,7 +342,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Where and how the run failed.
+    /// Message and place of the failure.
     pub fn failure_place(&self) -> FailurePlace {
         let unknown = || FailurePlace {
             site: None,
@@ -351,8 +351,8 @@ impl<'a> View<'a> {
         self.summary.failure.clone().unwrap_or_else(unknown)
     }
 
-    /// The read in which the failure shows: of the failing thread, nearest to it, on its line. Where the
-    /// line reads several variables, one that the steps `told` so far are about.
+    /// The read at which the failure shows: of the failing thread, nearest to the failure, on its line. Where
+    /// the line reads several variables, one of those that the steps `told` so far are about.
     fn failing_read(&self, told: &[Step]) -> Option<EventId> {
         const ON_A_LINE: usize = 8;
         let nearest = self.slice.nearest()?;
@@ -369,8 +369,8 @@ impl<'a> View<'a> {
         on_line.find(is_told).or(Some(nearest))
     }
 
-    /// `reads 300`; with its name when it is of another variable than the steps before are about, so that
-    /// the value is not taken for theirs.
+    /// A read in words: `reads 300`; with its name when the preceding steps are about another variable, so
+    /// that the value is not taken for theirs.
     fn read_in_words(&self, read: EventId, told: &[Step]) -> String {
         let location = self.run.location(self.event(read).location);
         if told.is_empty() || told.iter().any(|step| step.location == location) {
@@ -379,7 +379,7 @@ impl<'a> View<'a> {
         format!("reads {}{}", self.variable(read), self.equals_read(read))
     }
 
-    /// The step in which the run fails, merged with `last` when that is the failing read.
+    /// The step of the failure, merged with `last` when that is the failing read.
     pub fn failure_step(&self, told: &[Step]) -> Option<Step> {
         let thread = self.failed?;
         let place = self.failure_place().site?;
@@ -406,8 +406,8 @@ impl<'a> View<'a> {
             event: self.failure.0,
             via: Vec::new(),
         };
-        // What ends at a closing brace reads for itself, as destructors do, and no access makes a program end: what it
-        // read last need not be why.
+        // Code at a closing brace reads for its own purpose, as destructors do, and no access makes a program
+        // end: its last read need not be the reason.
         let is_told = |read: EventId| {
             let location = self.run.location(self.event(read).location);
             told.iter().any(|step| step.location == location)
@@ -417,7 +417,7 @@ impl<'a> View<'a> {
             place.line == step.place.line && place.text != "}" && (!is_exit || is_told(read))
         };
         if let Some(read) = read.filter(fails) {
-            // Which pointer it was says nothing.
+            // The value of the pointer is uninformative.
             if self.summary.failure_kind == Some(FailureKind::DoubleFree) {
                 step.effect = format!("frees it again, {ends}");
             } else if self.value(read).is_some_and(|value| value != "a pointer") {
@@ -434,7 +434,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Who failed and where in the trace.
+/// The failing thread, and the row of the failure.
 fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
     let failure = run.meta.failure.as_ref();
     let end = EventId((run.events.len() as u32).saturating_sub(1));
@@ -464,7 +464,8 @@ fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
     )
 }
 
-/// Whether a thread waits for another one there. A sleep is no sign of that: it only makes room for others.
+/// Returns whether a thread waits for another one at an event of this kind. A sleep does not count: it only
+/// makes room for others.
 fn waits_for_another(kind: u8) -> bool {
     use EventKind::{BarrierArrive, Join, SemWait, Wait};
     matches!(
@@ -476,7 +477,7 @@ fn waits_for_another(kind: u8) -> bool {
 /// Rows of each thread, in order.
 pub(super) struct ThreadRows {
     rows: Vec<Vec<EventId>>,
-    /// Those of them at which the thread waits for another one.
+    /// Rows at which each thread waits for another one.
     waits: Vec<Vec<EventId>>,
 }
 

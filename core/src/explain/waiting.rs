@@ -1,4 +1,4 @@
-//! Who waits at the end of a run, and what each of them waits for another thread to do.
+//! Waiting threads at the end of a run, with the action of another thread that each waits for.
 
 use super::{lost_wakeup::checked_before, view::View};
 use crate::facts;
@@ -8,47 +8,47 @@ use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, raw::WaitsFor};
 /// A thread that waits at the end of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Waiting {
-    /// Who waits.
+    /// The waiting thread.
     pub thread: ThreadId,
     /// Its `Blocked` row.
     pub row: EventId,
-    /// The kind of thing that it waits for.
+    /// Kind of object that it waits for.
     pub waits_for: WaitsFor,
-    /// What for.
+    /// The object.
     pub object: LocationId,
-    /// What keeps it waiting, as far as that is known.
+    /// Reasons for its wait, as far as known.
     pub keepers: Vec<Keeper>,
 }
 
-/// What another thread has done, or has not, so that a thread waits.
+/// A thread that keeps another one waiting, by an action or its absence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Keeper {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
-    /// What.
+    /// The way it keeps the other one waiting.
     pub by: Keeps,
 }
 
-/// How a thread keeps another one waiting.
+/// Way in which a thread keeps another one waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Keeps {
-    /// It holds the lock that it took there.
+    /// It holds the lock, acquired there.
     Lock(EventId),
-    /// It has taken a unit of the semaphore there, and has not given it back.
+    /// It has taken a unit of the semaphore there, and has not posted it back.
     Unit(EventId),
     /// It has not ended.
     Running,
-    /// It wrote what the waiting thread read before its wait, and nobody has written it since.
+    /// It wrote the value that the waiting thread read before its wait, and no thread has written it since.
     Value {
-        /// Where it wrote.
+        /// Row of the write.
         write: EventId,
-        /// Where the waiting thread read it.
+        /// Row of the waiting thread's read.
         read: EventId,
     },
 }
 
 impl Waiting {
-    /// The thread that holds the lock that is waited for.
+    /// The thread that holds the awaited lock, with its acquisition.
     pub fn owner(&self) -> Option<(ThreadId, EventId)> {
         self.keepers.iter().find_map(|keeper| match keeper.by {
             Keeps::Lock(held) => Some((keeper.thread, held)),
@@ -96,7 +96,7 @@ fn joined(value: Option<unsnarl_trace::Value>) -> Vec<Keeper> {
     other.map(keeper).into_iter().collect()
 }
 
-/// Who holds a lock at the end: another thread if one does, else perhaps the waiter itself.
+/// Holder of a lock at the end: another thread if one holds it, else perhaps the waiter itself.
 fn holder(view: &View, lock: LocationId, waiter: ThreadId) -> Option<Keeper> {
     let open = view.orders.locks().sections().iter().rev();
     let mut open = open.filter(|section| section.lock == lock && section.released.is_none());
@@ -108,7 +108,8 @@ fn holder(view: &View, lock: LocationId, waiter: ThreadId) -> Option<Keeper> {
     })
 }
 
-/// Other threads that have taken more units of a semaphore than they gave back, with where they took the last one.
+/// Other threads that have taken more units of a semaphore than they posted back, with the row of the last
+/// one taken.
 fn takers(view: &View, semaphore: LocationId, waiter: ThreadId) -> Vec<Keeper> {
     let mut taken: BTreeMap<ThreadId, Vec<EventId>> = BTreeMap::new();
     let rows = view.run.events.iter();
@@ -130,7 +131,8 @@ fn takers(view: &View, semaphore: LocationId, waiter: ThreadId) -> Vec<Keeper> {
     others.filter_map(keeper).collect()
 }
 
-/// Who wrote what the thread read before it began to wait, if that is still so and another order was possible.
+/// Writer of the value that the thread read before it began to wait, if the value is unchanged and another
+/// order was possible.
 fn writer(view: &View, waiting: &Waiting) -> Option<Keeper> {
     let read = checked_before(view, request(view, waiting))?;
     let location = view.event(read).location;
@@ -144,7 +146,7 @@ fn writer(view: &View, waiting: &Waiting) -> Option<Keeper> {
     })
 }
 
-/// The last write of another thread to what a row read, after it.
+/// The last later write by another thread to the location that a row read.
 pub(super) fn changed_since(view: &View, read: EventId) -> Option<EventId> {
     let (location, own) = (view.event(read).location, view.thread(read));
     let after = view.orders.accesses().after(location, read).iter();
@@ -155,8 +157,8 @@ pub(super) fn changed_since(view: &View, read: EventId) -> Option<EventId> {
     writes.find(|row| view.thread(*row) != own)
 }
 
-/// Threads of which each waits for the next and the last for the first, beginning with the lowest, each with what keeps
-/// it waiting; only what `counts` is looked at. Of several circles the shortest.
+/// Threads of which each waits for the next and the last for the first, beginning with the lowest, each with
+/// its keeper; only keepers that `counts` admits are followed. The shortest cycle if there are several.
 pub(super) fn circle(
     waiting: &[Waiting],
     counts: fn(&Keeps) -> bool,
@@ -173,7 +175,7 @@ pub(super) fn circle(
     found
 }
 
-/// The shortest way from a thread along what keeps each waiting, back to it: breadth first, linear in the keepers.
+/// The shortest path from a thread along keepers back to it: breadth first, linear in the keepers.
 fn back_to(
     start: &Waiting,
     waiting: &[Waiting],
@@ -203,7 +205,7 @@ fn back_to(
     Some(path.into_iter().rev().map(owned).collect())
 }
 
-/// Where a thread's wait began: its last request for the lock, or the row that says that it waits.
+/// First row of a thread's wait: its last request for the lock, or the row of the wait itself.
 pub(super) fn request(view: &View, waiting: &Waiting) -> EventId {
     let before = view
         .rows
@@ -220,7 +222,7 @@ pub(super) fn request(view: &View, waiting: &Waiting) -> EventId {
     last.unwrap_or(waiting.row)
 }
 
-/// What a row is about, as the source says it.
+/// Variable of a row, in the source's words.
 pub(super) fn object_name(view: &View, row: EventId) -> String {
     facts::variable(&view.run, &view.event(row))
 }

@@ -1,12 +1,13 @@
-//! Why explanations stand in the order in which they stand, for those who ask.
+//! Reasons for the order of explanations.
 
 use crate::explanation::{BugKind, Certainty, Explanation};
 
-/// Runs of a likely explanation for each run of a sure one that does not stand before it.
+/// Number of runs of a likely explanation, per run of a surer one, from which on the surer one does not come
+/// first.
 const MANY: usize = 10;
 
-/// Orders explanations once they were executed, keeping the order of equals: the surer ones come first, but not before a
-/// likely one that explains many times as many runs.
+/// Orders explanations after their execution, keeping the order of equals: surer ones come first, but not
+/// before a likely one that explains many times as many runs.
 pub fn in_order(explanations: &mut [Explanation]) {
     let likely = explanations
         .iter()
@@ -21,8 +22,8 @@ pub fn in_order(explanations: &mut [Explanation]) {
     });
 }
 
-/// Sets [`Explanation::rank`] of explanations of one corpus that are ordered, best first: what decides between each
-/// and the next one.
+/// Sets [`Explanation::rank`] of explanations of one corpus that are ordered, best first: the difference that
+/// decides between each and the next one.
 pub fn rank_in_words(explanations: &mut [Explanation]) {
     let weights: Vec<Weight> = explanations.iter().map(Weight::of).collect();
     for (at, explanation) in explanations.iter_mut().enumerate() {
@@ -33,7 +34,7 @@ pub fn rank_in_words(explanations: &mut [Explanation]) {
     }
 }
 
-/// What explanations are ordered by, what counts most first.
+/// Criteria for the order of explanations, the most important first.
 struct Weight {
     depends_on_order: bool,
     certainty: Certainty,

@@ -1,4 +1,4 @@
-//! A run's threads and what went between them, for Graphviz.
+//! Threads of a run and the links between them, for Graphviz.
 
 use super::{Link, LinkKind, deed, links, place_of};
 use crate::{
@@ -8,19 +8,19 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, EventKind, Run};
 
-/// A graph, and how much of the run it is.
+/// A graph, with the part of the run that it covers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Graph {
     /// A `digraph`, for `dot`.
     pub text: String,
-    /// Arrows that are in it: the last ones of the run.
+    /// Number of arrows in it: the last ones of the run.
     pub shown: usize,
-    /// Arrows that there are.
+    /// Number of arrows of the run.
     pub of: usize,
 }
 
-/// The last `most` arrows between threads, with the events that they join and how the run ended: a column for each
-/// thread, time downwards.
+/// Draws the last `most` links between threads, with their events and the outcome of the run: a column for
+/// each thread, time downwards.
 pub fn graph(run: &Run, most: usize) -> Graph {
     let all = links(run);
     let shown = all.get(all.len().saturating_sub(most)..).unwrap_or(&[]);
@@ -49,7 +49,8 @@ pub fn graph(run: &Run, most: usize) -> Graph {
     }
 }
 
-/// The events that are joined, and where threads failed or stood at the end, by thread in the order of the fork tree.
+/// The linked events, and those at which threads failed or blocked at the end, by thread in the order of the
+/// fork tree.
 fn columns(run: &Run, links: &[Link]) -> Vec<(String, BTreeSet<EventId>)> {
     let ends = run.events.kinds().iter().enumerate();
     let ends = ends

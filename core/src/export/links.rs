@@ -1,34 +1,35 @@
-//! What one thread got from another: the arrows between threads.
+//! Links between threads: values and synchronization that one thread got from another.
 
 use crate::orders::{Accesses, DependencyKind, HappensBefore, dependencies};
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, Run};
 
-/// By what two threads met.
+/// Kind of a link between two threads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LinkKind {
-    /// The later event read what the earlier one wrote.
+    /// The later event read the value that the earlier one wrote.
     Value,
-    /// The later event wrote over what the earlier one wrote or read.
+    /// The later event overwrote a value that the earlier one wrote or read.
     Overwrites,
-    /// Synchronization: the later event knows of the earlier one.
+    /// Synchronization: the earlier event happens before the later one.
     Order,
 }
 
-/// An arrow between events of two threads.
+/// A link between events of two threads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Link {
     /// The later event.
     pub to: EventId,
     /// The earlier event.
     pub from: EventId,
-    /// By what.
+    /// Kind of the link.
     pub kind: LinkKind,
 }
 
-/// The arrows between threads, sorted by where they end: each read with the write whose value it is the first of its
-/// thread to see, each write with what it destroyed, and synchronization without what follows from other arrows of
-/// synchronization. Linear in the events, times the number of threads for those that learn of others.
+/// The links between threads, sorted by their later event: each read with the write whose value it is the
+/// first of its thread to see, each write with the accesses whose value it destroyed, and synchronization
+/// without edges implied by others. Linear in the events, times the number of threads at events that learn of
+/// others.
 pub fn links(run: &Run) -> Vec<Link> {
     let mut found = Vec::new();
     dependencies(run, &Accesses::new(run), |dependency| {
@@ -50,13 +51,13 @@ pub fn links(run: &Run) -> Vec<Link> {
     found
 }
 
-/// What a thread learned of each other thread where it learned something, less what it learned of a thread by way of
-/// another one.
+/// Synchronization links: the knowledge of each other thread that a thread gained at an event, except for
+/// that gained by way of a third one.
 fn synchronization(run: &Run, found: &mut Vec<Link>) {
     let order = HappensBefore::new(run, &mut Vec::new());
     let rows = rows_of_threads(run);
     for (&of, own) in &rows {
-        // What a thread knows from its creation stands at the fork, which is no event of its own.
+        // A thread's knowledge from its creation is recorded at the fork, which is no event of its own.
         let learned = order.learned_at(of).into_iter();
         let mut at: Vec<usize> = learned
             .map(|row| own.partition_point(|&own| own < row))
@@ -94,7 +95,7 @@ fn synchronization(run: &Run, found: &mut Vec<Link>) {
     }
 }
 
-/// The rows of each thread. Branches are no steps that anybody learns of.
+/// The rows of each thread. Branches are left out, since no other thread learns of them.
 fn rows_of_threads(run: &Run) -> BTreeMap<u16, Vec<u32>> {
     let mut rows: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
     let events = run.events.threads().iter().zip(run.events.kinds());

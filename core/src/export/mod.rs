@@ -1,6 +1,6 @@
-//! One run as the tools of others read it: a timeline, a graph, a log with vector clocks.
+//! One run in formats of other tools: a timeline, a graph, a log with vector clocks.
 //!
-//! All three rest on the same [`links`]: what one thread got from another, by synchronization or through memory.
+//! All three are based on the same [`links`]: values and synchronization that one thread got from another.
 
 mod graph;
 mod links;
@@ -17,7 +17,7 @@ pub use timeline::{Detail, Timeline, TraceEvent, timeline};
 use crate::facts::{self, short};
 use unsnarl_trace::{Event, EventKind, Run, ThreadId};
 
-/// What an event did, without who: `reads balance = 300`, `locks account.lock`.
+/// Action of an event without its thread: `reads balance = 300`, `locks account.lock`.
 fn deed(run: &Run, event: &Event) -> String {
     let verb = facts::verb(event.kind);
     let other = crate::orders::other_thread(event.value);
@@ -43,7 +43,7 @@ fn deed(run: &Run, event: &Event) -> String {
     value.map_or_else(|| said.clone(), |value| format!("{said} = {value}"))
 }
 
-/// `bank.c:46`, and empty where nobody knows.
+/// Place as text such as `bank.c:46`; empty when unknown.
 fn place_of(run: &Run, event: &Event) -> String {
     let place = facts::place(run, event.site);
     match place.file.is_empty() && place.function.is_empty() {

@@ -8,12 +8,12 @@ use crate::{
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
-/// The expression by which ShiViz reads the log: what happened on one line, who and when on the next.
+/// The expression by which ShiViz parses the log: the event on one line, host and clock on the next.
 pub const SHIVIZ_PARSER: &str = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})";
 
-/// The log: synchronization and accesses of what several threads use, two lines for each. Clocks are those of
-/// happens-before by synchronization, so accesses that race stand side by side. Linear in the events, times the number
-/// of threads.
+/// Writes the log: synchronization and accesses of shared locations, two lines for each. Clocks are those of
+/// happens-before by synchronization, so accesses that race stand side by side. Linear in the events, times
+/// the number of threads.
 pub fn shiviz(run: &Run) -> String {
     let order = HappensBefore::new(run, &mut Vec::new());
     let told = told(run);
@@ -45,7 +45,7 @@ pub fn shiviz(run: &Run) -> String {
     text
 }
 
-/// The rows that the log tells of, by thread.
+/// The rows that the log contains, by thread.
 fn told(run: &Run) -> BTreeMap<u16, Vec<u32>> {
     let accesses = Accesses::new(run);
     let mut told: BTreeMap<u16, Vec<u32>> = BTreeMap::new();

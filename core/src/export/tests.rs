@@ -167,10 +167,10 @@ fn as_a_timeline() {
     .assert_eq(&lines.join("\n"));
 }
 
-/// What a clock of the log says, by host.
+/// A clock of the log, by host.
 type Clock = BTreeMap<String, usize>;
 
-/// The log taken apart as ShiViz does: its expression has three groups, written out here.
+/// Parses the log as ShiViz does: its expression has three groups, written out here.
 fn parsed(log: &str) -> Vec<(String, String, Clock)> {
     let lines: Vec<&str> = log.lines().collect();
     let pairs = lines.chunks(2);
@@ -187,7 +187,7 @@ fn parsed(log: &str) -> Vec<(String, String, Clock)> {
         .collect()
 }
 
-/// Slices of one track either nest or do not meet.
+/// Checks that slices of one track either nest or are disjoint.
 fn nest(entries: &[TraceEvent]) {
     let slices: Vec<_> = entries.iter().filter(|entry| entry.ph == "X").collect();
     for (at, a) in slices.iter().enumerate() {
@@ -212,7 +212,7 @@ proptest! {
             *time += 1;
             prop_assert_eq!(clock.get(host), Some(&*time), "hosts count their own events without a gap");
         }
-        // Whatever an event knows of, it knows with all that this one knew.
+        // An event that knows another one also knows everything that the other one knew.
         for (_, host, clock) in &log {
             for (other, time) in clock.iter().filter(|(other, _)| *other != host) {
                 let known = log.iter().filter(|(_, host, _)| host == other).nth(time - 1);

@@ -1,6 +1,6 @@
 //! A run as a timeline in the trace event format that Perfetto and Chrome's tracing page open.
 //!
-//! Time is the number of the event, a microsecond each, since runs know no clock.
+//! Time is the index of the event, a microsecond each, since runs have no clock.
 
 mod slices;
 
@@ -11,43 +11,43 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, EventKind, Run, ThreadId, shell};
 
-/// The whole file.
+/// The contents of the file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timeline {
     /// The entries: names of tracks, then each thread's slices and instants, then the arrows.
     pub trace_events: Vec<TraceEvent>,
-    /// Unit that viewers begin with.
+    /// Time unit of viewers.
     pub display_time_unit: &'static str,
-    /// What it was a run of and how it ended.
+    /// Program of the run and its outcome.
     pub other_data: BTreeMap<&'static str, String>,
 }
 
-/// One entry.
+/// One entry of the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct TraceEvent {
-    /// Words.
+    /// Display name.
     pub name: String,
     /// Kind, for filters.
     pub cat: &'static str,
     /// `M` names a track, `X` is a slice, `i` an instant, `s` and `f` are the ends of an arrow.
     pub ph: &'static str,
-    /// When: the row of the event.
+    /// Time: the row of the event.
     pub ts: u64,
     /// Length of a slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dur: Option<u64>,
-    /// Process: there is one.
+    /// Process; there is only one.
     pub pid: u32,
     /// Track.
     pub tid: u32,
     /// Number of an arrow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// An arrow ends at the slice around it.
+    /// Binding point: an arrow ends at the enclosing slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bp: Option<&'static str>,
-    /// How far an instant reaches: over its track.
+    /// Scope of an instant: its track.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s: Option<&'static str>,
     /// Details.
@@ -55,20 +55,20 @@ pub struct TraceEvent {
     pub args: BTreeMap<&'static str, Detail>,
 }
 
-/// A detail of an entry.
+/// Detail of an entry.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Detail {
-    /// In words.
+    /// Text.
     Words(String),
     /// A number.
     Number(u64),
 }
 
-/// The timeline: a track for each thread with its life, what it held and waited for as slices, its accesses and other
-/// steps as instants with their values, and an arrow from each write to the first read of it in each other thread.
-/// An access that has an arrow is a slice of one step, because arrows join slices. Sections that overlap without
-/// nesting stand on a further track of their thread. Linear in the events.
+/// Makes the timeline: a track for each thread with its life, the locks it held and its waits as slices, its
+/// accesses and other steps as instants with their values, and an arrow from each write to the first read of
+/// it in each other thread. An access that has an arrow is a slice of one step, because arrows join slices.
+/// Sections that overlap without nesting stand on a further track of their thread. Linear in the events.
 pub fn timeline(run: &Run) -> Timeline {
     let arrows: Vec<(EventId, EventId)> = links(run)
         .into_iter()
@@ -193,7 +193,7 @@ fn slice_entry(slice: Slice, first: u32) -> TraceEvent {
     }
 }
 
-/// What is no slice already.
+/// Returns whether an event of this kind is shown as an instant, because no slice shows it.
 fn is_told(kind: EventKind) -> bool {
     use EventKind::{
         Begin, Blocked, Branch, End, Lock, LockWait, SharedLock, SharedUnlock, Unlock,

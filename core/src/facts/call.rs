@@ -1,8 +1,8 @@
-//! The object of a call that locks, waits or signals, as the text of its line names it.
+//! The object of a call that locks, waits or signals, found in the text of its line.
 
 use unsnarl_trace::EventKind;
 
-/// Calls of C with the place of the object among their arguments, and what they do with it.
+/// C functions with the position of the object among their arguments, by their effect on it.
 const LOCKS: [&str; 12] = [
     "pthread_mutex_lock",
     "pthread_mutex_trylock",
@@ -33,9 +33,9 @@ const OTHERS: [&str; 4] = [
     "sem_post",
     "pthread_barrier_wait",
 ];
-/// Guards of C++: the object stands in parentheses or braces behind the guard's name.
+/// C++ guards, with the object in parentheses or braces after the guard's name.
 const GUARDS: [&str; 4] = ["lock_guard", "unique_lock", "scoped_lock", "shared_lock"];
-/// Members of C++ that are called on the object.
+/// C++ member functions called on the object.
 const LOCK_MEMBERS: [&str; 6] = [
     "lock",
     "unlock",
@@ -46,8 +46,8 @@ const LOCK_MEMBERS: [&str; 6] = [
 ];
 const CONDITION_MEMBERS: [&str; 5] = ["wait", "wait_for", "wait_until", "notify_one", "notify_all"];
 
-/// `queue->lock` of `pthread_mutex_lock(&queue->lock);`, `mutex_` of `std::lock_guard<std::mutex> guard(mutex_);`; none
-/// where the line has no such call, or several objects.
+/// The object of a call: `queue->lock` of `pthread_mutex_lock(&queue->lock);`, `mutex_` of
+/// `std::lock_guard<std::mutex> guard(mutex_);`; none where the line has no such call, or several objects.
 pub(super) fn object(text: &str, kind: EventKind) -> Option<String> {
     use EventKind::{
         BarrierArrive, BarrierLeave, Broadcast, Lock, LockWait, SemPost, SemWait, SharedLock,
@@ -76,7 +76,7 @@ fn argument(text: &str, functions: &[&str]) -> Option<String> {
     named(first_of(behind)?)
 }
 
-/// What a guard of C++ is made of: its only argument, or the first one beside a tag.
+/// The lock of a C++ guard: its only argument, or the first one beside a tag.
 fn guarded(text: &str) -> Option<String> {
     let at = GUARDS.iter().find_map(|guard| text.find(guard))?;
     let rest = text.get(at..)?;
@@ -89,7 +89,7 @@ fn guarded(text: &str) -> Option<String> {
     named(first_of(behind.get(open + 1..)?)?)
 }
 
-/// `queue.lock` of `queue.lock.lock();`.
+/// The receiver of a member call: `queue.lock` of `queue.lock.lock();`.
 fn receiver(text: &str, members: &[&str]) -> Option<String> {
     members.iter().find_map(|member| {
         [".", "->"].iter().find_map(|join| {
@@ -120,7 +120,7 @@ fn first_of(text: &str) -> Option<&str> {
     None
 }
 
-/// An expression that names something, without `&`; none of a call.
+/// The name in an argument, without `&`; none for a call.
 fn named(argument: &str) -> Option<String> {
     let name = argument.trim().trim_start_matches('&').trim();
     let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '*');

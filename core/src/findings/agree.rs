@@ -1,4 +1,4 @@
-//! Which engines say of a failure what an explanation says.
+//! Agreement of engines with an explanation.
 
 use super::{
     Engine, Finding, FoundSite, Seen,
@@ -16,14 +16,14 @@ use crate::{
 use std::{cell::OnceCell, collections::BTreeSet};
 use unsnarl_trace::Run;
 
-/// Failing runs of an explanation that are asked about.
+/// Number of failing runs of an explanation that the engines examine.
 const ASKED: usize = 3;
-/// Pairs of a failing run up to which Procedure III is asked at loop precision here: an explanation is not
-/// to wait for it.
+/// Bound on the pairs of a failing run for Procedure III at loop precision, since an explanation must not
+/// wait for it.
 const FEW: usize = 2000;
 
-/// The engines that are asked about a corpus beside the stories that are told of it. Patterns are mined at
-/// most once, when the first explanation asks.
+/// The engines that are compared with the explanations of a corpus. Patterns are mined at most once, for the
+/// first explanation.
 pub(crate) struct Beside<'a> {
     corpus: &'a Corpus,
     budget: &'a Budget,
@@ -31,7 +31,7 @@ pub(crate) struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    /// The engines for this corpus.
+    /// Makes the engines for this corpus.
     pub fn new(corpus: &'a Corpus, budget: &'a Budget) -> Beside<'a> {
         Beside {
             corpus,
@@ -40,7 +40,7 @@ impl<'a> Beside<'a> {
         }
     }
 
-    /// Those that name what the explanation blames.
+    /// The engines that blame the same accesses as the explanation.
     pub fn agreeing(&self, explanation: &Explanation) -> Vec<Engine> {
         let agrees = |engine: &Engine| match engine {
             Engine::Pairs => self.pairs_agree(explanation),
@@ -49,13 +49,14 @@ impl<'a> Beside<'a> {
         Engine::ALL.into_iter().filter(agrees).collect()
     }
 
-    /// What mining finds in brief.
+    /// Mined patterns, with limited effort.
     pub fn mined(&self) -> &Brief {
         self.mined
             .get_or_init(|| mining::in_brief(self.corpus, self.budget))
     }
 
-    /// Do access pairs report, in one of the explanation's runs, something that is about blamed lines only?
+    /// Returns whether access pairs report, in one of the explanation's runs, a finding about blamed lines
+    /// only.
     fn pairs_agree(&self, explanation: &Explanation) -> bool {
         let blamed: Vec<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
         let names = explanation.runs.iter();
@@ -78,8 +79,8 @@ impl<'a> Beside<'a> {
         })
     }
 
-    /// Have at least half of the explanation's runs a pattern that no passing run has, and that is about what
-    /// it blames? Threads that do the same make several patterns of one cause.
+    /// Returns whether at least half of the explanation's runs have a pattern that no passing run has, and
+    /// that is about the blamed accesses. Threads with the same code make several patterns of one cause.
     fn mining_agrees(&self, explanation: &Explanation) -> bool {
         let blamed: Vec<&SiteMark> = blamed(explanation).collect();
         let mined = self.mined();
@@ -93,8 +94,8 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// Does a projection blame what an explanation blames: two operations of different threads on blamed lines that came
-/// the other way round, or of which one takes the other's value in one of the orders only?
+/// Returns whether a projection blames the same as an explanation: two operations of different threads on
+/// blamed lines that are flipped, or of which one takes the other's value in only one of the orders.
 pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
     let lines: BTreeSet<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
     let flows = dsp
@@ -113,9 +114,9 @@ pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
     })
 }
 
-/// Could what an explanation blames have been predicted from a run that passed: is there an anomaly, by a built-in
-/// pattern, on blamed lines of two threads only, with each line of a cause among them? Runs of more than 20,000 events
-/// are not looked at.
+/// Returns whether the cause could have been predicted from a passing run: there is an anomaly, by a built-in
+/// pattern, on blamed lines of two threads only, with each line of a cause among them. Runs of more than
+/// 20,000 events are not examined.
 pub fn prediction_agrees(passed: &Run, explanation: &Explanation, budget: &Budget) -> bool {
     const EVENTS: usize = 20_000;
     if passed.events.len() > EVENTS {
@@ -149,8 +150,8 @@ pub fn prediction_agrees(passed: &Run, explanation: &Explanation, budget: &Budge
     })
 }
 
-/// Is one of the pattern's dependencies between blamed accesses, and either all of them between blamed lines, or
-/// each place that is blamed and ran among those they are between?
+/// Returns whether one of the pattern's dependencies is between blamed accesses, and either all of them are
+/// between blamed lines, or they cover each blamed place that was executed.
 fn is_about(finding: &Finding, blamed: &[&SiteMark]) -> bool {
     let site = |index: u32| finding.sites.get(index as usize);
     let ends = finding.dependencies.iter().filter_map(|dependency| {
@@ -169,7 +170,7 @@ fn is_about(finding: &Finding, blamed: &[&SiteMark]) -> bool {
         && (ends.iter().flatten().all(on_line) || ran.all(|mark| has(mark)))
 }
 
-/// The same line and variable, whichever element of it.
+/// Returns whether line and variable are the same, for any element of an array.
 fn is_at(site: &FoundSite, mark: &SiteMark) -> bool {
     line(&site.place) == line(&mark.place) && family(&site.location) == family(&mark.location)
 }

@@ -1,4 +1,4 @@
-//! What access pairs say: the test procedures of LOCON on the failing runs.
+//! Findings of access pairs: the test procedures of LOCON on the failing runs.
 
 use super::{
     Answer, Engine, Finding, FoundDependency, FoundSite, Seen, by_failure, cannot_compare,
@@ -16,10 +16,10 @@ use crate::{
 use std::{cmp::Reverse, collections::BTreeMap};
 use unsnarl_trace::{EventId, Run};
 
-/// How pairs are looked at.
+/// Options for access pairs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// These procedures; when none is named, all in the paper's order until one reports something.
+    /// The procedures to run; if none is named, all in the paper's order until one reports a finding.
     pub procedures: Vec<Procedure>,
 }
 
@@ -36,10 +36,10 @@ impl Options {
     }
 }
 
-/// Failing runs of one place that are looked at: the shortest ones.
+/// Bound on the failing runs of one place that are examined: the shortest ones.
 const LOOKED_AT: usize = 16;
 
-/// Asks the procedures about the failing runs.
+/// Runs the procedures on the failing runs.
 pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
     let mut answer = Answer {
         engine: Engine::Pairs,
@@ -77,7 +77,7 @@ pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
     answer
 }
 
-/// All that one procedure reports about one failing run.
+/// All results of one procedure for one failing run.
 pub(super) fn reports(
     corpus: &Corpus,
     failing: &RunSummary,
@@ -109,7 +109,7 @@ fn names(procedures: &[Procedure]) -> String {
     }
 }
 
-/// Findings of several failing runs; equal ones become one.
+/// Findings of several failing runs; equal ones are merged.
 #[derive(Default)]
 struct Found {
     findings: Vec<(Rank, Finding)>,
@@ -117,9 +117,9 @@ struct Found {
     notes: Vec<String>,
 }
 
-/// Procedure, and place among what it reports of one run.
+/// Procedure, and rank among its results for one run.
 type Rank = (Procedure, usize);
-/// What makes two findings one.
+/// Identity of a finding.
 type Identity = (Procedure, Vec<FoundSite>);
 
 impl Found {
@@ -207,7 +207,7 @@ fn finding(
     })
 }
 
-/// Headline, accesses, and what depends on what.
+/// Headline, accesses, and dependencies between them.
 type Parts = (String, Vec<FoundSite>, Vec<FoundDependency>);
 
 /// Procedure I: the pair that only the failing run has.
@@ -235,7 +235,7 @@ fn lacking(corpus: &Corpus, pair: &MissingPair) -> Option<Parts> {
     Some((headline, sites, vec![dependency]))
 }
 
-/// Procedure III: two pairs that are together only in the failing run.
+/// Procedure III: two pairs that occur together only in the failing run.
 fn coupled(run: &Run, couple: &Couple) -> Parts {
     let Couple { first, second } = couple;
     let ends = |pair: &CoupledPair| [pair.head, pair.tail];

@@ -1,4 +1,4 @@
-//! Answers of engines, and words where there is nothing to answer.
+//! Tests of engines' answers, and of the messages where there is no answer.
 
 use super::*;
 use crate::{
@@ -72,7 +72,7 @@ fn mining_says_what_only_failing_runs_have() {
     );
 }
 
-/// A copy touches many locations in one line: one site, one dependency.
+/// A copy that accesses many locations on one line is one site and one dependency.
 #[test]
 fn a_copy_is_one_site() {
     let passing = "main.1 R n @1 f\nmain.1 W b[0] @2\nmain.1 W b[1] @2\nmain.1 W n @3\n\

@@ -1,4 +1,4 @@
-//! Locks that a function is given by way of an argument, as its caller calls them.
+//! Names in a caller for locks that its callee gets through an argument.
 
 use super::text::{
     function_name,
@@ -7,8 +7,8 @@ use super::text::{
 };
 use tree_sitter::Node;
 
-/// What a function calls the lock that one of its calls is given by way of an argument: `boxes[i].lock` where `f(&boxes[i])`
-/// uses `box->lock`.
+/// Name in a function for the lock that one of its calls is given through an argument: `boxes[i].lock` where
+/// `f(&boxes[i])` uses `box->lock`.
 pub(super) fn through_call(
     (outer, line): (&Source, u32),
     (inner, used): (&Source, u32),

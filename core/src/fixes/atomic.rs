@@ -1,4 +1,4 @@
-//! Makes lines one step: with the lock that guards the data already, or with a new one.
+//! Makes lines atomic: with the lock that guards the data already, or with a new one.
 
 use super::{
     Files,
@@ -25,10 +25,10 @@ fn shown(lock: &str) -> String {
     facts::in_block(lock)
 }
 
-/// The wanted lines in one critical section of a lock that there is.
+/// Puts the wanted lines into one critical section of an existing lock.
 ///
 /// # Errors
-/// Why that cannot be right.
+/// The reason why that cannot be right.
 pub(super) fn with_lock(
     wanted: &Wanted,
     seen: &Seen,
@@ -61,10 +61,11 @@ fn widened(wanted: &Wanted, seen: &Seen, files: &Files<'_>, lock: &str) -> Resul
     Ok(fix)
 }
 
-/// The wanted lines, and all other accesses, in critical sections of a mutex that is declared for them.
+/// Puts the wanted lines, and all other accesses, into critical sections of a mutex that is declared for
+/// them.
 ///
 /// # Errors
-/// Why that cannot be right.
+/// The reason why that cannot be right.
 pub(super) fn with_new(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refusal> {
     guarded_anew(wanted, seen, files).map_err(|why| format!("a new mutex: {why}"))
 }
@@ -109,7 +110,7 @@ fn guarded_anew(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, 
     Ok(fix)
 }
 
-/// What runs have not shown is not guarded.
+/// Assumption that accesses which no run has shown need no guard.
 pub(super) fn assumed(seen: &Seen) -> Option<String> {
     let (looked, all) = seen.runs;
     let runs = if looked == all {
@@ -120,7 +121,7 @@ pub(super) fn assumed(seen: &Seen) -> Option<String> {
     Some(format!("all accesses that matter are in {runs}"))
 }
 
-/// The wanted lines, and those of further accesses that lack the lock and are not within them.
+/// The wanted lines, and those of further accesses that lack the lock and lie outside of them.
 fn all_places(wanted: &Wanted, seen: &Seen, lacks: &dyn Fn(&Access) -> bool) -> Vec<Place> {
     let mut places = wanted.places.clone();
     let inner: BTreeSet<&str> = seen
@@ -160,7 +161,7 @@ fn all_places(wanted: &Wanted, seen: &Seen, lacks: &dyn Fn(&Access) -> bool) -> 
     super::places::by_function(places)
 }
 
-/// The mutex of each place held there.
+/// Holds the mutex of each place there.
 pub(super) fn guarded(
     places: Vec<Place>,
     files: &Files<'_>,
@@ -225,7 +226,7 @@ pub(super) fn guarded(
     })
 }
 
-/// What runs have to come to for the edit to matter.
+/// Description of an edit's critical section, by which runs are checked.
 pub(super) fn region(files: &Files<'_>, lines: &Guarded, mutex: &Mutex, kept: &Kept) -> Region {
     let part = |part: &hold::Statement| Part {
         first: part.first,
@@ -241,7 +242,8 @@ pub(super) fn region(files: &Files<'_>, lines: &Guarded, mutex: &Mutex, kept: &K
     }
 }
 
-/// `lock` is what the runs call it: a function of the program's own is not always given the mutex itself.
+/// Title of the fix. `lock` is its name in the runs: a function of the program's own is not always given the
+/// mutex itself.
 fn title(mutex: &Mutex, lock: Option<&str>, kept: &Kept) -> String {
     let is_named = |lock: &&str| last_name(mutex.name()) != last_name(lock);
     let own = lock.filter(|_| matches!(mutex.style, Style::Wrapper(_)));
@@ -260,7 +262,7 @@ fn title(mutex: &Mutex, lock: Option<&str>, kept: &Kept) -> String {
     }
 }
 
-/// `lines 23 to 25 and line 40`.
+/// Places in words: `lines 23 to 25 and line 40`.
 fn said(places: &[Guarded]) -> String {
     let one = |place: &Guarded| match place.first == place.last {
         true => format!("line {}", place.first),

@@ -1,4 +1,5 @@
-//! Is a recorded run one that a fix allows? So a fix is tried on the program as it is, before anything is edited.
+//! Constraints: whether a fix allows a recorded run. So a fix is tried on the program as it is, before any
+//! edit.
 
 use super::{
     Fix, Ordered, Share, nested_locks,
@@ -10,24 +11,24 @@ use crate::orders::other_thread;
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
-/// What a fix makes of the order of a run.
+/// Verdict of a fix on the order of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// The run could be one of the fixed program.
+    /// The fixed program could have this run.
     Allowed,
-    /// It could, but a thread waits within the lines, with the lock held.
+    /// The fixed program could have it, but a thread waits within the lines, with the lock held.
     Waits(u32),
     /// The fixed program has no such run.
     Excluded,
 }
 
-/// Can a fix be told by the order of a run alone?
+/// Returns whether the order of a run alone decides if a fix allows it.
 pub fn is_order(fix: &Fix) -> bool {
     !fix.exclusive.is_empty() || !fix.ordered.is_empty()
 }
 
-/// How much of a run lies in the lines that exclude each other and in the sections of the lock: its steps by thread,
-/// those of each once.
+/// Share of a run under the fix's lock: the steps in the lines that exclude each other and in the sections of
+/// the lock, by thread, each counted once.
 pub fn share(fix: &Fix, run: &Run) -> Share {
     let own = |spans: &[Span]| {
         let mut held = BTreeSet::new();
@@ -48,7 +49,7 @@ pub fn share(fix: &Fix, run: &Run) -> Share {
     }
 }
 
-/// Does the fix allow this run's order?
+/// Checks whether the fix allows this run's order.
 pub fn verdict(fix: &Fix, run: &Run) -> Verdict {
     if !fix.ordered.iter().all(|order| in_order(run, order)) {
         return Verdict::Excluded;
@@ -60,7 +61,7 @@ pub fn verdict(fix: &Fix, run: &Run) -> Verdict {
     waits(run, &spans).map_or(Verdict::Allowed, Verdict::Waits)
 }
 
-/// Do sections of one lock overlap, of which one at least is not only for reading?
+/// Returns whether sections of one lock overlap, at least one of which is not only for reading.
 fn overlap(spans: &[Span]) -> bool {
     let mut last: BTreeMap<(u32, bool), &Span> = BTreeMap::new();
     for span in spans {
@@ -82,7 +83,7 @@ fn overlap(spans: &[Span]) -> bool {
     false
 }
 
-/// Does the run come to what the fix changes?
+/// Returns whether the run reaches lines that the fix changes.
 pub fn reaches(fix: &Fix, run: &Run) -> bool {
     let mut known: BTreeSet<(u32, u32)> = BTreeSet::new();
     let is_there = |at: &At| {
@@ -142,8 +143,8 @@ fn in_order(run: &Run, order: &Ordered) -> bool {
             }
         }
     }
-    // What a line sets is set by its own write, which comes last, or by the last write of what it calls: then another
-    // line has to follow, or the run may have ended in the middle.
+    // A line sets a variable by its own write, which comes last, or by the last write of a callee: then
+    // another line has to follow, or the run may have ended in the middle.
     let set = set.and_then(|(at, is_done)| is_done.then_some(at));
     match order {
         Ordered::BeginsAfter { .. } => comes_first(set, begun),
@@ -151,7 +152,7 @@ fn in_order(run: &Run, order: &Ordered) -> bool {
     }
 }
 
-/// Nothing comes too early where the second never comes.
+/// Returns whether the first event comes before the second; also if the second never comes.
 fn comes_first(first: Option<EventId>, second: Option<EventId>) -> bool {
     match (first, second) {
         (_, None) => true,
@@ -160,7 +161,7 @@ fn comes_first(first: Option<EventId>, second: Option<EventId>) -> bool {
     }
 }
 
-/// The line on which a thread waits for something in one of its stretches.
+/// The line on which a thread blocks in one of its spans.
 fn waits(run: &Run, spans: &[Span]) -> Option<u32> {
     let waiting: BTreeSet<(u16, u32)> = run
         .events

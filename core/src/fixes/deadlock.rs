@@ -1,4 +1,4 @@
-//! Two locks in the same order everywhere.
+//! Acquisition of two locks in the same order everywhere.
 
 use super::{
     Case,
@@ -12,7 +12,7 @@ use crate::{
 };
 use unsnarl_trace::EventId;
 
-/// Takes the two locks of a deadlock in one order.
+/// Makes all threads acquire the two locks of a deadlock in one order.
 pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
     let of = |role: Role| -> Vec<&SiteMark> {
         case.explanation
@@ -35,7 +35,8 @@ pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
     }
 }
 
-/// Two locks that a thread takes, as the function has them that takes both: by itself or by what it calls.
+/// Two nested acquisitions of a thread, as they appear in the function that makes both, itself or through its
+/// callees.
 struct Nested<'a> {
     file: String,
     held: u32,
@@ -90,7 +91,7 @@ fn two(case: &Case<'_>, one: &Nested<'_>, other: &Nested<'_>) -> Result<Fix, Ref
     earlier(case, one).or_else(|_| earlier(case, other))
 }
 
-/// One of the threads takes the lock that it wants before the one that it has.
+/// Makes one of the threads acquire the lock it wants before the one it holds.
 fn earlier(case: &Case<'_>, own: &Nested<'_>) -> Result<Fix, Refusal> {
     let changes = lock_order::earlier(case.files.get(&own.file)?, own.held, own.wanted)?;
     let title = format!(
@@ -111,7 +112,7 @@ fn by_address(case: &Case<'_>, own: &Nested<'_>) -> Result<Fix, Refusal> {
     fix(case, own, changes, Told { title, cost }, true)
 }
 
-/// More than two threads that take two locks on the same lines: by their addresses, the locks have one order.
+/// Makes more than two threads that acquire two locks on the same lines order them by address.
 fn ring(case: &Case<'_>, all: &[Nested<'_>]) -> Result<Fix, Refusal> {
     let first = all.first().ok_or("nobody waits")?;
     let same = |one: &Nested<'_>| {
@@ -123,7 +124,7 @@ fn ring(case: &Case<'_>, all: &[Nested<'_>]) -> Result<Fix, Refusal> {
     }
 }
 
-/// What a person reads of a fix.
+/// Text of a fix.
 struct Told {
     title: String,
     cost: String,

@@ -11,28 +11,29 @@ use std::{
 };
 use unsnarl_trace::{EventId, LocationId, Run, SiteId, ThreadId};
 
-/// The sections of a run by lock and thread, with the ways to all rows that were asked for.
+/// The sections of a run by lock and thread, with the call paths of all queried rows.
 pub(super) struct Invocations<'a> {
     pub run: &'a Run,
     pub locks: Locks,
     by_owner: BTreeMap<(LocationId, ThreadId), Vec<Section>>,
     by_lock: BTreeMap<LocationId, Vec<Section>>,
-    /// Rows by thread, once somebody asks.
+    /// Rows by thread, computed on first use.
     rows: OnceCell<BTreeMap<ThreadId, Vec<EventId>>>,
 }
 
-/// Two rows of one call of a function.
+/// Two rows in one call of a function.
 pub(super) struct Together {
-    /// Frames outside of the function.
+    /// Number of frames outside of the function.
     pub depth: usize,
     pub file: String,
     pub function: String,
-    /// The lines of the function that lead to the two.
+    /// The lines of the function that lead to the two rows.
     pub lines: (u32, u32),
 }
 
 impl<'a> Invocations<'a> {
-    /// Linear in the run. What waits on conditions give back and take again are no sections of their own.
+    /// Collects the sections of a run. Linear in the run. The release and reacquisition of a lock by a wait
+    /// on a condition do not separate sections.
     pub fn of(run: &'a Run) -> Invocations<'a> {
         let locks = Locks::new(run, &mut Vec::new());
         let waits = of_waits(run);
@@ -57,7 +58,7 @@ impl<'a> Invocations<'a> {
         }
     }
 
-    /// The sections of other threads between two of one lock.
+    /// The sections of other threads between two sections of one lock.
     pub fn between(&self, one: &Section, other: &Section) -> Vec<&Section> {
         let all = self.by_lock.get(&one.lock).map_or(&[][..], Vec::as_slice);
         let from = all.partition_point(|section| section.acquired <= one.acquired);
@@ -70,7 +71,7 @@ impl<'a> Invocations<'a> {
         self.by_owner.values().map(Vec::as_slice)
     }
 
-    /// The sections of a thread of locks that a name is asked of.
+    /// The sections of a thread for locks of the queried name.
     pub fn named<'s>(
         &'s self,
         thread: ThreadId,
@@ -87,8 +88,8 @@ impl<'a> Invocations<'a> {
         named.flat_map(|(_, sections)| sections)
     }
 
-    /// The innermost function that has two rows of a thread in one call, the first of them before the second one in the
-    /// text, and does not return between them.
+    /// The innermost function with both rows of a thread in one call, the first before the second in the
+    /// text, and without a return in between.
     pub fn together(&self, first: EventId, second: EventId) -> Option<Together> {
         let (a, b) = (call_sites(self.run, first), call_sites(self.run, second));
         let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
@@ -110,7 +111,7 @@ impl<'a> Invocations<'a> {
         })
     }
 
-    /// Is the thread within these calls from one row to another?
+    /// Returns whether the thread stays within these calls from one row to another.
     fn stays(&self, first: EventId, second: EventId, callers: &[SiteId]) -> bool {
         let thread = self.run.events.get(first).map(|event| event.thread);
         let rows = self.rows.get_or_init(|| by_thread(self.run));
@@ -139,7 +140,7 @@ fn by_thread(run: &Run) -> BTreeMap<ThreadId, Vec<EventId>> {
 }
 
 impl Together {
-    /// The lines from one to the other.
+    /// The lines between the two, inclusive.
     pub fn place(&self) -> Place {
         Place {
             file: self.file.clone(),

@@ -1,5 +1,5 @@
-//! Takes the lock that guards the data where it is lacking: in the call that came without it, and not in what others
-//! call with the lock held.
+//! Acquires the lock that guards the data where it is missing: in the call that came without it, and not in
+//! functions that others call with the lock held.
 
 use super::{
     Case, arguments, atomic,
@@ -17,39 +17,39 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId};
 
-/// Locks that are tried at most.
+/// Bound on the locks tried.
 const MOST: usize = 3;
 
 /// An access without the lock.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Lacking {
-    /// Where, innermost first.
+    /// Place of the access, innermost first.
     frames: Vec<At>,
-    /// Where the same call of a function takes that very lock: the function and the line.
+    /// Place where the same call of a function acquires that very lock: the function and the line.
     neighbour: Option<At>,
 }
 
-/// What the runs show of one family of locks.
+/// Evidence of the runs about one family of locks.
 #[derive(Default)]
 struct Found {
     lacking: BTreeSet<Lacking>,
     /// Functions that are called with the lock held.
     called_with: BTreeSet<String>,
-    /// The locks that are lacking, by name.
+    /// Names of the missing locks.
     names: BTreeSet<String>,
 }
 
-/// The same of what the explanation blames, and of all that lies beside the lock.
+/// Evidence for the blamed data, and for all data beside the lock.
 #[derive(Default)]
 struct Both {
     of_blamed: Found,
     of_struct: Found,
 }
 
-/// Threads that read and write a location.
+/// Threads that read and that write each location.
 type Users = BTreeMap<LocationId, (BTreeSet<ThreadId>, BTreeSet<ThreadId>)>;
 
-/// Fixes that take the lock of the data where it is lacking, for each lock that may be the one.
+/// Fixes that acquire the lock of the data where it is missing, one for each lock that may guard it.
 pub(super) fn taken(
     case: &Case<'_>,
     data: &BTreeSet<String>,
@@ -59,7 +59,7 @@ pub(super) fn taken(
     let locks: Vec<String> = candidates.into_iter().take(MOST).collect();
     let looked = look(case, data, &locks).into_iter().zip(locks);
     let kinds = looked.flat_map(|(found, lock)| {
-        // A lock in a struct guards the struct, and not only what the explanation blames.
+        // A lock in a struct guards the whole struct, not only the blamed members.
         [found.of_struct, found.of_blamed].map(|found| (found, lock.clone()))
     });
     let lacking = kinds.filter(|(found, _)| !found.lacking.is_empty());
@@ -72,7 +72,7 @@ pub(super) fn taken(
     both.collect()
 }
 
-/// Families of locks: those that are held at accesses, most often first; else those beside the data.
+/// Candidate families of locks: those held at accesses, most often first; else those beside the data.
 fn candidates(seen: &Seen) -> Vec<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for (access, times) in &seen.accesses {
@@ -97,7 +97,7 @@ fn candidates(seen: &Seen) -> Vec<String> {
     all.into_iter().map(|(lock, _)| lock).collect()
 }
 
-/// What the runs show of each of the locks.
+/// Evidence of the runs about each of the locks.
 fn look(case: &Case<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Both> {
     let mut found: Vec<Both> = locks.iter().map(|_| Both::default()).collect();
     for run in seen::within_bounds(case.runs) {
@@ -114,7 +114,7 @@ fn look(case: &Case<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Both>
     found
 }
 
-/// The data, and what lies in one struct with some of it and a lock.
+/// The data, and other members of structs that contain some of it and a lock.
 fn families(run: &Run, data: &BTreeSet<String>, locks: &[String]) -> BTreeSet<String> {
     let blamed = |lock: &&String| {
         let mut data = data.iter();
@@ -162,7 +162,7 @@ fn users(rows: &[(EventId, Event)]) -> Users {
     users
 }
 
-/// Does another thread change what is read, or look at what is changed?
+/// Returns whether another thread writes the location read, or accesses the location written.
 fn conflicts(users: &Users, event: &Event) -> bool {
     let is_other = |thread: &ThreadId| *thread != event.thread;
     users
@@ -173,7 +173,7 @@ fn conflicts(users: &Users, event: &Event) -> bool {
         })
 }
 
-/// Rows with the same way, location and locks say the same.
+/// Rows with the same call path, location and locks are equivalent.
 type Known = BTreeSet<(u32, u32, u32, Vec<u32>)>;
 
 fn key(calls: &Invocations<'_>, row: EventId, event: &Event) -> (u32, u32, u32, Vec<u32>) {
@@ -206,7 +206,8 @@ fn add(calls: &Invocations<'_>, (row, event): (EventId, &Event), lock: &str, fou
     });
 }
 
-/// The section of the lock that is next to a row in the innermost call that has one, with the name of the lock.
+/// The section of the lock that is next to a row in the innermost call that has one, with the name of the
+/// lock.
 fn neighbour(
     calls: &Invocations<'_>,
     (row, event): (EventId, &Event),
@@ -238,7 +239,8 @@ fn neighbour(
     found.map(|(_, found)| found)
 }
 
-/// With the lock from, or to, the critical section that the same function has (`is_wide`), or around the accesses alone.
+/// Holds the lock from, or up to, the critical section that the same function has (`is_wide`), or around the
+/// accesses alone.
 fn held(
     case: &Case<'_>,
     seen: &Seen,
@@ -279,7 +281,7 @@ fn held(
     Ok(fix)
 }
 
-/// What the function calls the lock that it gives away with the object that the lock is in.
+/// Name in the function for the lock that it passes on with the object that contains it.
 fn through_call(
     case: &Case<'_>,
     found: &Found,
@@ -302,8 +304,8 @@ fn through_call(
     ways.next()
 }
 
-/// The lines of the innermost function of this program that is not called with the lock held, with the line on which it
-/// takes the lock, if it does.
+/// The lines of the innermost function of this program that is not called with the lock held, with the line
+/// on which it acquires the lock, if it does.
 fn place(
     case: &Case<'_>,
     (found, is_wide): (&Found, bool),
@@ -332,7 +334,7 @@ mod tests {
 
     const TEXT: &str = "struct box { pthread_mutex_t lock; int used; } boxes[2];\nvoid add(struct box *b)\n{\n    int used = b->used;\n    b->used = used + 1;\n}\nvoid with(struct box *b)\n{\n    pthread_mutex_lock(&b->lock);\n    add(b);\n    pthread_mutex_unlock(&b->lock);\n}\nvoid without(int i)\n{\n    add(&boxes[i]);\n}\n";
 
-    /// `via` is the call of `add`.
+    /// A run of `add`; `via` is its call.
     fn adds(thread: &str, via: &str, at: (u32, u32)) -> (String, String) {
         let (old, new) = at;
         (

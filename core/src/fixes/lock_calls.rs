@@ -1,5 +1,5 @@
-//! The program's own functions, macros and classes that lock, as the recorded runs show them: a call that was entered
-//! without a lock and left with it takes that lock, whatever it is called and in whichever file it is written.
+//! The program's own functions, macros and classes that lock, as the recorded runs show them: a call entered
+//! without a lock and left with it acquires that lock, whatever its name and its file.
 
 use super::text::{
     every,
@@ -14,23 +14,23 @@ use std::{
 use tree_sitter::Node;
 use unsnarl_trace::{EventId, EventKind, Run, SiteId};
 
-/// A call that locks or unlocks, in the function that it matters to.
+/// A call that locks or unlocks, in the function that it affects.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Call {
     file: String,
     line: u32,
-    /// Name of the function that is called, without its class; empty for the primitive itself or a macro.
+    /// Name of the called function, without its class; empty for the primitive itself or a macro.
     callee: String,
 }
 
-/// Calls that took a lock and those that gave it back again, with how often they did.
+/// Calls that acquired a lock and those that released it again, with their counts.
 #[derive(Default, Debug)]
 pub(super) struct Seen {
     pairs: BTreeMap<(Call, Call), u64>,
 }
 
 impl Seen {
-    /// Looks at the critical sections of all runs. Linear in the runs.
+    /// Collects the calls from the critical sections of all runs. Linear in the runs.
     pub fn of(runs: &[(String, Arc<Run>)]) -> Seen {
         let mut seen = Seen::default();
         for (_, run) in runs {
@@ -57,7 +57,8 @@ impl Seen {
                 continue;
             }
             let (from, to) = parted(run, section.acquired, released);
-            // Every call on the way to the lock that its unlock is not in has returned with the lock held.
+            // Every call on the path to the acquisition that is not on the path to the release has returned
+            // with the lock held.
             let Some(last) = to.last() else {
                 continue;
             };
@@ -69,7 +70,7 @@ impl Seen {
         }
     }
 
-    /// What the functions and classes are called in the text of a file.
+    /// Names of these functions and classes in the text of a file.
     pub fn in_file(&self, file: &str, source: &Source) -> LockCalls {
         let mut found = LockCalls::default();
         let mut pairs: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -95,7 +96,7 @@ impl Seen {
         let mut pairs: Vec<_> = pairs.into_iter().collect();
         pairs.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         for ((lock, unlock), _) in pairs {
-            // A name that locks here and unlocks there is not understood.
+            // A name that locks in one place and unlocks in another is ambiguous.
             let is_other = |known: &LockPair| {
                 known.lock != lock && known.lock != unlock && known.unlock != lock
             };
@@ -112,7 +113,7 @@ impl Seen {
     }
 }
 
-/// Where waits on conditions give locks back and take them again.
+/// Rows at which waits on conditions release locks and reacquire them.
 pub(super) fn of_waits(run: &Run) -> BTreeSet<EventId> {
     let (mut found, mut last) = (BTreeSet::new(), BTreeMap::new());
     for (row, event) in run.events.iter() {
@@ -126,7 +127,7 @@ pub(super) fn of_waits(run: &Run) -> BTreeSet<EventId> {
     found
 }
 
-/// Is a function or a macro given the lock itself, as its calls show it?
+/// Returns whether a function or a macro is given the lock itself, as its calls show.
 fn is_by_name(source: &Source, function: &str) -> bool {
     let arguments = every(source).into_iter().filter_map(|node| {
         let is_call = node.kind() == "call_expression" && callee(source, node) == function;
@@ -141,7 +142,7 @@ fn is_by_name(source: &Source, function: &str) -> bool {
     !arguments.is_empty() && arguments.iter().all(is_it)
 }
 
-/// Is what has this name declared, and nowhere as a pointer?
+/// Returns whether an object of this name is declared, and nowhere a pointer.
 fn is_object(source: &Source, name: &str) -> bool {
     let names = every(source).into_iter().filter(|node| {
         matches!(node.kind(), "identifier" | "field_identifier") && source.str(*node) == name
@@ -150,7 +151,8 @@ fn is_object(source: &Source, name: &str) -> bool {
     declared.peek().is_some() && declared.all(|is_pointer| !is_pointer)
 }
 
-/// Does the declaration that a name stands in declare a pointer of it? None when it is no declaration's own name.
+/// Returns whether the declaration of a name declares a pointer of it. None when the name is not the declared
+/// one.
 fn is_pointer(name: Node<'_>) -> Option<bool> {
     let (mut inner, mut is_pointer) = (name, false);
     loop {
@@ -171,7 +173,7 @@ fn is_pointer(name: Node<'_>) -> Option<bool> {
     }
 }
 
-/// The calls on the ways to two rows, from the innermost function that leads to both inwards.
+/// The calls on the paths to two rows, from the innermost function that leads to both inwards.
 fn parted(run: &Run, first: EventId, second: EventId) -> (Vec<Call>, Vec<Call>) {
     let (a, b) = (call_sites(run, first), call_sites(run, second));
     let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
@@ -193,13 +195,15 @@ fn inwards(run: &Run, sites: &[SiteId], level: usize) -> Vec<Call> {
     .collect()
 }
 
-/// `Holder` of `base::Holder<std::mutex>::Holder(std::mutex&)`.
+/// A function's name without class and template arguments: `Holder` of
+/// `base::Holder<std::mutex>::Holder(std::mutex&)`.
 fn plain(function: &str) -> &str {
     let head = function.split('(').next().unwrap_or(function);
     last_name_of_type(head.rsplit("::").next().unwrap_or(head))
 }
 
-/// Does a lock go with the scope of an object? What the library's own classes call has no line of its own.
+/// Returns whether a lock is released at the end of an object's scope. Calls by the library's own classes
+/// have no line of their own.
 fn ends_with_scope(source: &Source, unlock: &Call) -> bool {
     if unlock.callee.starts_with('~') {
         return true;
@@ -218,7 +222,7 @@ enum Named {
     Holder(String),
 }
 
-/// What a call is written as.
+/// Form of a call in the text.
 fn in_text(source: &Source, call: &Call) -> Option<Named> {
     let function = source.function(call.line)?;
     let on_line = |node: &Node<'_>| lines(*node).contains(&call.line);
@@ -254,7 +258,7 @@ fn in_text(source: &Source, call: &Call) -> Option<Named> {
     (!is_primitive && !is_method).then(|| Named::Function(callee(source, *node).to_owned()))
 }
 
-/// The lines on which calls leave with a lock held, by lock: names by file and line.
+/// The lines on which calls return with a lock held, by lock: names by file and line.
 pub(super) fn taken(
     run: &Run,
     name: &dyn Fn(EventId) -> String,

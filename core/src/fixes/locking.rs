@@ -1,4 +1,4 @@
-//! The fixes that hold a lock for longer, from the one that changes least to a new mutex.
+//! Fixes that hold a lock for longer, ordered from the smallest change to a new mutex.
 
 use super::{
     Case, atomic, lacking,
@@ -10,20 +10,20 @@ use super::{
 use crate::explanation::BugKind;
 use std::collections::BTreeSet;
 
-/// Why ways were left out.
+/// Reason given when the search for fixes was cut short.
 const LATE: &str = "the time was over before all ways to hold a lock were looked at";
 
-/// Fixes that are offered at most: trying them tells which one is right.
+/// Bound on the fixes offered, which trials distinguish.
 const MOST: usize = 3;
 
-/// Fixes that make the blamed accesses one step, the best first: what the explanation wants as one step under the lock
-/// that guards it, sections that were split, the lock where it is lacking, a new mutex. `is_last` when nothing else is
-/// offered.
+/// Fixes that make the blamed accesses atomic, the best first: the explanation's region under the lock that
+/// guards it, sections that were split, the lock where it is missing, a new mutex. `is_last` when no other
+/// kind of fix is offered.
 pub(super) fn held(case: &Case<'_>, is_last: bool, refused: &mut Vec<Refusal>) -> Vec<Fix> {
     let blamed = places::families(case.explanation);
     let wanted = || places::wanted(case.explanation, case.run);
     let known = match case.explanation.kind {
-        // A look and a wait are one step already.
+        // The check and the wait are atomic already.
         BugKind::LostWakeup => None,
         _ => wanted().map(|wanted| (wanted, blamed.clone())),
     };
@@ -69,7 +69,7 @@ pub(super) fn held(case: &Case<'_>, is_last: bool, refused: &mut Vec<Refusal>) -
     fixes
 }
 
-/// Fixes that start from what the locks do in the runs, whatever the explanation wants as one step.
+/// Fixes based on the locks in the runs, independent of the explanation's region.
 fn elsewhere(case: &Case<'_>, data: &BTreeSet<String>, seen: &Seen) -> Vec<Result<Fix, Refusal>> {
     let mut fixes = rejoin::rejoined(case, seen);
     fixes.extend(lacking::taken(case, data, seen));

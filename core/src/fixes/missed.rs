@@ -1,4 +1,4 @@
-//! Signals that nobody sends: a thread waits for ever on a condition whose data was changed after it had looked.
+//! Missing signals: a thread waits for ever on a condition whose data was changed after its check.
 
 use super::{
     Case,
@@ -19,24 +19,24 @@ use std::{
 };
 use unsnarl_trace::{EventId, EventKind, LocationId, Outcome, Run, ThreadId, Value};
 
-/// A thread that waits on a condition when nobody can go on.
+/// A thread that waits on a condition when no thread can go on.
 struct Stuck {
     thread: ThreadId,
     waited: EventId,
-    /// What the wait gave back.
+    /// The mutex that the wait released.
     mutex: LocationId,
 }
 
-/// A place behind which a signal is missing.
+/// A place after which a signal is missing.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     file: String,
     line: u32,
-    /// The condition as the function there writes it.
+    /// The condition as the function there names it.
     condition: String,
 }
 
-/// Signals behind the changes that threads were not told of which wait for ever; `None` when no run ends so.
+/// Adds signals after changes of which waiting threads were not notified; `None` when no run ends so.
 pub(super) fn signal(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     let own = |name: &String| case.explanation.runs.contains(name);
     let failing = case.runs.iter().filter(|(name, _)| own(name));
@@ -115,7 +115,7 @@ fn stuck(run: &Arc<Run>) -> Vec<Stuck> {
     .collect()
 }
 
-/// The places in this run behind which a signal for the waiter is missing.
+/// The places in this run after which a signal for the waiter is missing.
 fn untold(case: &Case<'_>, run: &Run, stuck: &Stuck) -> Result<BTreeMap<Place, Change>, Refusal> {
     let known = |at: &At| case.files.get(&at.file).is_ok();
     let own = frames(run, stuck.waited).into_iter().find(known);
@@ -130,7 +130,7 @@ fn untold(case: &Case<'_>, run: &Run, stuck: &Stuck) -> Result<BTreeMap<Place, C
     Ok(places)
 }
 
-/// The data that the waiter looked at before it waited, with what it saw last.
+/// The data that the waiter checked before its wait, with the values it saw last.
 fn looked_at(
     run: &Run,
     stuck: &Stuck,
@@ -159,7 +159,8 @@ fn looked_at(
     seen
 }
 
-/// The last changes of the data in each critical section of others, where what the waiter saw is out of date at the end.
+/// The last change of the data in each critical section of other threads, if the waiter's values are out of
+/// date at the end.
 fn changes(
     run: &Run,
     stuck: &Stuck,
@@ -199,7 +200,7 @@ fn changes(
     Ok(by_section.into_values().collect())
 }
 
-/// Where the lock of the wait was taken that is held at a row.
+/// Acquisition of the wait's lock that is held at a row.
 fn held(run: &Run, locks: &Locks, stuck: &Stuck, row: EventId) -> Option<EventId> {
     let event = run.events.get(row)?;
     let mut own = locks.held_at(event.thread, row);
@@ -207,7 +208,8 @@ fn held(run: &Run, locks: &Locks, stuck: &Stuck, row: EventId) -> Option<EventId
     Some(section.acquired)
 }
 
-/// The innermost statement with the change in it behind which the condition has a name, and the lock is still held.
+/// The innermost statement around the change after which the condition has a name, and the lock is still
+/// held.
 fn behind(
     case: &Case<'_>,
     run: &Run,
@@ -223,7 +225,7 @@ fn behind(
         .zip(&changed)
         .take_while(|(a, b)| a == b)
         .count();
-    // Outside of the function that takes the lock it is given back already.
+    // Outside of the function that acquires the lock it is released already.
     let within = changed.len().saturating_sub(same).max(1);
     let mut why = "no line of this program's own changes it".to_owned();
     for at in frames(run, row).into_iter().take(within) {

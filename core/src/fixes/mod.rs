@@ -1,8 +1,8 @@
-//! Changes of the program that make a failure impossible, worked out from an explanation, the runs that it is of and
-//! the text of the sources.
+//! Changes of the program that make a failure impossible, derived from an explanation, its runs and the text
+//! of the sources.
 //!
-//! A fix is offered when its edits can be right on every way through the code; whatever is not understood is a
-//! refusal, with the reason. Whether a fix holds is not known before it was tried (`unsnarl verify`).
+//! A fix is offered when its edits can be right on every path through the code; code that is not understood
+//! is a refusal, with the reason. Whether a fix holds is not known before it was tried (`unsnarl verify`).
 
 mod arguments;
 mod atomic;
@@ -56,17 +56,17 @@ use text::{
 };
 use unsnarl_trace::{EventId, Mode, Outcome, Run};
 
-/// What was found for one explanation.
+/// Fixes found for one explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Offered {
-    /// The best first.
+    /// The fixes, best first.
     pub fixes: Vec<Fix>,
-    /// Why others are not offered.
+    /// Reasons why others are not offered.
     pub refused: Vec<String>,
 }
 
-/// The fixes for an explanation. `runs` are those of its corpus with their names; `sources` holds the texts that they
-/// were recorded of, by the names that the debug info gives them.
+/// Derives the fixes for an explanation. `runs` are those of its corpus with their names; `sources` holds the
+/// texts that they were recorded from, by their names in the debug info.
 pub fn offer(
     explanation: &Explanation,
     runs: &[(String, Arc<Run>)],
@@ -118,7 +118,8 @@ pub fn offer(
     offered
 }
 
-/// The fixes that bring an explanation's steps into another order, and whether holding a lock may be one as well.
+/// The fixes that bring an explanation's steps into another order, and whether holding a lock may be a fix as
+/// well.
 fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
     match case.explanation.kind {
         BugKind::Deadlock => (vec![deadlock::same_order(case)], false),
@@ -136,7 +137,7 @@ fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
     }
 }
 
-/// The fix if the recorded runs have nothing against it.
+/// The fix, if no recorded run contradicts it.
 fn right(case: &Case<'_>, fix: Result<Fix, Refusal>) -> Result<Fix, Refusal> {
     let fix = fix?;
     match in_the_way(case, &fix) {
@@ -145,8 +146,8 @@ fn right(case: &Case<'_>, fix: Result<Fix, Refusal>) -> Result<Fix, Refusal> {
     }
 }
 
-/// Takes the fixes out that hold a lock, or join a thread, where a better one does: one of a kind is enough. The best come
-/// first.
+/// Removes fixes that hold a lock, or join a thread, where a better one of the same kind exists. The best
+/// come first.
 pub fn without_alternatives(fixes: &mut Vec<Fix>) {
     let mut known = BTreeSet::new();
     fixes.retain(|fix| {
@@ -159,7 +160,7 @@ pub fn without_alternatives(fixes: &mut Vec<Fix>) {
     });
 }
 
-/// What the recorded runs have against a fix.
+/// Reason why the recorded runs contradict a fix.
 fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
     for order in &fix.ordered {
         if let Some(why) = nested_locks::other_way(case.runs, order) {
@@ -185,7 +186,7 @@ fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
     Some(format!("{name} fails although it is kept there"))
 }
 
-/// The run that the cost of fixes is measured on: failing ones end early.
+/// The run on which the cost of fixes is measured, since failing runs end early.
 fn shortest_passing(runs: &[(String, Arc<Run>)]) -> Option<&Run> {
     let passed = runs.iter().filter(|(_, run)| {
         run.meta.outcome == Outcome::Passed && run.meta.mode == Mode::Controlled
@@ -194,7 +195,7 @@ fn shortest_passing(runs: &[(String, Arc<Run>)]) -> Option<&Run> {
     shortest.map(|(_, run)| &**run)
 }
 
-/// What a fix serializes in a run; nothing when it is not a lock that is held for longer.
+/// Share of a run that a fix serializes; none for a fix that does not hold a lock for longer.
 fn shared(fix: &Fix, run: &Run) -> Option<Share> {
     if !matches!(fix.kind, FixKind::WidenSection | FixKind::NewMutex) || fix.exclusive.is_empty() {
         return None;
@@ -202,7 +203,8 @@ fn shared(fix: &Fix, run: &Run) -> Option<Share> {
     Some(constraint::share(fix, run)).filter(|share| share.held > 0)
 }
 
-/// How many of the steps this run has at their rows: all when the steps were told of it.
+/// Number of the explanation's steps that this run has at their rows: all for the run that the steps are
+/// from.
 fn steps_of(run: &Run, explanation: &Explanation) -> usize {
     let is_there = |step: &&Step| {
         let event = run.events.get(EventId(step.event));
@@ -219,20 +221,20 @@ fn keep(fix: Result<Fix, Refusal>, refused: &mut Vec<Refusal>) -> Option<Fix> {
     fix.map_err(|why| refused.push(why)).ok()
 }
 
-/// What a fix is worked out from.
+/// Input for deriving a fix.
 struct Case<'a> {
     explanation: &'a Explanation,
     /// All runs of the corpus.
     runs: &'a [(String, Arc<Run>)],
-    /// The first failing run, which the steps are of.
+    /// The first failing run, which the steps are from.
     run: &'a Run,
     files: &'a Files<'a>,
-    /// Ends looking through the runs.
+    /// Budget for the passes over the runs.
     budget: &'a Budget,
 }
 
 impl<'a> Case<'a> {
-    /// The runs one after the other, as long as there is time for them.
+    /// The runs one after the other, while the budget lasts.
     fn runs_in_time(&self) -> impl Iterator<Item = Result<&'a Run, Refusal>> {
         let looked_at = |(_, run): &'a (String, Arc<Run>)| match self.budget.stop() {
             None => Ok(&**run),
@@ -242,13 +244,13 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Why a way was not looked at.
+/// Reason given when the budget ended before all runs were examined.
 const LATE: &str = "the time was over before all runs were looked at";
 
 /// The parsed sources.
 struct Files<'a> {
     parsed: BTreeMap<&'a str, Source>,
-    /// Functions with a loop in them or in what they call.
+    /// Functions with a loop, in themselves or in a callee.
     going_round: BTreeSet<String>,
 }
 
@@ -284,7 +286,7 @@ fn going_round<'s>(sources: impl Iterator<Item = &'s Source>) -> BTreeSet<String
     }
 }
 
-/// The lines of each file that a step or a call stands on.
+/// The lines of each file with a step or a call.
 fn lines_that_ran(runs: &[(String, Arc<Run>)]) -> BTreeMap<&str, BTreeSet<u32>> {
     let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for site in runs.iter().flat_map(|(_, run)| &run.meta.sites) {
@@ -316,7 +318,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Does a call of this function go round, as far as its text is there?
+    /// Returns whether a call of this function loops, as far as its text is available.
     fn goes_round(&self, function: &str) -> bool {
         self.going_round.contains(function)
     }
@@ -331,7 +333,7 @@ impl<'a> Files<'a> {
         })
     }
 
-    /// Changes as edits, checked: they fit, and the edited text is understood as well as the text before.
+    /// Converts changes to edits, checked: they fit, and the edited text parses as well as the text before.
     fn edits(&self, changes: &Changes) -> Result<Vec<Edit>, Refusal> {
         let mut edits = Vec::new();
         for (file, changes) in changes {
@@ -368,7 +370,7 @@ fn edit(file: &str, source: &Source, change: &Change) -> Edit {
     }
 }
 
-/// The text of a file with the edits of a fix made; `None` when they do not fit it.
+/// Applies the edits of a fix to the text of a file; `None` when they do not fit it.
 pub fn apply(text: &str, file: &str, edits: &[Edit]) -> Option<String> {
     let own = edits.iter().filter(|edit| edit.file == file);
     let changes: Vec<Change> = own

@@ -1,27 +1,28 @@
-//! A fix as data. `docs/explain-json.md` documents the JSON of it.
+//! A fix as data. `docs/explain-json.md` documents its JSON.
 
 use super::{sections::Region, trial::Trial};
 use serde::{Deserialize, Serialize};
 
-/// What a fix does.
+/// Kind of a fix.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FixKind {
-    /// Keeps a lock that there is over more lines.
+    /// Holds an existing lock over more lines.
     WidenSection,
-    /// Guards lines with a mutex that is declared for it.
+    /// Guards lines with a new mutex.
     NewMutex,
-    /// Joins a thread before what it uses is taken away, or before what it sets is used.
+    /// Joins a thread before data that it uses is destroyed, or before data that it sets is used.
     JoinBefore,
-    /// Sets something before the thread that looks at it is created.
+    /// Sets data before the thread that reads it is created.
     SetBefore,
-    /// Sets something later: a flag or a pointer after what it stands for, data after the lock for the rest is held.
+    /// Sets data later: a flag or a pointer after the data it announces, data after the lock for the rest is
+    /// held.
     MoveBehind,
-    /// Takes two locks in the same order everywhere.
+    /// Acquires two locks in the same order everywhere.
     LockOrder,
-    /// Looks again after a wait: `while` instead of `if`.
+    /// Checks again after a wait: `while` instead of `if`.
     LookAgain,
-    /// Tells those who wait of a change that nobody told them of.
+    /// Signals a change of which waiting threads were not notified.
     Signal,
 }
 
@@ -34,37 +35,37 @@ pub struct Position {
     pub column: u32,
 }
 
-/// A part of a file and what comes in its place.
+/// Replacement of a part of a file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Edit {
     /// File as the debug info names it.
     pub file: String,
-    /// First byte that goes.
+    /// First byte that is removed.
     pub start: u32,
-    /// The byte after the last one that goes; `start` for an insertion.
+    /// The byte after the last one that is removed; `start` for an insertion.
     pub end: u32,
-    /// Where `start` is.
+    /// Position of `start`.
     pub from: Position,
-    /// Where `end` is.
+    /// Position of `end`.
     pub to: Position,
-    /// What comes.
+    /// Text to insert.
     pub text: String,
 }
 
-/// Lines that a fix makes one step, in the text as it is.
+/// Lines that a fix makes atomic, in the text as it is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Guarded {
     /// File.
     pub file: String,
     /// First line on which the lock is held.
     pub first: u32,
-    /// Last one.
+    /// Last line.
     pub last: u32,
     /// Function.
     pub function: String,
 }
 
-/// What comes before what, in every run that the fix allows.
+/// Order of events in every run that the fix allows.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Ordered {
@@ -74,21 +75,21 @@ pub enum Ordered {
         thread: String,
         /// File of the line.
         file: String,
-        /// The line, or one that is called from it.
+        /// The line, or one with a call that leads to the event.
         line: u32,
     },
-    /// Of two nested locks the inner one is taken first.
+    /// Of two nested locks the inner one is acquired first.
     TakesFirst {
         /// File of the lines.
         file: String,
-        /// The line that takes the inner one, or a call that does.
+        /// The line that acquires the inner one, or a call that does.
         line: u32,
-        /// The line that takes the outer one.
+        /// The line that acquires the outer one.
         before: u32,
-        /// Only where the inner one has the smaller address.
+        /// `true` if only where the inner one has the smaller address.
         by_address: bool,
     },
-    /// The line was executed before the thread does anything.
+    /// The line was executed before the thread executes anything.
     BeginsAfter {
         /// The thread, as runs name it: `main.3`.
         thread: String,
@@ -99,12 +100,12 @@ pub enum Ordered {
     },
 }
 
-/// How much of a recorded run lies under the lock of a fix: its steps are its events.
+/// Share of a recorded run under the lock of a fix: the run's steps are its events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Share {
-    /// Steps with the lock held, when the fix is made.
+    /// Steps with the lock held, with the fix applied.
     pub held: u64,
-    /// Steps with it held as the program is.
+    /// Steps with the lock held in the unchanged program.
     pub before: u64,
     /// All steps.
     pub of: u64,
@@ -113,42 +114,44 @@ pub struct Share {
 /// A suggested change of the program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Fix {
-    /// Its number among those of the explanation, from 1: `unsnarl verify ID:2` tries the second. It stays when others
-    /// turn out not to hold.
+    /// Its number among the fixes of the explanation, from 1: `unsnarl verify ID:2` tries the second. It
+    /// stays when others turn out not to hold.
     pub number: u32,
-    /// What it does.
+    /// Kind of the fix.
     pub kind: FixKind,
-    /// The same for a person: `keep account.lock from line 45 to line 56`.
+    /// Title for people: `keep account.lock from line 45 to line 56`.
     pub title: String,
-    /// The change, in the order of files and places. They do not overlap.
+    /// The edits, sorted by file and position. They do not overlap.
     pub edits: Vec<Edit>,
-    /// What it takes for granted.
+    /// Assumptions of the fix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumes: Vec<String>,
-    /// What it costs.
+    /// Cost of the fix.
     pub cost: String,
-    /// Lines that exclude each other under the fix: what its lock guards.
+    /// Lines that exclude each other under the fix, guarded by its lock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclusive: Vec<Guarded>,
-    /// What the edits make critical sections: a constraint is told by these. Only where the fix was worked out.
+    /// Critical sections that the edits make, which define the constraint. Only on a fix that was just
+    /// derived.
     #[serde(skip)]
     pub regions: Vec<Region>,
-    /// The lock as the runs name it, if the program has it already: its critical sections exclude the lines, too.
+    /// The lock as the runs name it, if the program has it already: its critical sections exclude the lines,
+    /// too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
-    /// The orders that it brings about.
+    /// The orders that it enforces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ordered: Vec<Ordered>,
-    /// What it serializes, in a recorded run.
+    /// Share of a recorded run that it serializes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
-    /// What came of trying it; none when nobody has.
+    /// Result of its trial; none when it was not tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tried: Option<Trial>,
 }
 
 impl Fix {
-    /// A fix that only edits: nothing is said of the orders that it allows.
+    /// A fix that only edits, without a statement about the orders that it allows.
     pub fn edit(kind: FixKind, title: String, edits: Vec<Edit>, cost: String) -> Fix {
         Fix {
             number: 1,

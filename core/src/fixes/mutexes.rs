@@ -1,4 +1,4 @@
-//! Which mutex guards a location, and what a function calls it.
+//! The mutex that guards a location, and its name in a function.
 
 use super::{
     seen::Seen,
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 use unsnarl_trace::{EventId, Run};
 
-/// The location that a lock event is on, without the thread and the function of a stack variable.
+/// Location of a lock event, without the thread and the function of a stack variable.
 pub(super) fn lock_name(run: &Run, row: EventId) -> String {
     let name = run
         .events
@@ -22,7 +22,8 @@ pub(super) fn lock_name(run: &Run, row: EventId) -> String {
     facts::stack_variable(name).to_owned()
 }
 
-/// Is this the lock that guards the location, as far as names tell? A lock in a struct guards that struct.
+/// Returns whether this lock guards the location, as far as names tell: a lock in a struct guards that
+/// struct.
 pub(super) fn guards(lock: &str, location: &str) -> bool {
     let indexed = family(lock) != lock;
     let location = facts::stack_variable(location);
@@ -30,7 +31,7 @@ pub(super) fn guards(lock: &str, location: &str) -> bool {
     !indexed || base(lock) == base(location) || is_near
 }
 
-/// Do two names lie in different elements of one array?
+/// Returns whether two names lie in different elements of one array.
 fn is_other_element(one: &str, other: &str) -> bool {
     let same = one
         .bytes()
@@ -47,7 +48,7 @@ fn is_other_element(one: &str, other: &str) -> bool {
     is_index && (digit(rest) || digit(other))
 }
 
-/// Does the lock lie in the same object as the location?
+/// Returns whether the lock lies in the same object as the location.
 pub(super) fn is_beside(lock: &str, location: &str) -> bool {
     let location = facts::stack_variable(location);
     base(lock) != lock && base(lock) == base(location)
@@ -58,24 +59,24 @@ pub(super) fn owner(lock: &str) -> Option<&str> {
     Some(base(lock)).filter(|owner| *owner != lock)
 }
 
-/// Is this a member of the object?
+/// Returns whether a location is a member of the object.
 pub(super) fn lies_in(owner: &str, location: &str) -> bool {
     base(facts::stack_variable(location)) == owner
 }
 
-/// The mutex that is taken by what stands on a line.
+/// The mutex that a line acquires.
 pub(super) fn taken_on(source: &Source, line: u32) -> Option<Mutex> {
     let all = operations(source, source.function(line)?);
     let mut own = all.into_iter().filter(|(at, _)| *at == line);
     own.next().map(|(_, mutex)| mutex)
 }
 
-/// `accounts[0]` of `accounts[0].lock`.
+/// The containing object of a name: `accounts[0]` of `accounts[0].lock`.
 fn base(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(base, _)| base)
 }
 
-/// The lock that is held at most of the accesses, if any is.
+/// The lock that is held at most of the accesses, if any.
 pub(super) fn usual(seen: &Seen) -> Option<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for (access, times) in &seen.accesses {
@@ -93,10 +94,10 @@ pub(super) fn usual(seen: &Seen) -> Option<String> {
     most.map(|(lock, _)| lock)
 }
 
-/// What the function at `line` calls the lock of this family.
+/// Name of the lock of this family in the function at `line`.
 ///
 /// # Errors
-/// When nothing there names it.
+/// An error when nothing there names it.
 pub(super) fn in_function(
     source: &Source,
     file: &str,
@@ -131,10 +132,10 @@ pub(super) fn in_function(
     Ok(Mutex { object, style })
 }
 
-/// What a function calls an object that the runs call `lock`, at a line that uses data beside it.
+/// Name in a function for an object that the runs call `lock`, at a line that uses data beside it.
 ///
 /// # Errors
-/// When nothing there names it.
+/// An error when nothing there names it.
 pub(super) fn object_at(
     source: &Source,
     function: Node<'_>,
@@ -164,7 +165,7 @@ pub(super) fn object_at(
         .ok_or_else(|| format!("nothing on line {line} names the lock `{lock}`"))
 }
 
-/// What another function calls the lock, where that means the same in all of the file.
+/// Name of the lock in another function, if it has the same meaning in the whole file.
 fn everywhere(
     source: &Source,
     file: &str,
@@ -186,7 +187,7 @@ fn everywhere(
     found.map(|(_, mutex)| mutex.clone())
 }
 
-/// The mutexes that a part of the text takes, with lines.
+/// The mutexes that a part of the text acquires, with lines.
 fn operations(source: &Source, node: Node<'_>) -> Vec<(u32, Mutex)> {
     let (mut found, mut stack) = (Vec::new(), vec![node]);
     while let Some(node) = stack.pop() {
@@ -215,7 +216,7 @@ fn operations(source: &Source, node: Node<'_>) -> Vec<(u32, Mutex)> {
     found
 }
 
-/// Is this the name of a member of the class that the function stands in?
+/// Returns whether this names a member of the function's class.
 fn is_member(source: &Source, function: Node<'_>, name: &str) -> bool {
     let mut around = function.parent();
     while let Some(node) = around {
@@ -232,7 +233,7 @@ fn is_member(source: &Source, function: Node<'_>, name: &str) -> bool {
     false
 }
 
-/// Is the name a private member of a class that the function is not of?
+/// Returns whether this names a private member of a class that the function does not belong to.
 fn is_private(source: &Source, function: Node<'_>, name: &str) -> bool {
     let all = descendants(source.root()).into_iter();
     let mut fields = all.filter(|node| {
@@ -280,7 +281,7 @@ fn is_global(source: &Source, name: &str) -> bool {
     names.any(|node| source.str(node) == name)
 }
 
-/// How a lock of this type is taken.
+/// Style of locking for a lock of this type.
 fn style_of(kind: &str) -> Option<Style> {
     match kind {
         "pthread_mutex_t" => Some(Style::Pthread),
@@ -292,11 +293,11 @@ fn style_of(kind: &str) -> Option<Style> {
     }
 }
 
-/// The lock beside a field that the line names: `from->lock` where it says `from->amount`; a member's own name in a
-/// function of its class.
+/// The lock beside a field that the line names: `from->lock` where it contains `from->amount`; a member's own
+/// name in a function of its class.
 ///
 /// # Errors
-/// When the line names members of several objects that have such a lock, or of none.
+/// An error when the line names members of several objects that have such a lock, or of none.
 fn sibling(
     source: &Source,
     function: Node<'_>,
@@ -352,7 +353,7 @@ fn beside<'s>(source: &'s Source, lock: &str) -> BTreeSet<&'s str> {
     found
 }
 
-/// Does the file say `.lock` of anything? Then that is a member, wherever it is declared.
+/// Returns whether the file uses `.lock` of some object. Then it is a member, wherever it is declared.
 fn is_used(source: &Source, lock: &str) -> bool {
     let text = source.text();
     text.contains(&format!(".{lock}")) || text.contains(&format!("->{lock}"))

@@ -1,12 +1,13 @@
-//! Does a thread that shall be joined earlier need something that comes after the join? Then the join waits for ever.
+//! Needs of a thread that is to be joined earlier: if it waits for an event after the join, the join waits
+//! for ever.
 
 use super::{Ordered, seen::frames};
 use crate::orders::{Locks, other_thread};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId};
 
-/// The line on which the thread of `order` waits for what comes only after the line that shall wait for it, if this
-/// run has it so. Linear in the run.
+/// The line on which the thread of `order` waits for an event that comes only after the line that is to wait
+/// for the thread, if this run has it so. Linear in the run.
 pub(super) fn needs_later(run: &Run, order: &Ordered) -> Option<u32> {
     let Ordered::EndsBefore { thread, file, line } = order else {
         return None;
@@ -21,7 +22,7 @@ pub(super) fn needs_later(run: &Run, order: &Ordered) -> Option<u32> {
     Some(run.meta.site(event.site).line)
 }
 
-/// The first event of the parent on the line once the thread is there.
+/// The first event of the parent on the line after the thread was created.
 fn reached(
     run: &Run,
     own: ThreadId,
@@ -45,16 +46,16 @@ fn reached(
     found.map(|(at, _)| at)
 }
 
-/// What only happens when the parent goes on.
+/// State of the parent's later progress, and what depends on it.
 struct Later<'a> {
     own: ThreadId,
-    /// Threads that have got something from the parent's later steps.
+    /// Threads that depend on the parent's later steps.
     threads: BTreeSet<ThreadId>,
-    /// Conditions, semaphores and barriers by who gave to them last.
+    /// The last thread that signalled, posted or arrived, by condition, semaphore or barrier.
     given: BTreeMap<LocationId, ThreadId>,
-    /// What was written later, and not seen by the thread yet.
+    /// Locations written later, and not seen by the thread yet.
     written: BTreeSet<LocationId>,
-    /// What the thread looked at since then, where.
+    /// Locations that the thread has read since, with their lines.
     looked: BTreeSet<(LocationId, u32)>,
     /// Locks that the parent holds while it waits.
     held: BTreeSet<LocationId>,
@@ -77,7 +78,7 @@ impl<'a> Later<'a> {
         }
     }
 
-    /// Takes the next event in; does the thread get something with it that it waited for?
+    /// Processes the next event; returns whether the thread gets an object with it that it waited for.
     fn reaches(&mut self, event: &Event) -> bool {
         use EventKind::{
             BarrierArrive, BarrierLeave, Broadcast, Fork, Join, Lock, SemPost, SemWait, SharedLock,
@@ -98,7 +99,7 @@ impl<'a> Later<'a> {
             Signal | Broadcast | SemPost => {
                 self.given.insert(event.location, event.thread);
             }
-            // Who comes last is waited for by all.
+            // All threads wait for the last one to arrive.
             BarrierArrive => {
                 let last = match given {
                     Some(by) if self.threads.contains(&by) => by,
@@ -121,8 +122,8 @@ impl<'a> Later<'a> {
         gets && event.thread == self.own
     }
 
-    /// The thread goes round: it has looked here before, has done nothing else since, and now finds what was written
-    /// later.
+    /// Returns whether the thread spins: it has read here before, has done nothing else since, and now finds
+    /// a later write.
     fn spins(&mut self, event: &Event) -> bool {
         if event.thread != self.own {
             return false;
@@ -160,7 +161,7 @@ mod tests {
         let signals = "main signal c @10 main\n";
         check(&format!("{waits}{reached}{signals}{woken}"), Some(21));
         check(&format!("{waits}{signals}{reached}{woken}"), None);
-        // Somebody else does it.
+        // Another thread does it.
         check(
             &format!("{waits}{reached}main.2 signal c @40 g\n{woken}"),
             None,
@@ -190,7 +191,7 @@ mod tests {
             &format!("{first}main W other @10 main\nmain.1 R flag @20 f\n"),
             None,
         );
-        // It goes on in between.
+        // It makes progress in between.
         let works = "main.1 W sum @21 f\n";
         check(
             &format!("{first}main W flag @10 main\n{works}main.1 R flag @20 f\n"),

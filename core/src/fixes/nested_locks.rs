@@ -1,4 +1,5 @@
-//! Runs as they are when a thread takes the second of two nested locks before the first: what `Ordered::TakesFirst` says.
+//! Runs transformed so that a thread acquires the second of two nested locks before the first, as
+//! `Ordered::TakesFirst` demands.
 
 use super::{Ordered, mutexes::lock_name, sections::Span};
 use crate::{
@@ -9,20 +10,20 @@ use crate::{
 use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
-/// A lock that was asked for with another one held.
+/// A lock that was requested with another one held.
 struct Nested {
     thread: ThreadId,
     held: Section,
     wanted: LocationId,
     at: EventId,
-    /// On the lines of the fix.
+    /// `true` if both are acquired on the lines of the fix.
     is_own: bool,
-    /// The fixed program takes the wanted one first.
+    /// `true` if the fixed program acquires the wanted lock first.
     is_turned: bool,
 }
 
-/// The sections of a run with the wanted locks taken first; none when the order says nothing of locks. Linear in the
-/// run, and in the locks that are held at once.
+/// The sections of a run with the wanted locks acquired first; none when the order is not about locks. Linear
+/// in the run, and in the locks that are held at once.
 pub(super) fn sections(run: &Run, order: &Ordered) -> Vec<Span> {
     let locks = Locks::new(run, &mut Vec::new());
     let mut earlier: BTreeMap<(u16, u32, u32), u32> = BTreeMap::new();
@@ -59,7 +60,7 @@ pub(super) fn sections(run: &Run, order: &Ordered) -> Vec<Span> {
     spans
 }
 
-/// Where a thread gets the lock that it waits for.
+/// Row at which a thread acquires the lock it waits for.
 fn until(locks: &Locks, nested: &Nested) -> Option<u32> {
     let mut later = locks.sections().iter().filter(|section| {
         section.thread == nested.thread
@@ -69,7 +70,8 @@ fn until(locks: &Locks, nested: &Nested) -> Option<u32> {
     later.next().map(|section| section.acquired.0)
 }
 
-/// Why the two locks could still be waited for in a ring: another place takes them in the order that the fix leaves.
+/// Reason why the two locks could still form a cycle: another place acquires them in the order that the fix
+/// removes.
 pub(super) fn other_way(runs: &[(String, Arc<Run>)], order: &Ordered) -> Option<String> {
     let Ordered::TakesFirst { by_address, .. } = order else {
         return None;
@@ -129,7 +131,7 @@ fn nested<'a>(
     })
 }
 
-/// Are the two taken on the lines of the fix, in one function?
+/// Returns whether both are acquired on the lines of the fix, in one function.
 fn is_own(run: &Run, held: EventId, wanted: EventId, order: &Ordered) -> bool {
     let Ordered::TakesFirst {
         file, line, before, ..
@@ -145,7 +147,8 @@ fn is_own(run: &Run, held: EventId, wanted: EventId, order: &Ordered) -> bool {
     })
 }
 
-/// Runs know no addresses: any order that all threads have is as good as that of addresses.
+/// Returns whether the fix reverses the order of two locks. Runs know no addresses: any order that all
+/// threads share is as good as that of addresses.
 fn is_turned(order: &Ordered, held: LocationId, wanted: LocationId) -> bool {
     match order {
         Ordered::TakesFirst { by_address, .. } => !by_address || wanted < held,

@@ -1,4 +1,4 @@
-//! Brings two steps into the order that was meant: joins a thread earlier, or creates it later.
+//! Fixes that order two steps as intended: join a thread earlier, or create it later.
 
 use super::{
     Case,
@@ -16,7 +16,7 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteRow, ThreadId, ThreadRow};
 
-/// Orders for what happened too early or too late; empty when the explanation is of another kind.
+/// Fixes for a step that came too early or too late; empty when the explanation is of another kind.
 pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
     let explanation = case.explanation;
     if !matches!(
@@ -35,7 +35,7 @@ pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
     let ([early], Some(late)) = (causes.as_slice(), mark(Role::Interference).next()) else {
         return Vec::new();
     };
-    // What came too early goes by the thread that should have been first.
+    // The fix relates the step that came too early to the thread that should have been first.
     let Some(frames) = reached(case, early) else {
         return Vec::new();
     };
@@ -59,7 +59,7 @@ pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
     fixes
 }
 
-/// Where the early step is, with its calls.
+/// Place of the early step, with its calls.
 fn reached(case: &Case<'_>, mark: &SiteMark) -> Option<Vec<At>> {
     let step = case
         .explanation
@@ -68,7 +68,7 @@ fn reached(case: &Case<'_>, mark: &SiteMark) -> Option<Vec<At>> {
     Some(frames(case.run, EventId(step.event)))
 }
 
-/// The thread of a mark and where it is created: from the mark, or from a run in which the line was reached.
+/// The thread of a mark and its creation: from the mark, or from a run that reached the line.
 fn thread_of(case: &Case<'_>, mark: &SiteMark) -> Option<(String, SiteRow)> {
     let named = mark
         .thread
@@ -101,8 +101,8 @@ fn created_at(run: &Run, thread: &str) -> Option<SiteRow> {
     Some(run.meta.site(row.created_at).clone()).filter(|site| site.line != 0)
 }
 
-/// Joins before the blamed line, and before the first one that has to do with what the thread does and where waiting for
-/// it ends: what is blamed need not be the first that came too early.
+/// Joins before the blamed line, and before the first line that depends on the thread where waiting for it
+/// returns: the blamed access need not be the first that came too early.
 fn joins_in_time(
     case: &Case<'_>,
     thread: &str,
@@ -122,11 +122,11 @@ fn joins_in_time(
         .collect()
 }
 
-/// Runs that are looked at for what comes too early.
+/// Bound on the runs examined for premature accesses.
 const RUNS: usize = 10;
 
-/// Lines of the function that creates threads on which it uses, behind the creation and without a lock, what one of them
-/// changes, or changes what one uses.
+/// Lines of the function that creates threads on which it uses, after the creation and without a lock, data
+/// that one of them changes, or changes data that one uses.
 fn unordered_lines(run: &Run, created: &SiteRow) -> BTreeSet<u32> {
     let is_one = |row: &ThreadRow| {
         let site = run.meta.site(row.created_at);
@@ -203,7 +203,7 @@ fn join(case: &Case<'_>, thread: &str, created: &SiteRow, at: &At) -> Result<Fix
     })
 }
 
-/// Does the join on this line wait for this thread, as far as runs have come there?
+/// Checks that the join on this line waits for this thread, as far as runs have reached it.
 fn joins(case: &Case<'_>, thread: &str, file: &str, line: u32) -> Result<(), Refusal> {
     for (_, run) in case.runs {
         let mut joins = run.events.iter().filter(|(_, event)| {
@@ -223,7 +223,7 @@ fn joins(case: &Case<'_>, thread: &str, file: &str, line: u32) -> Result<(), Ref
     Ok(())
 }
 
-/// The threads that are created at the same place.
+/// The threads created at the same place.
 fn siblings(case: &Case<'_>, created: &SiteRow) -> Vec<String> {
     let rows = case.run.meta.threads.iter();
     let own = rows.filter(|row| row.parent.is_some());

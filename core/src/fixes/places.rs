@@ -1,4 +1,4 @@
-//! Which lines an explanation wants to be one step.
+//! Lines that should be atomic according to an explanation.
 
 use super::{
     Case,
@@ -29,18 +29,18 @@ impl Place {
     }
 }
 
-/// What is to be one step.
+/// Lines that should be atomic, with their data.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub places: Vec<Place>,
-    /// The lock that the two ends hold.
+    /// The lock held at both ends.
     pub lock: Option<String>,
-    /// The variable, as people say it.
+    /// Display name of the variable.
     pub data: String,
 }
 
 impl Wanted {
-    /// The first of the access's frames that is within the lines.
+    /// The first of the access's frames within the lines.
     pub fn covering(&self, access: &Access) -> Option<usize> {
         access
             .frames
@@ -68,7 +68,7 @@ fn matters(mark: &SiteMark) -> bool {
         && accesses.contains(&mark.access.as_str())
 }
 
-/// The lines that are to be one step, if the explanation is of that kind.
+/// The lines that should be atomic, if the explanation is of that kind.
 pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<Wanted> {
     let causes: Vec<&SiteMark> = explanation
         .sites
@@ -101,8 +101,9 @@ pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<Wanted> {
     })
 }
 
-/// What is to be one step where the explanation names one access of each thread only: what the one does with the data
-/// that the other one's function looks at or changes, and that function's part. With the locations of these.
+/// Lines that should be atomic where the explanation names only one access of each thread: the accesses of
+/// the one to data that the other one's function reads or changes, and that function's part. With the
+/// locations of these.
 pub(super) fn both_sides(case: &Case<'_>) -> Option<(Wanted, BTreeSet<String>)> {
     let explanation = case.explanation;
     if explanation.kind == BugKind::UseAfterFree {
@@ -140,7 +141,7 @@ fn step_row(explanation: &Explanation, mark: &SiteMark) -> Option<EventId> {
     Some(EventId(step.event))
 }
 
-/// A run in which the place of a mark is reached, one that passed if there is one, and the thread that does.
+/// A run that reaches the place of a mark, one that passed if possible, and the thread that does.
 fn reaching<'c>(case: &'c Case<'_>, mark: &SiteMark) -> Option<(&'c Run, ThreadId)> {
     let thread = |run: &Run| {
         let mut events = run.events.iter();
@@ -184,7 +185,7 @@ fn family_of(run: &Run, row: EventId) -> Option<String> {
     Some(family(run.location(event.location)))
 }
 
-/// The locations that both have.
+/// The locations that both access.
 fn shared(run: &Run, one: &[EventId], other_run: &Run, other: &[EventId]) -> BTreeSet<String> {
     let of = |run: &Run, rows: &[EventId]| -> BTreeSet<String> {
         rows.iter().filter_map(|&row| family_of(run, row)).collect()
@@ -193,7 +194,7 @@ fn shared(run: &Run, one: &[EventId], other_run: &Run, other: &[EventId]) -> BTr
     one.intersection(&other).cloned().collect()
 }
 
-/// The lines of the function that has all of these accesses to the data, from the first to the last.
+/// The lines of the function that contains all of these accesses to the data, from the first to the last.
 fn span(run: &Run, rows: &[EventId], data: &BTreeSet<String>) -> Option<Place> {
     let is_data = |row: &&EventId| family_of(run, **row).is_some_and(|name| data.contains(&name));
     let mut rows = rows.iter().filter(is_data);
@@ -213,7 +214,7 @@ fn lines(run: &Run, first: EventId, last: EventId) -> Option<Place> {
     })
 }
 
-/// Two causes in one function.
+/// Two causes in one function, as one place.
 fn together(causes: &[&SiteMark]) -> Option<Place> {
     let [one, other, ..] = causes else {
         return None;
@@ -227,7 +228,7 @@ fn together(causes: &[&SiteMark]) -> Option<Place> {
     })
 }
 
-/// What the other thread does with the data, from its first step to its last one.
+/// Lines of the other thread's accesses to the data, from its first step to its last one.
 fn interfering(explanation: &Explanation, run: &Run, known: &[Place]) -> Option<Place> {
     let families = families(explanation);
     let cause = |step: &Step| {
@@ -263,7 +264,7 @@ fn interfering(explanation: &Explanation, run: &Run, known: &[Place]) -> Option<
     lines(run, EventId(first.event), EventId(last.event))
 }
 
-/// One place per function: from its first line to its last.
+/// Merges the places of each function: from its first line to its last.
 pub(super) fn by_function(places: Vec<Place>) -> Vec<Place> {
     let mut merged: BTreeMap<(String, String), Place> = BTreeMap::new();
     let mut order = Vec::new();

@@ -1,4 +1,5 @@
-//! Sets last what others go by: a flag or a pointer behind what it stands for, data behind the lock for the rest.
+//! Sets announcements last: a flag or a pointer after the data it announces, data after the lock for the
+//! rest.
 
 use super::{
     Case,
@@ -14,7 +15,7 @@ use crate::{
 use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
-/// A flag or a pointer that was set before what it stands for; `None` when the explanation is of something else.
+/// Moves a flag or a pointer after the data it announces; `None` for explanations of another kind.
 pub(super) fn set_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     let explanation = case.explanation;
     let causes: Vec<&SiteMark> = causes(case).collect();
@@ -51,7 +52,8 @@ fn behind(case: &Case<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, Refus
     Ok(fix)
 }
 
-/// Data that was changed before the lock for the rest was to be had; `None` when the explanation is of something else.
+/// Moves a change of data after the acquisition of the lock for the rest; `None` for explanations of another
+/// kind.
 pub(super) fn change_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     let tried = EventKind::TryLockFailed.name();
     let attempt = causes(case).find(|mark| mark.access == tried)?;
@@ -89,7 +91,7 @@ fn step<'c>(case: &Case<'c>, mark: &SiteMark) -> Option<&'c Step> {
     case.explanation.steps.get(at as usize)
 }
 
-/// The line of the store's function on which the late one is set, or what sets it is called.
+/// The line of the store's function that sets the late data, or calls a function that does.
 fn line_of(case: &Case<'_>, setter: &SiteMark, store: &Step) -> Option<u32> {
     let own = |at: &At| (&at.function, &at.file) == (&store.place.function, &store.place.file);
     let within = |run: &Run, row: EventId| frames(run, row).into_iter().find(|at| own(at));

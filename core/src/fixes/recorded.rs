@@ -1,29 +1,30 @@
-//! The critical sections that the program itself has of a fix's lock, to be asked for by row.
+//! The recorded critical sections of a fix's lock, queried by row.
 
 use super::{Fix, mutexes::lock_name, sections::Span};
 use crate::{facts::family, orders::Locks};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::Run;
 
-/// Sections of one thread and one lock, by their begin.
+/// Sections of one thread and one lock, by their start.
 #[derive(Default)]
 struct Own {
     spans: Vec<Span>,
-    /// The latest end of each and all before it: sections of a recursive lock lie within each other.
+    /// The latest end of each section and all before it: sections of a recursive lock are nested.
     latest: Vec<u32>,
 }
 
-/// All sections of the locks that a fix is about.
+/// All sections of the locks of a fix.
 #[derive(Default)]
 pub(super) struct Recorded {
     spans: Vec<Span>,
     own: BTreeMap<(u16, Option<u32>), Own>,
-    /// Where in `spans` the sections stand that end on a row.
+    /// Indices in `spans` of the sections that end at each row.
     ends: BTreeMap<u32, Vec<usize>>,
 }
 
 impl Recorded {
-    /// Those of a run; none where the fix brings its own lock. Linear in the run, but for the sorting.
+    /// Collects the sections of a run; none where the fix brings its own lock. Linear in the run, except for
+    /// the sorting.
     pub fn of(fix: &Fix, run: &Run) -> Recorded {
         let mut recorded = Recorded::default();
         let Some(lock) = fix.lock.as_deref().map(family) else {
@@ -61,24 +62,24 @@ impl Recorded {
         self.spans.push(span);
     }
 
-    /// All of them, by their begin.
+    /// All sections, by their start.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
-    /// Their locks, by location.
+    /// The locks of the sections, by location.
     pub fn locks(&self) -> BTreeSet<u32> {
         self.own.keys().filter_map(|(_, lock)| *lock).collect()
     }
 
-    /// The sections that a thread is in at a row, neither beginning nor ending there; of all locks where none is named.
+    /// The sections that strictly contain a row of a thread; of all locks if none is given.
     pub fn around(&self, thread: u16, lock: Option<u32>, row: u32) -> impl Iterator<Item = &Span> {
         let of_thread = self.own.range((thread, None)..=(thread, Some(u32::MAX)));
         let wanted = of_thread.filter(move |((_, own), _)| lock.is_none() || lock == *own);
         wanted.flat_map(move |(_, own)| own.around(row))
     }
 
-    /// The sections that end on a row.
+    /// The sections that end at a row.
     pub fn ending(&self, row: u32) -> impl Iterator<Item = &Span> {
         let at = self.ends.get(&row).map_or(&[][..], Vec::as_slice);
         at.iter().filter_map(|at| self.spans.get(*at))

@@ -1,5 +1,5 @@
-//! Makes one critical section of two: a function gave a lock back and took it again, and another thread's section came
-//! in between that has to do with both.
+//! Merges two critical sections: a function released a lock and reacquired it, and another thread's section
+//! on the data of both came in between.
 
 use super::{
     Case, atomic,
@@ -24,10 +24,10 @@ struct Split {
     lock: String,
 }
 
-/// Fixes that are tried at most.
+/// Bound on the fixes tried.
 const MOST: usize = 3;
 
-/// Sections that are one again, those first that have to do with what the explanation blames.
+/// Merged sections, those first that access the blamed data.
 pub(super) fn rejoined(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>> {
     let data = places::families(case.explanation);
     let own = |name: &String| case.explanation.runs.contains(name);
@@ -71,7 +71,7 @@ fn joined(case: &Case<'_>, seen: &Seen, split: Split) -> Result<Fix, Refusal> {
     Ok(fix)
 }
 
-/// The splits of a run, and whether they have to do with the data.
+/// The splits of a run, each with whether it accesses the data.
 fn splits(run: &Run, data: &BTreeSet<String>) -> Vec<(Split, bool)> {
     let calls = Invocations::of(run);
     let mut found = Vec::new();
@@ -125,7 +125,7 @@ fn split(
 /// Locations with whether they are written.
 type Accesses = BTreeMap<LocationId, bool>;
 
-/// What a section's thread accesses in it.
+/// Accesses of a section's thread within it.
 fn accesses(run: &Run, section: &Section) -> Accesses {
     let end = section
         .released

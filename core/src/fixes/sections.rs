@@ -1,5 +1,5 @@
-//! The critical sections that a recorded run would have with a fix made: one for each time that a thread comes through
-//! the lines, as the edit has it, beside those sections of the lock that the edit leaves alone.
+//! The critical sections that a recorded run would have with a fix applied: one for each time a thread passes
+//! through the lines, as edited, beside the sections of the lock that the edit leaves alone.
 
 use super::{Fix, Guarded, mutexes, recorded::Recorded, text::change::EMPTY};
 use crate::{callers::call_sites, facts::family};
@@ -11,13 +11,13 @@ use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId};
 pub struct Region {
     /// The lines.
     pub lines: Guarded,
-    /// The section begins with a statement that takes the lock already.
+    /// `true` if the section begins with a statement that acquires the lock already.
     pub opens: bool,
-    /// An object holds the lock until the end of its scope, and the objects that did are gone.
+    /// `true` if an object holds the lock until the end of its scope, and the earlier objects are removed.
     pub is_scoped: bool,
-    /// The statement that takes it took it for reading, and takes it for writing now.
+    /// `true` if the statement that acquires it did so for reading, and now does for writing.
     pub for_writing: bool,
-    /// The statements one after the other.
+    /// The statements in order.
     pub parts: Vec<Part>,
 }
 
@@ -28,44 +28,44 @@ pub struct Part {
     pub first: u32,
     /// Its last line.
     pub last: u32,
-    /// It goes round by itself: its lines may come again within one section.
+    /// `true` if it contains a loop: its lines may recur within one section.
     pub is_loop: bool,
 }
 
-/// A stretch of a thread in which it has the lock.
+/// A span of a thread's rows in which it holds the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Span {
     pub first: u32,
     pub last: u32,
     pub thread: u16,
-    /// Which lock, where it is one of several of the same name; none when that is not known.
+    /// The lock, where it is one of several of the same name; none when unknown.
     pub lock: Option<u32>,
-    /// For reading only.
+    /// `true` for reading only.
     pub is_shared: bool,
-    /// It is one that the edit makes.
+    /// `true` if the edit makes it.
     pub is_new: bool,
 }
 
-/// What the fixed program would wait for for ever.
+/// Self-deadlock of the fixed program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Again {
-    /// The lock is held already where the edit takes it, on this line, since that one.
+    /// The lock is held already where the edit acquires it, on this line, since that one.
     Held { line: u32, since: u32 },
-    /// The line takes the lock that the edit holds there.
+    /// The line acquires the lock that the edit holds there.
     Taken { line: u32 },
 }
 
-/// The sections, by their begin.
+/// The sections, by their start.
 #[derive(Default, Debug)]
 pub(super) struct Sections {
     pub spans: Vec<Span>,
     pub again: Option<Again>,
 }
 
-/// The lock of a fix that declares one: all its sections are of the same.
+/// Number of the lock that a fix declares: all its sections share it.
 const NEW: u32 = u32::MAX;
 
-/// The sections of the fix's lock in this run. Linear in the run.
+/// Finds the sections of the fix's lock in this run. Linear in the run.
 pub(super) fn sections(fix: &Fix, run: &Run) -> Sections {
     let regions = regions(fix);
     let mut walk = Walk::new(fix, &regions, run);
@@ -75,7 +75,8 @@ pub(super) fn sections(fix: &Fix, run: &Run) -> Sections {
     walk.finish()
 }
 
-/// Those of the fix; lines that exclude each other are regions of one statement where nothing more is known.
+/// The regions of the fix; lines that exclude each other are regions of one statement where nothing more is
+/// known.
 fn regions(fix: &Fix) -> Vec<Region> {
     if !fix.regions.is_empty() {
         return fix.regions.clone();
@@ -94,23 +95,23 @@ fn regions(fix: &Fix) -> Vec<Region> {
     fix.exclusive.iter().map(one).collect()
 }
 
-/// Where a step is in a region.
+/// Position of a step in a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Hit {
     region: usize,
     part: usize,
-    /// Frames outside of the region's function: together with them it is one call of it.
+    /// Number of frames outside of the region's function: together they identify one call of it.
     depth: usize,
-    /// Nested in the same regions once more: the line that leads there.
+    /// The line of a call that leads into the same regions once more, when they are nested.
     again: Option<u32>,
-    /// It stands in a statement that the edit takes away.
+    /// `true` if it is in a statement that the edit removes.
     is_removed: bool,
 }
 
-/// Where a step is.
+/// Position of a step relative to the regions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Where {
-    /// The debug info does not say.
+    /// The debug info does not say where it is.
     Unknown,
     Outside,
     In(Hit),
@@ -125,15 +126,15 @@ struct Open {
     callers: Vec<SiteId>,
     /// The part in which this round began: another round begins there, too.
     from: usize,
-    /// The section: from this row on, while the lock is held.
+    /// Start of the section, while the lock is held.
     since: Option<u32>,
     /// The last row in the region.
     last: u32,
     lock: Option<u32>,
     is_shared: bool,
-    /// Accesses of this round.
+    /// Accesses of this iteration.
     seen: BTreeSet<Key>,
-    /// Locations of accesses, to tell which of several locks it is.
+    /// Locations of accesses, to distinguish several locks.
     data: BTreeSet<u32>,
 }
 
@@ -147,7 +148,7 @@ struct Walk<'a> {
     recorded: Recorded,
     known: BTreeMap<(u32, u32), Where>,
     open: BTreeMap<u16, Open>,
-    /// Rows at which sections of the program begin that are parts of regions.
+    /// Rows at which recorded sections start that are parts of regions.
     taken_over: BTreeSet<u32>,
     /// Rows by thread.
     rows: BTreeMap<u16, Vec<u32>>,
@@ -185,7 +186,7 @@ impl<'a> Walk<'a> {
         let thread = event.thread.0;
         match at {
             _ if event.kind == EventKind::End => self.close(thread, false),
-            // Where a thread stands at the end of the run is no step.
+            // The position of a thread at the end of the run is no step.
             _ if event.kind == EventKind::Blocked => {}
             Where::Unknown => {}
             Where::Outside => self.close(thread, false),
@@ -243,7 +244,7 @@ impl<'a> Walk<'a> {
         });
         if !goes_on {
             self.close(thread, false);
-            // Who waits for another lock has not begun.
+            // A thread that waits for another lock has not entered the region.
             let opens = self
                 .regions
                 .get(hit.region)
@@ -256,8 +257,8 @@ impl<'a> Walk<'a> {
         self.within(row, event, hit, key);
     }
 
-    /// Accesses and locks that come again show that a loop around the region has gone round. What a library does within
-    /// one statement comes again as well.
+    /// The key of an event whose recurrence shows that a loop around the region has started another
+    /// iteration: accesses and locks. Repetitions by a library within one statement recur as well.
     fn key(&self, event: &Event) -> Option<Key> {
         let takes = matches!(event.kind, EventKind::Lock | EventKind::SharedLock);
         let is_plain =
@@ -270,11 +271,11 @@ impl<'a> Walk<'a> {
         ))
     }
 
-    /// Has the thread gone round, back to the begin of the lines?
+    /// Returns whether the thread has started another iteration, at the beginning of the lines.
     fn is_next(&self, open: &Open, hit: Hit, key: Option<Key>, row: EventId) -> bool {
         let region = self.regions.get(hit.region);
         let part = region.and_then(|region| region.parts.get(hit.part));
-        // Where the lines begin with the lock, a round begins there.
+        // If the lines begin with the lock, an iteration begins there.
         let begins_anywhere = region.is_some_and(|region| !region.opens);
         let is_once = begins_anywhere && part.is_some_and(|part| !part.is_loop);
         let comes_again = key.is_some_and(|key| open.seen.contains(&key));
@@ -286,8 +287,8 @@ impl<'a> Walk<'a> {
                 && key.is_some_and(|key| self.begins_round(open, key, row))
     }
 
-    /// A read that comes again behind a write of the same statement begins a round when it is written again next:
-    /// `++done == n` looks at what it has written.
+    /// Returns whether a recurring read after a write of the same statement starts an iteration: it does when
+    /// it is written again next, since `++done == n` reads the value it has written.
     fn begins_round(&self, open: &Open, key: Key, row: EventId) -> bool {
         let (_, stack, kind, location) = key;
         let is_written = |other: &Key| {
@@ -328,7 +329,7 @@ impl<'a> Walk<'a> {
         );
     }
 
-    /// Is the lock held where the edit takes it, since a statement that stays?
+    /// Checks whether the lock is held where the edit acquires it, since a statement that stays.
     fn held_already(&mut self, new: &Span) {
         let row = EventId(new.first);
         let own = self.recorded.around(new.thread, new.lock, row.0);
@@ -396,19 +397,19 @@ impl<'a> Walk<'a> {
                 let line = outer.map_or(line, |site| self.run.meta.site(site).line);
                 self.found.again.get_or_insert(Again::Taken { line });
             }
-            // A way out that gives it back itself, or a wait.
+            // An exit that releases the lock itself, or a wait.
             (_, true, Some(_)) => self.give(event.thread.0, row.0),
             _ => {}
         }
     }
 
-    /// Does a section end on this row that a statement began which the edit takes away?
+    /// Returns whether a section ends at this row whose acquiring statement the edit removes.
     fn began_removed(&self, row: EventId) -> bool {
         let mut ending = self.recorded.ending(row.0);
         ending.any(|span| self.is_removed(EventId(span.first)))
     }
 
-    /// The section ends here; the thread stays in the lines.
+    /// Ends the section; the thread stays in the lines.
     fn give(&mut self, thread: u16, at: u32) {
         let Some(open) = self.open.get_mut(&thread) else {
             return;
@@ -431,7 +432,7 @@ impl<'a> Walk<'a> {
         self.found.spans.push(span);
     }
 
-    /// The thread has left the lines; or the run is over before it does (`is_over`).
+    /// Ends the region of a thread that has left the lines; or the run ends before it does (`is_over`).
     fn close(&mut self, thread: u16, is_over: bool) {
         let Some(last) = self.open.get(&thread).map(|open| open.last) else {
             return;
@@ -441,8 +442,8 @@ impl<'a> Walk<'a> {
         self.open.remove(&thread);
     }
 
-    /// Which lock a region takes, where the program has several of the name: the one that it took in the run, or the one
-    /// of the data that it uses.
+    /// The lock that a region acquires, where the program has several of the name: the one acquired in the
+    /// run, or the one of the data that it uses.
     fn instance(&self, lock: Option<u32>, data: &BTreeSet<u32>) -> Option<u32> {
         if self.family.is_none() {
             return Some(NEW);
@@ -500,7 +501,7 @@ fn rows(run: &Run) -> BTreeMap<u16, Vec<u32>> {
     rows
 }
 
-/// Lines of statements that the edit takes away.
+/// Lines of statements that the edit removes.
 fn removed(fix: &Fix) -> BTreeSet<(&str, u32)> {
     let gone = fix
         .edits

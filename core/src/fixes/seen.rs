@@ -1,5 +1,5 @@
-//! What all runs of a corpus show of the locations that an explanation is about: from where they are accessed while
-//! another thread could, and with which locks held.
+//! Accesses of all runs of a corpus to the blamed locations: their call paths while another thread could
+//! interfere, and the locks held.
 
 use super::{lock_calls, mutexes::lock_name};
 use crate::{
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use unsnarl_trace::{Event, EventId, EventKind, Outcome, Run};
 
-/// Events of all runs together that are looked at: beyond that fewer runs are.
+/// Bound on the events of all runs together; beyond it fewer runs are examined.
 const MOST_EVENTS: usize = 4_000_000;
 
 /// A line of a function.
@@ -23,10 +23,10 @@ pub(super) struct At {
     pub line: u32,
 }
 
-/// An access as it is told apart from others.
+/// An access with the attributes that distinguish it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Access {
-    /// Where, innermost first, with the calls that led there.
+    /// Place and calls that led there, innermost first.
     pub frames: Vec<At>,
     pub writes: bool,
     pub location: String,
@@ -34,19 +34,19 @@ pub(super) struct Access {
     pub held: Vec<String>,
 }
 
-/// What the runs show.
+/// Evidence of the runs.
 #[derive(Default, Debug)]
 pub(super) struct Seen {
-    /// Each with how often.
+    /// Accesses with their counts.
     pub accesses: BTreeMap<Access, u64>,
     /// Lines on which calls return with locks held: names by file and line.
     pub taken: BTreeMap<(String, u32), BTreeSet<String>>,
-    /// Runs that were looked at, of how many.
+    /// Numbers of runs that were examined, and of all runs.
     pub runs: (usize, usize),
 }
 
 impl Seen {
-    /// What the runs show of locks alone.
+    /// Evidence of the runs about locks alone.
     pub fn of_locks(runs: &[(String, Arc<Run>)]) -> Seen {
         let mut seen = Seen::default();
         for (_, run) in runs {
@@ -56,7 +56,8 @@ impl Seen {
     }
 }
 
-/// Looks at the runs for accesses to these families of locations: at the failing ones first, they have what matters.
+/// Collects accesses to these families of locations: from the failing runs first, which have the relevant
+/// ones.
 pub(super) fn look(
     runs: &[(String, Arc<Run>)],
     families: &BTreeSet<String>,
@@ -96,7 +97,7 @@ fn add(run: &Run, families: &BTreeSet<String>, seen: &mut Seen) {
     }
 }
 
-/// The runs that are looked at within bounds: the failing ones first, they have what matters.
+/// The runs within the bound: the failing ones first, which have the relevant accesses.
 pub(super) fn within_bounds(runs: &[(String, Arc<Run>)]) -> Vec<&Run> {
     let passed = |run: &Run| run.meta.outcome == Outcome::Passed;
     let failing = runs.iter().filter(|(_, run)| !passed(run));
@@ -112,8 +113,8 @@ pub(super) fn within_bounds(runs: &[(String, Arc<Run>)]) -> Vec<&Run> {
     within.map(|(_, run)| run).collect()
 }
 
-/// Accesses to these families of locations, and blocks of them that are freed, while another thread that uses them is
-/// there.
+/// Accesses to these families of locations, and frees of such blocks, while another thread that uses them
+/// exists.
 pub(super) fn shared(run: &Run, families: &BTreeSet<String>) -> Vec<(EventId, Event)> {
     let lives = Lives::of(run);
     let wanted: BTreeSet<u32> = (0..run.locations.len() as u32)
@@ -140,7 +141,7 @@ pub(super) fn shared(run: &Run, families: &BTreeSet<String>) -> Vec<(EventId, Ev
     rows.into_iter().filter(is_shared).collect()
 }
 
-/// Where a row is and from where that was called, innermost first.
+/// Place of a row and the places of its calls, innermost first.
 pub(super) fn frames(run: &Run, row: EventId) -> Vec<At> {
     let sites = call_sites(run, row).into_iter().rev();
     let known = sites
@@ -155,7 +156,7 @@ pub(super) fn frames(run: &Run, row: EventId) -> Vec<At> {
         .collect()
 }
 
-/// From when to when threads are there.
+/// Lifetimes of threads.
 struct Lives {
     begin: BTreeMap<u16, u32>,
     end: BTreeMap<u16, u32>,
@@ -180,7 +181,7 @@ impl Lives {
         lives
     }
 
-    /// Can this thread be doing something at the row? `main` always can.
+    /// Returns whether this thread can execute anything at the row. `main` always can.
     fn alive(&self, thread: u16, row: EventId) -> bool {
         let begun = self.begin.get(&thread).is_none_or(|&begin| begin < row.0);
         begun && self.end.get(&thread).is_none_or(|&end| row.0 < end)

@@ -1,4 +1,4 @@
-//! Fixes of runs written as text.
+//! Tests of fixes for runs written as text.
 
 use super::{
     Fix, FixKind, Guarded, Offered, Ordered, apply,
@@ -46,10 +46,10 @@ fn lines_that_were_interrupted_are_excluded() {
     assert_eq!(verdict(&lines_10_to_12(), &run(whole)), Verdict::Allowed);
     let parted = "main.1 R x @10 f\nmain.2 R x @10 f\nmain.1 W x @12\nmain.2 W x @12\n";
     assert_eq!(verdict(&lines_10_to_12(), &run(parted)), Verdict::Excluded);
-    // The first never came out.
+    // The first thread never left.
     let stuck = "main.1 R x @10 f\nmain.2 R x @10 f\nmain.2 W x @12\nmain.2 fails @12\n";
     assert_eq!(verdict(&lines_10_to_12(), &run(stuck)), Verdict::Excluded);
-    // Another function's lines are others.
+    // Lines of another function are different ones.
     let other = "main.1 R x @10 f\nmain.2 R x @10 g\nmain.1 W x @12\n";
     assert_eq!(verdict(&lines_10_to_12(), &run(other)), Verdict::Allowed);
 }
@@ -98,18 +98,18 @@ fn a_thread_has_ended_before_a_line_or_not() {
     let reached = "main W x @9 main\n";
     check(&format!("{fork}{ends}{reached}"), Verdict::Allowed);
     check(&format!("{fork}{reached}{ends}"), Verdict::Excluded);
-    // It has not come to its end when the run failed.
+    // The thread has not ended when the run fails.
     check(
         &format!("{fork}{reached}main.1 R x @5 f\n"),
         Verdict::Excluded,
     );
-    // What another thread does is not waited for, and the line need not be reached.
+    // The join does not wait for another thread, and the line need not be reached.
     check(
         &format!("{fork}{ends}{reached}main.2 W x @5 f\n"),
         Verdict::Allowed,
     );
     check(&format!("{fork}main.1 R x @5 f\n"), Verdict::Allowed);
-    // The line before the thread is there is another round of a loop.
+    // The line before the thread's creation belongs to another iteration of a loop.
     check(&format!("{reached}{fork}{ends}{reached}"), Verdict::Allowed);
 }
 
@@ -170,7 +170,7 @@ const LOST: &str = "main fork main.1 @14 main\nmain fork main.2 @14 main\n\
     main R words =1 @17 main \"assert(words == 2);\"\n\
     main fails @17 assertion `words == 2` failed\n";
 
-/// What is offered for the first explanation of runs of `test.c`.
+/// The fixes offered for the first explanation of runs of `test.c`.
 pub(super) fn offered_of(runs: &[(&str, &str)], text: &str) -> Offered {
     let mut corpora = Corpora::default();
     let runs: Vec<(String, Arc<Run>)> = runs
@@ -256,10 +256,10 @@ fn a_fix_of_lock_orders_is_tried_as_an_order_of_locks() {
     let other =
         "main.2 lock b @20 g\nmain.2 lock a @21 g\nmain.2 unlock a @22 g\nmain.2 unlock b @23 g\n";
     check(&format!("{first}{second}{ends}{other}"), Verdict::Allowed);
-    // Who holds the inner lock keeps the thread from taking the outer one.
+    // A thread that holds the inner lock keeps the other one from acquiring the outer one.
     let inner = "main.2 lock b @20 g\nmain.2 unlock b @23 g\n";
     check(&format!("{first}{inner}{second}{ends}"), Verdict::Excluded);
-    // The two are no critical section: what takes neither lock may come in between.
+    // The two are no critical section: an access without either lock may come in between.
     let free = "main.2 W x @30 h\n";
     check(&format!("{first}{free}{second}{ends}"), Verdict::Allowed);
     // Another function takes them one after the other as well.

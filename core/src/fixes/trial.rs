@@ -1,66 +1,68 @@
-//! What came of trying a fix on the program as it is, as data and in words.
+//! Results of a fix's trial on the unchanged program or on an edited copy, as data and in words.
 
 use serde::{Deserialize, Serialize};
 
-/// What trying a fix means for it.
+/// Verdict of a trial.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialVerdict {
-    /// No schedule that it allows failed.
+    /// No schedule that the fix allows failed.
     Holds,
-    /// One did, or nothing was run that it allows.
+    /// A schedule failed, or none that it allows was executed.
     DoesNotHold,
-    /// Nobody knows.
+    /// The fix was not tried.
     NotTried,
 }
 
-/// Different orders that have to come to what a fix changes, where the schedules within the bound are not all known.
+/// Number of different orders that have to reach the changed code, where not all schedules within the bound
+/// were explored.
 const ENOUGH: u64 = 30;
 
-/// A fix that was tried: built, or as a constraint: then of the program's schedules those that it makes impossible were
-/// left out.
+/// Trial of a fix: built in a copy, or as a constraint. A constraint excludes those of the program's
+/// schedules that the fix makes impossible.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Trial {
-    /// What it means.
+    /// Verdict on the fix.
     pub verdict: TrialVerdict,
-    /// Schedules that were run.
+    /// Number of schedules executed.
     pub schedules: u64,
-    /// How many of them were random ones.
+    /// Number of random schedules among them.
     pub random: u64,
-    /// How many of all the fix allows.
+    /// Number of schedules, of all, that the fix allows.
     pub allowed: u64,
-    /// How many of those failed as what is explained does.
+    /// Number of allowed schedules that failed in the explained way.
     pub failed: u64,
-    /// Different orders among those that it allows in which threads came to what it changes.
+    /// Number of different orders among the allowed ones in which threads reached the changed code.
     #[serde(default)]
     pub reached: u64,
-    /// How many of all schedules failed as what is explained does: without the fix, that is.
+    /// Number of schedules, of all, that failed in the explained way: without the fix, that is.
     #[serde(default)]
     pub without: u64,
-    /// How the first of these failed: `assertion ... failed at x.c:77`; empty when none did.
+    /// Message of the first failure among the allowed ones: `assertion ... failed at x.c:77`; empty without
+    /// one.
     pub failure: String,
-    /// Most preemptions of the schedules that were searched.
+    /// Preemption bound of the search.
     pub bound: u32,
-    /// Are these all schedules within the bound?
+    /// `true` if these are all schedules within the bound.
     pub is_whole: bool,
-    /// Would more preemptions show no other order?
+    /// `true` if more preemptions would show no other order.
     pub is_complete: bool,
-    /// Failures of other bugs that stay, as `failure` names them.
+    /// Failures of other bugs that remain, in the form of `failure`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stays: Vec<String>,
-    /// A line on which a thread waits for others with the fix's lock held.
+    /// A line on which a thread waits for others while it holds the fix's lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<u32>,
-    /// It was made in a copy, which was built: these are schedules of the edited program.
+    /// `true` if the fix was made in a copy, which was built: these are schedules of the edited program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub built: bool,
-    /// Why it was not tried, in words; empty when it was.
+    /// Reason why it was not tried, in words; empty when it was.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
 impl Trial {
-    /// Nothing was run, for this reason.
+    /// A trial without executions, for this reason.
     pub fn not_run(reason: impl Into<String>) -> Trial {
         Trial {
             verdict: TrialVerdict::NotTried,
@@ -81,8 +83,8 @@ impl Trial {
         }
     }
 
-    /// Why these schedules do not settle it, if they do not: they came to what it changes too seldom, do not fail without
-    /// it, or wait while its lock is held.
+    /// Reason why these schedules do not decide, if they do not: they reach the changed code too seldom, do
+    /// not fail without the fix, or wait while its lock is held.
     pub fn unsettled(&self) -> Option<String> {
         if self.without == 0 {
             return Some(format!(
@@ -112,7 +114,7 @@ impl Trial {
         })
     }
 
-    /// What it has shown: `no failure in the 79 schedules with up to 2 preemptions that it allows`.
+    /// Result in words: `no failure in the 79 schedules with up to 2 preemptions that it allows`.
     pub fn in_words(&self) -> String {
         let said = match self.verdict {
             TrialVerdict::NotTried => return format!("not tried: {}", self.reason),
@@ -139,7 +141,7 @@ impl Trial {
         format!("{said}{}", self.others())
     }
 
-    /// `all 79 schedules with up to 2 preemptions`.
+    /// The explored schedules in words: `all 79 schedules with up to 2 preemptions`.
     fn explored(&self) -> String {
         let searched = self.schedules.saturating_sub(self.random);
         let bound = preemptions(self.bound);
@@ -154,7 +156,7 @@ impl Trial {
         }
     }
 
-    /// `the 79 schedules with up to 2 preemptions that it allows`.
+    /// The allowed schedules in words: `the 79 schedules with up to 2 preemptions that it allows`.
     fn passed(&self) -> String {
         let all = ran(self.allowed);
         if self.is_complete {
@@ -193,7 +195,7 @@ fn ran(schedules: u64) -> String {
     }
 }
 
-/// `up to 2 preemptions`.
+/// A preemption bound in words: `up to 2 preemptions`.
 pub fn preemptions(bound: u32) -> String {
     match bound {
         0 => "no preemption".to_owned(),

@@ -1,15 +1,16 @@
-//! Locks around all that threads do: then they take turns, and need not be threads.
+//! Locks around all of a thread's work, which make threads take turns, so that they need not be threads.
 
 use super::{Fix, FixKind, Region, sections::Span};
 use crate::{callers::call_sites, facts};
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, Run, ThreadId};
 
-/// Of the accesses of a thread so many percent are nearly all: before and after there are its arguments and its result.
+/// Percentage of a thread's accesses that counts as nearly all: before and after them are its arguments and
+/// its result.
 const NEARLY_ALL: usize = 90;
 
-/// Why a new mutex would only make threads take turns, if it does: two of them go round within it and do nearly nothing
-/// else.
+/// Reason why a new mutex would only make threads take turns, if it does: two of them loop within it and do
+/// nearly nothing else.
 pub(super) fn refuse(fix: &Fix, run: &Run, new: &[Span]) -> Option<String> {
     if fix.kind != FixKind::NewMutex {
         return None;
@@ -30,7 +31,7 @@ pub(super) fn refuse(fix: &Fix, run: &Run, new: &[Span]) -> Option<String> {
     ))
 }
 
-/// Is a section nearly all that its thread does, and goes round?
+/// Returns whether a section has nearly all of its thread's accesses, and loops.
 fn is_all(fix: &Fix, run: &Run, span: &Span) -> bool {
     let first = call_sites(run, EventId(span.first));
     let start = first.iter().map(|site| run.meta.site(*site));

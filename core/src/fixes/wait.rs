@@ -22,7 +22,7 @@ use crate::{
 use tree_sitter::Node;
 use unsnarl_trace::{EventId, EventKind, Run, SiteRow};
 
-/// `while` instead of `if`, where one of the accesses that were interrupted lies before a wait and the other after;
+/// Replaces `if` by `while`, where one of the interrupted accesses lies before a wait and the other after it;
 /// `None` when there is no wait between them.
 pub(super) fn look_again(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     if !matches!(
@@ -67,7 +67,7 @@ fn again(case: &Case<'_>, file: &str, line: u32) -> Result<Fix, Refusal> {
     ))
 }
 
-/// The look at the condition and the wait in one critical section, and the signal in one as well.
+/// Puts the check of the condition and the wait into one critical section, and the signal into one as well.
 pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     let explanation = case.explanation;
     let step = |role: Role, access: &str| {
@@ -93,7 +93,7 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     let (a, b) = parting(case.run, checked, waited)
         .ok_or("the look and the wait are in different functions")?;
     let b = at(case.run.meta.site(b));
-    // A predicate that is given to the wait looks for it.
+    // The wait's predicate does the check.
     let looks = std::iter::once(at(case.run.meta.site(a))).chain(frames(case.run, checked));
     let mut looks = looks.filter(|a| (&a.function, &a.file) == (&b.function, &b.file));
     let a = looks
@@ -117,8 +117,8 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
         first: a.line.min(b.line),
         last: a.line.max(b.line),
     };
-    // Where the two are in one section already, only the signal comes from outside of it; a wait that looks itself is
-    // one step.
+    // If the two are in one section already, only the signal is outside of it; a wait with a predicate is one
+    // step.
     let looks_itself = waiting.style == Style::Guard && around.first == around.last;
     let kept = match looks_itself {
         true => Kept::default(),
@@ -179,7 +179,7 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     })
 }
 
-/// The mutex of a wait, as the function calls it that waits.
+/// The mutex of a wait, as the waiting function names it.
 fn waits_with(case: &Case<'_>, seen: &Seen, waited: EventId, at: &At) -> Result<Mutex, Refusal> {
     let source = case.files.get(&at.file)?;
     let named = given_back(case.run, waited)
@@ -187,7 +187,7 @@ fn waits_with(case: &Case<'_>, seen: &Seen, waited: EventId, at: &At) -> Result<
     named.map_or_else(|| mutex_of(source, at.line), Ok)
 }
 
-/// The same mutex, as the function calls it that signals: it lies beside the condition, or has the same name
+/// The same mutex, as the signalling function names it: it lies beside the condition, or has the same name
 /// everywhere.
 fn signals_with(
     case: &Case<'_>,
@@ -214,7 +214,7 @@ fn signals_with(
     })
 }
 
-/// The lock that a wait gives back, as the runs call it.
+/// The lock that a wait releases, as the runs name it.
 fn given_back(run: &Run, waited: EventId) -> Option<String> {
     let waits = run.events.get(waited)?;
     let mut later =
@@ -232,7 +232,7 @@ fn at(site: &SiteRow) -> At {
     }
 }
 
-/// The mutex that the wait on a line gives back.
+/// The mutex that the wait on a line releases.
 fn mutex_of(source: &Source, line: u32) -> Result<Mutex, Refusal> {
     let unseen = || format!("the mutex of the wait on line {line} is not seen");
     let mut around = source.function(line);
@@ -272,7 +272,7 @@ fn mutex_of(source: &Source, line: u32) -> Result<Mutex, Refusal> {
     Ok(Mutex { object, style })
 }
 
-/// The mutex behind the guard object of this name.
+/// The mutex held by the guard object of this name.
 fn held_by(source: &Source, function: Node<'_>, lock: &str) -> Option<Mutex> {
     let mut all = descendants(function).into_iter();
     let held = all.find_map(|node| guarded(source, node).filter(|(_, name)| *name == lock));

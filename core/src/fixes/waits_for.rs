@@ -1,5 +1,5 @@
-//! What the threads of a fixed program would wait for: the order of a fix's lock and all others, and who waits for
-//! others with it held, as the recorded runs have it.
+//! Deadlocks of the fixed program: the order of a fix's lock with all others, and waits for other threads
+//! while it is held, as the recorded runs have them.
 
 use super::{
     Fix,
@@ -15,8 +15,8 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
-/// Why threads of the fixed program could wait for ever, as far as the runs show it, or why that is not known. Linear in
-/// the runs.
+/// Reason why threads of the fixed program could wait for ever, as far as the runs show it, or why that is
+/// unknown. Linear in the runs.
 pub(super) fn refuse<'a>(
     fix: &Fix,
     runs: impl Iterator<Item = Result<&'a Run, Refusal>>,
@@ -40,7 +40,7 @@ pub(super) fn refuse<'a>(
     order.ring(&own_name(fix))
 }
 
-/// The lock of the fix in sentences.
+/// The name of the fix's lock in sentences.
 fn own_name(fix: &Fix) -> String {
     let own = fix.lock.as_deref().map(facts::in_block);
     own.unwrap_or_else(|| NEW.to_owned())
@@ -63,7 +63,7 @@ fn in_words(fix: &Fix, again: &Again) -> String {
     }
 }
 
-/// A thread waits for another one in the lines, and that one takes the lock before it comes to what is waited for.
+/// Finds a thread that waits in the lines for another one, which acquires the lock before the awaited event.
 fn waits(run: &Run, new: &[Span]) -> Option<String> {
     // Those of one thread follow each other.
     let mut of_thread: BTreeMap<u16, Vec<&Span>> = BTreeMap::new();
@@ -78,7 +78,7 @@ fn waits(run: &Run, new: &[Span]) -> Option<String> {
         last.is_some_and(|span| row.0 < span.last)
     };
     let mut given: BTreeMap<u32, u16> = BTreeMap::new();
-    // A wait that gives the lock back has a section before and one behind it.
+    // A wait that releases the lock has a section before it and one after it.
     let mut waiting: BTreeMap<u16, EventId> = BTreeMap::new();
     for (row, event) in run.events.iter() {
         use EventKind::{BarrierArrive, Broadcast, Join, SemPost, SemWait, Signal, Wait, Wake};
@@ -118,25 +118,25 @@ fn waits(run: &Run, new: &[Span]) -> Option<String> {
     None
 }
 
-/// One lock was wanted with another one held.
+/// A lock that was requested with another one held.
 #[derive(Clone, Debug)]
 struct Edge {
-    /// Threads by run and number.
+    /// Thread, by run and number.
     thread: (usize, u16),
     line: u32,
-    /// All locks held then.
+    /// All locks held at the request.
     held: BTreeSet<String>,
     is_new: bool,
 }
 
-/// Which locks are wanted with which held, over all runs.
+/// Order of requested and held locks, over all runs.
 #[derive(Default)]
 struct Order {
     runs: usize,
     edges: BTreeMap<(String, String), Vec<Edge>>,
 }
 
-/// Edges of one pair of locks that are kept: of different threads and of different locks around them.
+/// Bound on the edges kept of one pair of locks: of different threads and of different locks around them.
 const MOST: usize = 16;
 
 impl Order {
@@ -156,7 +156,7 @@ impl Order {
         }
         for span in new {
             let first = EventId(span.first);
-            // What is taken on the same row is the section itself.
+            // An acquisition at the same row is that of the section itself.
             let before = EventId(span.first.saturating_sub(1));
             let around = held(span.thread, before);
             for other in around.iter().filter(|other| **other != own) {
@@ -209,7 +209,7 @@ impl Order {
         }
     }
 
-    /// Two locks that threads would take in both orders with the edit made, nothing else held around both.
+    /// Two locks that threads would acquire in both orders after the edit, without a common lock around both.
     fn ring(&self, own: &str) -> Option<String> {
         let after = self.edges.iter().filter(|((held, _), _)| held == own);
         for ((_, other), from) in after {

@@ -1,4 +1,5 @@
-//! Locks behind functions of the program's own, and sections as the edit makes them, in runs written as text.
+//! Tests of locks behind functions of the program's own, and of sections after an edit, in runs written as
+//! text.
 
 use super::{
     Fix, FixKind, Guarded, Part, Region,
@@ -66,14 +67,14 @@ fn each_round_of_a_loop_is_a_section() {
         sections(&fix(None, false), &run(&rounds(""))).spans.len(),
         2
     );
-    // What a statement reads again behind its own write is the same round.
+    // A statement's read after its own write belongs to the same iteration.
     let twice = "main.1 R x @10 f\nmain.1 W x @10:9\nmain.1 R x @10\nmain.1 W y @12\n";
     assert_eq!(sections(&fix(None, false), &run(twice)).spans.len(), 1);
     // A library goes round within a statement behind the first: the lines do not begin again there.
     let library =
         "main.1 R x @10 f\nmain.1 R p @11\nmain.1 R p @11\nmain.1 R p @11\nmain.1 W x @12\n";
     assert_eq!(sections(&fix(None, false), &run(library)).spans.len(), 1);
-    // One line goes round as well.
+    // A single line can loop as well.
     let line = "main.1 R x @10 f\nmain.1 W x @10\nmain.1 R x @10\nmain.1 W x @10\n";
     assert_eq!(sections(&fix(None, false), &run(line)).spans.len(), 2);
 }
@@ -147,7 +148,7 @@ fn functions_that_return_with_a_lock_held_are_seen() {
             by_name: false
         }]
     );
-    // A function that gives back what it takes is none.
+    // A function that releases the lock it acquires is no lock function.
     let whole = "main lock m via=3@f @lib.c:3 grab\nmain unlock m via=3@f @lib.c:4 grab\n";
     let runs = [("passed-1".to_owned(), Arc::new(run(whole)))];
     assert_eq!(Seen::of(&runs).in_file("test.c", &source).pairs, []);

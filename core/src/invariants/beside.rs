@@ -1,4 +1,4 @@
-//! Error invariants beside the story that is told of a failure.
+//! Error invariants as part of an explanation.
 
 use super::{
     explain,
@@ -13,16 +13,16 @@ use crate::{
 use std::{collections::BTreeSet, time::Duration};
 use unsnarl_trace::{Run, program::Program};
 
-/// The engine's name among those of an explanation.
+/// Name of the engine in an explanation.
 const NAME: &str = "invariants";
-/// Runs with more events are left out: an explanation is not to wait for them.
+/// Bound on the events of a run; longer runs are left out, since an explanation must not wait for them.
 const EVENTS: usize = 20_000;
-/// Nor is it to wait for slices that take longer: those of all kernels and programs of ours take a fraction of it.
+/// Bound on the time for a slice; the slices of all our kernels and programs take a fraction of it.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Puts what had to hold along `run`, one of the explanation's, beside the explanation, and names the engine when the
-/// slice has a line of the cause and, where something came in between, one of that. Nothing is added without a model,
-/// or when the failure cannot be read back.
+/// Adds the error invariants of `run`, one of the explanation's runs, to the explanation, and names the
+/// engine if the slice contains a line of the cause and, where accesses interleaved, one of those. Nothing is
+/// added without a model, or when the failure cannot be read back.
 pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budget: &Budget) {
     if program.is_empty() || run.events.len() > EVENTS {
         return;
@@ -33,11 +33,11 @@ pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budge
         return;
     }
     let trace = &walked.trace;
-    // Why nothing can be told is said when the engine is asked by itself.
+    // The engine gives its reason when it is run on its own.
     let Ok(found) = explain(trace, run, &trace.order, &Options::default(), budget) else {
         return;
     };
-    // What could be found in that time is another thing on another machine.
+    // Partial results would depend on the speed of the machine.
     if budget.stop().is_some() {
         return;
     }
@@ -49,7 +49,7 @@ pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budge
     }
 }
 
-/// Are lines that the explanation blames among those that matter?
+/// `true` if lines blamed by the explanation are in the slice.
 fn names(told: &Told, explanation: &Explanation) -> bool {
     let kept: BTreeSet<(&str, u32)> = told
         .lines

@@ -1,4 +1,5 @@
-//! Verifies an explanation, by the solver and by the definitions; shares no code with what makes explanations.
+//! Verifies an explanation, by the solver and by the definitions; shares no code with the engine that makes
+//! explanations.
 
 mod hazards;
 
@@ -11,33 +12,35 @@ use crate::{
 use std::{collections::BTreeSet, fmt};
 use z3::{Params, SatResult, Solver};
 
-/// What an explanation gets wrong.
+/// A violation of a definition by an explanation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Broken {
-    /// The recorded run does not take this statement as it stands, so the path is no error trace (Definition 6).
+    /// The recorded run does not satisfy this statement's formula, so the path is no error trace (Definition
+    /// 6).
     Infeasible(usize),
-    /// The invariant behind this statement does not follow from the one before it (Definition 9).
+    /// The invariant after this statement does not follow from the one before it (Definition 9).
     NotInductive(usize),
-    /// The first invariant says something.
+    /// The first invariant is not `true`.
     NotTrueAtFirst,
-    /// The last invariant leaves a way not to fail.
+    /// The last invariant permits the run to pass.
     DoesNotFail,
-    /// The invariant at this position speaks of what is not used both before and behind it (Definition 9).
+    /// The invariant at this position uses variables that are not used both before and after it (Definition
+    /// 9).
     Vocabulary(usize),
-    /// The slice leaves a way not to fail (Definition 10).
+    /// The slice permits the run to pass (Definition 10).
     Unsound,
-    /// That this branch around a statement of the slice was taken does not follow from the slice (Definition 11).
+    /// The slice does not imply that this branch around one of its statements was taken (Definition 11).
     Control(usize),
     /// A conflicting access of another thread is missing for a read of the slice (Definition 12).
     Hazard {
         /// The read.
         read: usize,
-        /// What is missing.
+        /// The missing access.
         missing: usize,
     },
-    /// An order that is told is not the path's.
+    /// A stated order is not the path's.
     Order(usize, usize),
-    /// The solver could not tell within its limits, at this statement.
+    /// The solver gave no answer within its limits, at this statement.
     Unknown(usize),
 }
 
@@ -47,12 +50,12 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Effort of one question, in Z3's resource units.
+/// Solver effort per query, in Z3's resource units.
 const EFFORT: u32 = 2_000_000;
 
-/// All that an explanation gets wrong, checked over the full path: one question for each statement that changes the
-/// invariant, and one for each branch around the slice. Nothing for an explanation that is right; when the budget
-/// ends, what was found by then.
+/// Finds all violations, checked over the full path: one query for each statement that changes the invariant,
+/// and one for each branch around the slice. Empty for a correct explanation; when the budget ends, the
+/// violations found by then.
 pub fn check(explanation: &Explanation, budget: &Budget) -> Vec<Broken> {
     let mut check = Check {
         of: explanation,
@@ -94,8 +97,8 @@ impl Check<'_> {
         self.of.statements.len().saturating_sub(1)
     }
 
-    /// The formulas of a statement at the explanation's level (Formulas 1 and 3; what scopes decide is known where
-    /// all their branches are).
+    /// The formulas of a statement at the explanation's level (Formulas 1 and 3; scopes are added once all
+    /// their branches are known).
     fn formulas(&mut self, statement: &Statement) -> Vec<ExprId> {
         let mut formulas = Vec::new();
         for (made, value) in [
@@ -128,7 +131,7 @@ impl Check<'_> {
             .collect()
     }
 
-    /// That the branches around a statement were taken; `None` without control dependence.
+    /// The condition that the branches around a statement were taken; `None` without control dependence.
     fn premise(&mut self, statement: &Statement) -> Option<ExprId> {
         if !self.of.level.cs {
             return None;
@@ -147,7 +150,7 @@ impl Check<'_> {
         Some(all)
     }
 
-    /// psi: what failed does not hold, or the thread did not come there.
+    /// psi: the failing condition does not hold, or the thread did not reach it.
     fn passes(&mut self) -> Option<ExprId> {
         let failure = self.of.statements.last()?.clone();
         let wrong = failure.condition?;
@@ -181,7 +184,7 @@ impl Check<'_> {
         answer
     }
 
-    /// Asks whether these exclude each other.
+    /// Checks that these formulas exclude each other.
     fn exclude(&mut self, all: &[ExprId], otherwise: Broken, row: usize) {
         match self.ask(all) {
             SatResult::Unsat => {}
@@ -190,7 +193,7 @@ impl Check<'_> {
         }
     }
 
-    /// The recorded run satisfies the formulas of all statements.
+    /// Checks that the recorded run satisfies the formulas of all statements.
     fn run(&mut self) {
         let mut values = Values::new();
         for (row, statement) in self.of.statements.iter().enumerate() {
@@ -258,7 +261,7 @@ impl Check<'_> {
         }
     }
 
-    /// Each invariant's unknowns are used by a statement before it and by one behind it.
+    /// Checks that each invariant's unknowns are used by a statement before it and by one after it.
     fn vocabulary(&mut self) {
         let statements = self.of.statements.clone();
         let used: Vec<BTreeSet<SymbolId>> = statements
@@ -316,7 +319,8 @@ impl Check<'_> {
         self.exclude(&all, Broken::Unsound, last);
     }
 
-    /// Definition 11: before each branch around a statement of the slice, what the slice does leaves no other way.
+    /// Checks Definition 11: before each branch around a statement of the slice, the slice implies the
+    /// direction taken.
     fn control(&mut self, budget: &Budget) {
         let of = self.of;
         let mut open: Vec<usize> = of
@@ -344,7 +348,7 @@ impl Check<'_> {
     }
 }
 
-/// A write that is only in the slice for the order that it came in.
+/// `true` for a write that is in the slice only for its order.
 fn is_hazard_only(of: &Explanation, statement: &Statement) -> bool {
     let made = statement.makes;
     let is_said = of.invariants.iter().any(|reach| match reach.fact {

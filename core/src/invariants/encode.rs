@@ -1,9 +1,9 @@
-//! The failing path as statements in single assignment form: enc, csenc and what hsenc needs of
+//! The failing path in static single assignment form: enc, csenc and the parts that hsenc needs of
 //! [error-invariants], sections 3.1 and 3.2.
 //!
-//! Versions of shared memory, what reads found, variables of threads, locks and freed blocks are all unknowns of one
-//! table. What memory holds at first and what comes from outside is known, so it is a number wherever the run knows
-//! it. A statement that does not fit the run's values is taken by them, and that is said.
+//! Versions of shared memory, values read, thread-private variables, locks and freed blocks are unknowns of
+//! one table. Initial memory and input from outside are numbers wherever the run knows them. A statement that
+//! does not fit the run's values is fixed to them, with a note.
 
 mod bug;
 mod build;
@@ -24,9 +24,9 @@ pub(super) struct Encoding {
     pub variables: Vec<String>,
     pub threads: Vec<String>,
     pub objects: Vec<Object>,
-    /// The last one is what failed.
+    /// The statements in order; the last one is the failure.
     pub statements: Vec<Statement>,
-    /// In words.
+    /// Notes on values that were fixed to the recorded ones.
     pub taken_as_recorded: Vec<String>,
     pub is_concrete: bool,
 }
@@ -47,12 +47,12 @@ impl Encoding {
         Ok(build.finish())
     }
 
-    /// What failed: the last statement.
+    /// Index of the failure, the last statement.
     pub fn failure(&self) -> usize {
         self.statements.len().saturating_sub(1)
     }
 
-    /// What went wrong, as the condition that was 1.
+    /// The failing condition, which was 1.
     pub fn wrong(&self) -> Option<ExprId> {
         self.statements.last()?.condition
     }
@@ -66,7 +66,7 @@ impl Encoding {
     }
 }
 
-/// What an expression over versions was in the run.
+/// Recorded value of an expression over versions.
 pub(super) fn recorded(
     exprs: &Exprs,
     vars: &[Var],
@@ -76,7 +76,7 @@ pub(super) fn recorded(
     exprs.value(id, values, &|symbol| vars.get(symbol.index())?.recorded)
 }
 
-/// A statement that nothing is known of yet.
+/// An empty statement.
 fn blank(thread: unsnarl_trace::ThreadId, kind: Kind, place: SourcePlace) -> Statement {
     Statement {
         thread,

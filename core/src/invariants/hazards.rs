@@ -1,9 +1,11 @@
-//! What hsenc adds to a slice: for each read in it the writes of other threads that came before the one that was read
-//! (WAW), and after it (WAR), with the order that makes the read find what it found (DEP, Formula 7).
+//! Hazards, which hsenc adds to a slice: for each read in it the writes of other threads that came before the
+//! write it read from (WAW), and after the read (WAR), with the order that gives the read its value (DEP,
+//! Formula 7).
 //!
-//! In the full formula those writes and edges are what discharges the premise of the read's arbiter node, and nothing
-//! else of the formula speaks of them; so they can be put beside the slice of the values instead of being searched
-//! for by the solver. Accesses that creating and joining threads order in every execution are no hazards.
+//! In the full formula those writes and edges discharge the premise of the read's arbiter node, and nothing
+//! else in the formula mentions them; so they can be added to the slice of the values instead of being
+//! searched for by the solver. Accesses that thread creation and joining order in every execution are no
+//! hazards.
 
 use super::{
     encode::Encoding,
@@ -13,10 +15,10 @@ use crate::symbolic::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventKind, ThreadId};
 
-/// What every execution orders: by creating and joining threads.
+/// The order that thread creation and joining force in every execution.
 #[derive(Clone, Debug)]
 pub(super) struct Forced {
-    /// Per statement: per other thread the first of its statements that is not known to have come before.
+    /// Per statement, a snapshot: for each thread the first statement not known to have come before.
     known: Vec<usize>,
     snapshots: Vec<Vec<usize>>,
 }
@@ -50,7 +52,7 @@ impl Forced {
         forced
     }
 
-    /// What `to` knows once it knows all that `from` has done.
+    /// The knowledge of `to` after it learns all that `from` has done.
     fn joined(&self, current: &[usize], from: usize, to: usize, row: usize) -> Vec<usize> {
         let of = |thread: usize| current.get(thread).and_then(|at| self.snapshots.get(*at));
         let mut joined = of(to).cloned().unwrap_or_default();
@@ -63,7 +65,7 @@ impl Forced {
         joined
     }
 
-    /// Whether the earlier statement came first in every execution.
+    /// Returns whether the earlier statement comes first in every execution.
     pub fn orders(&self, encoding: &Encoding, before: usize, after: usize) -> bool {
         let thread = encoding.statement(before).map(|one| one.thread);
         let later = encoding.statement(after).map(|one| one.thread);
@@ -81,13 +83,13 @@ impl Forced {
 /// The hazards of a slice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hazards {
-    /// Statements that they add.
+    /// Statements that the hazards add.
     pub rows: BTreeSet<usize>,
-    /// The facts of their order.
+    /// Order facts of the hazards.
     pub reaches: Vec<Reach>,
 }
 
-/// The hazards of the reads among `rows`. Linear in the writes of what is read, for each read.
+/// The hazards of the reads among `rows`. Linear in the writes to each variable read, for each read.
 pub(super) fn hazards(
     encoding: &Encoding,
     forced: &Forced,
@@ -136,7 +138,7 @@ fn is_read(encoding: &Encoding, row: usize) -> bool {
         .is_some_and(|one| one.kind == Kind::Read)
 }
 
-/// The write that a read takes its value from.
+/// The write that a read reads from.
 pub(super) fn source(encoding: &Encoding, read: usize) -> Option<usize> {
     match encoding.exprs.node(encoding.statement(read)?.value?) {
         Node::Symbol(symbol) => encoding.var(symbol)?.made_by,
@@ -170,8 +172,8 @@ impl Found<'_> {
         }
     }
 
-    /// Each other thread's nearest of these writes that are not ordered with `of` in every execution; all writes of
-    /// other threads where that was asked for.
+    /// The nearest write of each other thread that is not ordered with `of` in every execution; all writes of
+    /// other threads if the options ask for them.
     fn nearest<'w>(&self, of: usize, writes: impl Iterator<Item = &'w usize>) -> Vec<usize> {
         let own = self.thread(of);
         let mut seen = BTreeSet::new();
@@ -195,7 +197,7 @@ impl Found<'_> {
         self.encoding.statement(row).map(|one| one.thread)
     }
 
-    /// Where the thread of a read goes on in the slice after a write of another one.
+    /// The next statement in the slice of the reading thread after a write of another thread.
     fn resumed(&self, read: usize, write: usize) -> usize {
         let own = self.thread(read);
         let mut later = self.rows.range(write + 1..).copied();
@@ -227,8 +229,8 @@ impl Found<'_> {
     }
 }
 
-/// Whether a slice has accesses of one variable by two threads, one of them a write, in an order that only timing
-/// decided.
+/// `true` if a slice has accesses of one variable by two threads, one of them a write, that no
+/// synchronization orders in every execution.
 pub(super) fn meets(encoding: &Encoding, forced: &Forced, rows: &BTreeSet<usize>) -> bool {
     let mut by_variable: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &row in rows {

@@ -1,15 +1,15 @@
-//! Equations between sums: what stands on both sides is taken away, modulo the size of the type. That decides most of
-//! the questions that a solver which thinks in bits takes longest for (the accounts' sum and the total).
+//! Equations between sums: terms that occur on both sides are cancelled, modulo the size of the type. That
+//! decides most of the queries that take a bit-vector solver longest (the accounts' sum and the total).
 
 use super::range::{Bound, of_all_values, signed, whole};
 use crate::symbolic::{Binary, Compare, ExprId, Exprs, Node, Unary};
 use std::collections::BTreeMap;
 
-/// Conjunctions and negations are looked into so deep.
+/// Bound on the depth of conjunctions and negations that are examined.
 const DEEPEST: u32 = 8;
 
-/// The condition with its equations as simple as adding up makes them: a number where that decides. Linear in the
-/// distinct parts of its sums.
+/// Simplifies the equations of a condition by collecting terms; a constant where that decides it. Linear in
+/// the distinct parts of its sums.
 pub(super) fn simplified(exprs: &mut Exprs, condition: ExprId) -> ExprId {
     within(exprs, condition, DEEPEST)
 }
@@ -64,8 +64,8 @@ fn equation(exprs: &mut Exprs, a: ExprId, b: ExprId) -> ExprId {
     }
 }
 
-/// Whether a simplified condition is an equation of unknowns, or the opposite of one, that has solutions. False where
-/// that is not obvious.
+/// `true` if a simplified condition is an equation of unknowns, or the negation of one, that has solutions;
+/// `false` where that is not obvious.
 pub(super) fn is_solvable(exprs: &Exprs, condition: ExprId) -> bool {
     let (equation, is_opposite) = match exprs.node(condition) {
         Node::Unary(Unary::Not, of) => (of, true),
@@ -88,7 +88,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// `a - b`. Operands have smaller numbers than what is made of them, so each part is taken apart once.
+    /// Computes `a - b`. Operands have smaller ids than their expressions, so each part is expanded once.
     fn difference(exprs: &Exprs, a: ExprId, b: ExprId) -> Sum {
         let width = exprs.width(a);
         let mut sum = Sum {
@@ -124,7 +124,7 @@ impl Sum {
                     let by = exprs.constant(y).unwrap_or(0);
                     add(&mut open, x, times.wrapping_mul(by));
                 }
-                // All bits the other way: -x - 1.
+                // The complement of all bits is -x - 1.
                 Node::Unary(Unary::Not, x) => {
                     add(&mut open, x, times.wrapping_neg());
                     sum.rest = sum.rest.wrapping_sub(times) & mask(width);
@@ -137,12 +137,13 @@ impl Sum {
         sum
     }
 
-    /// No values make it zero: of what can be in the terms, or because all terms are even and the rest is not.
+    /// `true` if no values make the sum zero: by the ranges of its terms, or because all terms are even and
+    /// the constant is odd.
     fn is_never_zero(&self, exprs: &Exprs) -> bool {
         !self.is_divisible() || self.range(exprs).is_some_and(|range| !range.holds(0))
     }
 
-    /// The power of two that all factors have divides the rest.
+    /// `true` if the largest power of two that divides all factors divides the constant.
     fn is_divisible(&self) -> bool {
         let zeros = self.terms.values().map(|times| times.trailing_zeros());
         zeros
@@ -150,7 +151,7 @@ impl Sum {
             .is_some_and(|least| self.rest == 0 || self.rest.trailing_zeros() >= least)
     }
 
-    /// Where it lies, if it does not wrap around.
+    /// Range of the sum, if it does not wrap around.
     fn range(&self, exprs: &Exprs) -> Option<Bound> {
         let mut all = Bound::exactly(signed(self.rest, self.width));
         for (term, times) in &self.terms {
@@ -177,7 +178,7 @@ mod tests {
     use crate::symbolic::{SymbolId, expr::Values};
     use proptest::prelude::*;
 
-    /// A sum of products as the choices have it.
+    /// Builds a sum of products from the choices.
     fn sum(exprs: &mut Exprs, choices: &[(u8, i8)]) -> ExprId {
         let mut all = exprs.number(0, 8);
         for &(kind, number) in choices {
@@ -199,7 +200,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// The simplified condition holds for the same values, and what is said to have solutions has some.
+        /// Checks that the simplified condition holds for the same values, and that a condition reported as
+        /// solvable has a solution.
         #[test]
         fn simplifying_changes_nothing(
             a in prop::collection::vec(any::<(u8, i8)>(), 1..5),
@@ -225,7 +227,8 @@ mod tests {
                 holds |= was == Some(1);
             }
             if is_solvable(&exprs, simple) && !holds {
-                // Solutions may lie between the values that were tried, but not for the opposite of an equation.
+                // Solutions may lie between the values that were tried, but not for the negation of an
+                // equation.
                 prop_assert!(!is_opposite);
                 let unknowns = exprs.symbols(simple);
                 if let [unknown] = unknowns.as_slice() {
@@ -250,7 +253,7 @@ mod tests {
         let never = exprs.compare(Compare::Eq, left, right);
         let never = simplified(&mut exprs, never);
         assert_eq!(exprs.constant(never), Some(0));
-        // A rest of a division by seven is never 17.
+        // A remainder of a division by seven is never 17.
         let number = exprs.number(17, 64);
         let far = exprs.binary(Binary::Add, x, number);
         let near = exprs.binary(Binary::Add, x, rest);

@@ -1,8 +1,9 @@
-//! The statements that together make the run fail, as few as can be shown: the data (and control) slice of what
-//! failed, from which statements are taken away one by one while the rest still leaves no way not to fail.
+//! The statements that together make the run fail, as few as can be shown: the data (and control) slice of
+//! the failure, from which statements are removed one by one while the rest still implies the failure.
 //!
-//! A statement that is away leaves what it makes open. What that does to the failure is worked out by putting values
-//! into expressions; what remains is a condition on what is open, mostly one unknown, which [`Asker`] decides.
+//! The versions that a removed statement makes become free. The effect on the failure is computed by
+//! substitution; the remaining condition over the free versions, mostly over one of them, is decided by
+//! [`Asker`].
 
 use super::{
     encode::Encoding,
@@ -17,27 +18,28 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// A slice of the path with what is known in it.
+/// A slice of the path with its known values.
 #[derive(Clone, Debug)]
 pub(super) struct Core {
-    /// The statements, ascending, with what failed.
+    /// The statements, ascending, including the failure.
     pub rows: BTreeSet<usize>,
-    /// What each version is, as far as the slice fixes it: numbers, or expressions over what it leaves open.
+    /// The value of each version that the slice fixes: a number, or an expression over versions it leaves
+    /// free.
     pub known: Vec<Option<ExprId>>,
     pub minimality: Minimality,
-    /// Conditions of the path are part of the formula as they are, not only as what decides about others.
+    /// `true` if path conditions are part of the formula themselves, not only as guards of other statements.
     pub assumes: bool,
 }
 
 impl Core {
-    /// The slice fixes what this version holds.
+    /// Returns whether the slice fixes this version.
     pub fn is_fixed(&self, encoding: &Encoding, symbol: SymbolId) -> bool {
         let known = self.known.get(symbol.index()).copied().flatten();
         known.is_some_and(|known| encoding.exprs.constant(known).is_some())
     }
 }
 
-/// The slice. Quadratic in its length at worst; when the budget ends, what was not tried stays in.
+/// Computes the slice. Quadratic in its length at worst; when the budget ends, untried statements stay in.
 pub(super) fn core(
     encoding: &mut Encoding,
     is_control: bool,
@@ -51,7 +53,7 @@ pub(super) fn core(
         let known = search.evaluate(encoding, &vec![None; encoding.vars.len()], None);
         match search.can_pass(encoding, &known, asker, None) {
             Can::No => {}
-            // The path's conditions may have to be taken into account as they are.
+            // The path conditions themselves may be part of the formula.
             _ => continue,
         }
         let mut core = Core {
@@ -98,7 +100,7 @@ pub(super) fn core(
     None
 }
 
-/// The statements that the failure's data comes from; with control also what decided that they ran.
+/// The statements that the failure is data dependent on; with control, also those it is control dependent on.
 fn reached(encoding: &Encoding, is_control: bool, assumes: bool) -> BTreeSet<usize> {
     let mut open: Vec<usize> = vec![encoding.failure()];
     if assumes {
@@ -168,7 +170,7 @@ impl Search {
         }
     }
 
-    /// In the order in which they are taken away: what memory and conditions say first, then the oldest.
+    /// Statements in the order of removal: memory accesses and conditions first, then the oldest.
     fn candidates(&self, encoding: &Encoding) -> Vec<usize> {
         let is_condition = |row: &&usize| {
             let statement = encoding.statement(**row);
@@ -178,7 +180,8 @@ impl Search {
         first.into_iter().chain(then).copied().collect()
     }
 
-    /// What each version is. `before` is what is known with all rows; then only what depends on `without` is new.
+    /// Values of all versions. `before` holds those with all rows; then only values that depend on `without`
+    /// are recomputed.
     fn evaluate(
         &self,
         encoding: &mut Encoding,
@@ -207,7 +210,7 @@ impl Search {
         known
     }
 
-    /// What a statement makes, with what is known put in.
+    /// Versions that a statement makes, with known values substituted.
     fn made(
         &self,
         encoding: &mut Encoding,
@@ -233,7 +236,7 @@ impl Search {
         made
     }
 
-    /// Whether the branches around a statement were taken.
+    /// The condition that the branches around a statement were taken.
     fn reached(&self, encoding: &mut Encoding, row: usize, known: &[Option<ExprId>]) -> ExprId {
         let statement = encoding.statement(row).filter(|_| self.is_control);
         let guards = statement.map_or(Vec::new(), |statement| taken(encoding, statement));
@@ -246,7 +249,7 @@ impl Search {
         all
     }
 
-    /// Whether the statements leave a way not to fail.
+    /// Returns whether the statements permit the run to pass.
     fn can_pass(
         &self,
         encoding: &mut Encoding,
@@ -276,7 +279,7 @@ impl Search {
     }
 }
 
-/// The unknowns that say that the branches around a statement were taken.
+/// The unknowns that stand for the directions of the branches around a statement.
 pub(super) fn taken(encoding: &Encoding, statement: &Statement) -> Vec<SymbolId> {
     let guards = statement.guards.iter();
     guards
@@ -290,7 +293,7 @@ fn put(encoding: &mut Encoding, id: ExprId, known: &[Option<ExprId>]) -> ExprId 
     })
 }
 
-/// Both conditions.
+/// Conjunction of two conditions.
 pub(super) fn both(encoding: &mut Encoding, a: ExprId, b: ExprId) -> ExprId {
     match (encoding.exprs.constant(a), encoding.exprs.constant(b)) {
         (Some(1), _) | (_, Some(0)) => b,

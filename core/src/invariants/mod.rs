@@ -1,14 +1,15 @@
-//! Error invariants: what had to be true along a failing run ([error-invariants]).
+//! Error invariants: conditions that had to hold along a failing run for it to fail ([error-invariants]).
 //!
-//! [`explain()`] takes a failing run's symbolic trace, finds the statements that together make it fail (the *slice*),
-//! and for each position of the path what has to hold there for the rest to fail (the *error invariant*). How much is
-//! kept beside the flow of data is the [`Level`]. [`check()`] verifies all of it independently.
+//! [`explain()`] takes a failing run's symbolic trace, finds the statements that together make it fail (the
+//! *slice*), and for each position of the path the condition that has to hold there for the rest to fail (the
+//! *error invariant*). The [`Level`] says which dependencies are kept beyond the data flow. [`check()`]
+//! verifies all of it independently.
 //!
-//! `encode` makes formulas of the path, `minimal` the slice, `sequence` the invariants, `hazards` what other threads'
-//! accesses have to do with it, `words` the sentences.
+//! `encode` makes formulas of the path, `minimal` the slice, `sequence` the invariants, `hazards` the
+//! dependencies on other threads' accesses, `words` the sentences.
 //!
-//! [error-invariants]: Holzer, Schwartz-Narbonne, Tabaei Befrouei, Weissenbacher and Wies, *Error Invariants for
-//! Concurrent Traces*, FM 2016.
+//! [error-invariants]: Holzer, Schwartz-Narbonne, Tabaei Befrouei, Weissenbacher and Wies, *Error Invariants
+//! for Concurrent Traces*, FM 2016.
 
 mod beside;
 mod check;
@@ -65,7 +66,7 @@ pub fn prepare(
     Ok(Prepared { encoding, forced })
 }
 
-/// What had to be true along a failing run. See [`Prepared::explain`].
+/// Computes the slice and the error invariants of a failing run. See [`Prepared::explain`].
 pub fn explain(
     trace: &SymbolicTrace,
     run: &Run,
@@ -91,9 +92,9 @@ impl Sliced {
 }
 
 impl Prepared {
-    /// The slice and the invariants, at the level that was asked for or at the lightest that contains a step between
-    /// threads. Quadratic in the slice at worst, linear in the path; the budget is looked at between statements, and
-    /// what was found by then is marked partial.
+    /// Computes the slice and the invariants, at the requested level or at the lightest one that contains an
+    /// inter-thread step. Quadratic in the slice at worst, linear in the path; the budget is polled between
+    /// statements, and a result that it cut short is marked partial.
     pub fn explain(&self, options: &Options, budget: &Budget) -> Result<Explanation, Unexplained> {
         let mut encoding = self.encoding.clone();
         let mut asker = Asker::new(budget);
@@ -165,8 +166,8 @@ impl Prepared {
         })
     }
 
-    /// The lightest level whose slice has accesses of several threads in an order that timing decided, and all that
-    /// overwrote each other among them.
+    /// The lightest level whose slice has accesses of several threads in an order that timing decided,
+    /// including every access that overwrote another of them.
     fn lightest(
         &self,
         encoding: &mut Encoding,

@@ -1,4 +1,4 @@
-//! What an explanation by error invariants consists of.
+//! Data model of an explanation by error invariants.
 
 use crate::{
     StopReason,
@@ -7,26 +7,26 @@ use crate::{
 use std::fmt;
 use unsnarl_trace::{EventId, EventKind, SiteId, ThreadId};
 
-/// Which dependencies an explanation keeps beyond the flow of data (*ds*): an element of the power set of
+/// The dependencies that an explanation keeps beyond the data flow (*ds*): an element of the power set of
 /// {cs, war, waw} ([error-invariants], section 3.3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Level {
-    /// Why each branch around a statement was taken.
+    /// Control dependence: the reason each branch around a statement was taken.
     pub cs: bool,
-    /// Which writes of other threads came after a read.
+    /// Writes of other threads that came after a read.
     pub war: bool,
-    /// Which writes of other threads came before the one that was read.
+    /// Writes of other threads that came before the write that a read reads from.
     pub waw: bool,
 }
 
 impl Level {
-    /// The flow of data only.
+    /// Data flow only.
     pub const DS: Level = Level::new(false, false, false);
     /// With control dependence.
     pub const CS: Level = Level::new(true, false, false);
     /// With hazards.
     pub const HS: Level = Level::new(false, true, true);
-    /// With all.
+    /// With control dependence and hazards.
     pub const ALL: Level = Level::new(true, true, true);
     /// The levels of the paper's Table 1, lightest first.
     pub const STEPS: [Level; 4] = [Level::DS, Level::HS, Level::CS, Level::ALL];
@@ -35,13 +35,13 @@ impl Level {
         Level { cs, war, waw }
     }
 
-    /// All eight, smaller sets first.
+    /// All eight levels, smaller sets first.
     pub fn every() -> [Level; 8] {
         let sets = [0u8, 1, 2, 4, 3, 5, 6, 7];
         sets.map(|set| Level::new(set & 4 != 0, set & 2 != 0, set & 1 != 0))
     }
 
-    /// Less or the same is kept here than there.
+    /// `true` if every dependency kept at this level is kept at the other one.
     pub fn is_within(self, other: Level) -> bool {
         self.cs <= other.cs && self.war <= other.war && self.waw <= other.waw
     }
@@ -78,25 +78,25 @@ impl fmt::Display for Level {
     }
 }
 
-/// What is asked for.
+/// Options of [`Prepared::explain`](super::Prepared::explain).
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The level; `None`: the lightest that contains a step between threads.
+    /// The level; `None` for the lightest that contains an inter-thread step.
     pub level: Option<Level>,
-    /// All writes that Formula 7 speaks of count as hazards, not only each thread's nearest.
+    /// `true` if all writes of Formula 7 count as hazards, not only each thread's nearest.
     pub every_write: bool,
 }
 
-/// Why nothing is explained.
+/// Reason for the lack of an explanation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unexplained {
     /// The run did not fail.
     Passed,
-    /// What went wrong is no condition that can be read back; why, and what to do next.
+    /// The failure is no condition that can be read back; the reason, and the next step for the user.
     Unreadable(String),
-    /// By the model the run would not have failed: values do not fit it.
+    /// The model contradicts the failure: recorded values do not fit it.
     Contradiction(String),
-    /// The budget ended before there was anything to tell.
+    /// The budget ended before any result.
     Stopped(StopReason),
 }
 
@@ -111,23 +111,23 @@ impl fmt::Display for Unexplained {
     }
 }
 
-/// A version of a variable: what it holds from one assignment to the next.
+/// A version of a variable: its value from one assignment to the next.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Var {
     /// The source's name (`balance`, `bal`, `a[4]`).
     pub name: String,
-    /// Whose it is: for variables of one thread and for what a thread read.
+    /// The thread, for private variables and for values read.
     pub thread: Option<ThreadId>,
     /// Width in bits.
     pub width: u8,
-    /// What it was in the run.
+    /// Value in the run.
     pub recorded: Option<u128>,
-    /// What kind of thing.
+    /// Kind of the version.
     pub kind: VarKind,
-    /// The variable that it is a version of, a row of [`Explanation::variables`]; `None` for helpers that the source
-    /// does not have.
+    /// The variable it is a version of, a row of [`Explanation::variables`]; `None` for helpers without a
+    /// counterpart in the source.
     pub variable: Option<u32>,
-    /// The statement that makes it; `None` for what was there before.
+    /// The statement that makes it; `None` for an initial version.
     pub made_by: Option<usize>,
 }
 
@@ -136,97 +136,97 @@ pub struct Var {
 pub enum VarKind {
     /// Shared memory after a write.
     Shared,
-    /// What a read found.
+    /// A value read from shared memory.
     Read,
-    /// A variable of one thread.
+    /// A private variable of one thread.
     Local,
-    /// From outside: input, a library's result.
+    /// A value from outside: input, a library's result.
     Outside,
-    /// A lock: 0 when it is free, otherwise the number of the thread that holds it, from 1.
+    /// A lock: 0 when it is free, otherwise the number of its holder, from 1.
     Lock,
-    /// Whether a block of memory was freed.
+    /// Freed state of a memory block.
     Freed,
-    /// Whether a branch went the way that it went.
+    /// Direction of a branch: 1 if it went as recorded.
     Taken,
 }
 
-/// What a statement is.
+/// Kinds of [`Statement`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Reads shared memory.
     Read,
     /// Writes shared memory.
     Write,
-    /// Assigns a variable of the thread's own.
+    /// Assigns a private variable of the thread.
     Assign,
-    /// A branch, or an address that was taken as recorded.
+    /// A branch, or an address that was fixed to the recorded one.
     Branch,
-    /// Takes a lock.
+    /// Acquires a lock.
     Lock,
-    /// Gives a lock back.
+    /// Releases a lock.
     Unlock,
     /// Frees memory.
     Free,
     /// Other synchronization.
     Sync(EventKind),
-    /// What failed.
+    /// The failure.
     Failure,
 }
 
 /// A statement of the failing path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
-    /// What.
+    /// Kind of the statement.
     pub kind: Kind,
     /// The step, if it is one.
     pub step: Option<StepId>,
     /// Its event, if one was recorded.
     pub event: Option<EventId>,
-    /// Its site in the run, 0 where it has none.
+    /// Site in the run, 0 where it has none.
     pub site: SiteId,
-    /// Where it stands.
+    /// Place in the source.
     pub place: SourcePlace,
-    /// What is accessed or assigned, by name; empty for branches.
+    /// Name of the variable that is accessed or assigned; empty for branches.
     pub name: String,
-    /// What it makes.
+    /// The version that it makes.
     pub makes: Option<SymbolId>,
-    /// What that is set to.
+    /// The value of that version.
     pub value: Option<ExprId>,
-    /// What holds here for the thread to go on as it did; for the failure: what went wrong.
+    /// The condition under which the thread goes on as it did; for the failure, the failing condition.
     pub condition: Option<ExprId>,
-    /// Whether the condition holds, as an unknown of its own.
+    /// The unknown that stands for the condition.
     pub taken: Option<SymbolId>,
-    /// The branches and locks that it is directly in scope of (Definition 3), as statements.
+    /// The branches and locks whose scope it is directly in (Definition 3), as statements.
     pub guards: Vec<usize>,
-    /// The value that it read or wrote in the run.
+    /// Value read or written in the run.
     pub recorded: Option<u128>,
-    /// The thread that it creates or has waited for.
+    /// The thread that it creates or joins.
     pub other: Option<ThreadId>,
 }
 
 /// A dependency between two threads' accesses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Hazard {
-    /// The later one overwrites what the earlier one wrote.
+    /// Write after write: the later access overwrites the earlier write.
     Waw,
-    /// The later one overwrites what the earlier one read.
+    /// Write after read: the later access overwrites the value that the earlier one read.
     War,
 }
 
-/// A conjunct.
+/// A conjunct of an invariant.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fact {
-    /// This is 1, over the variables' versions.
+    /// A condition over the variables' versions that is 1.
     Value(ExprId),
-    /// A statement came before another one of another thread.
+    /// Order of two statements of different threads.
     Order {
         /// The earlier statement.
         before: usize,
         /// The later one.
         after: usize,
-        /// Why it matters.
+        /// The hazard that the order avoids or causes.
         hazard: Hazard,
     },
 }
@@ -238,71 +238,72 @@ pub struct Reach {
     pub from: usize,
     /// The last one.
     pub to: usize,
-    /// What holds.
+    /// The conjunct.
     pub fact: Fact,
 }
 
-/// How small a slice is known to be.
+/// Degree to which the slice is known to be minimal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Minimality {
-    /// No statement of it can be left out: with any of them away the rest does not fail for certain.
+    /// No statement can be left out: without any one of them the rest does not imply the failure.
     Proved,
-    /// That was not found out for so many of its statements.
+    /// Undecided for this many statements.
     Open(usize),
 }
 
-/// Sizes.
+/// Sizes of the trace and the slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Instructions of the trace: its statements.
+    /// Statements of the trace.
     pub instructions: usize,
-    /// Of these in the slice.
+    /// Statements in the slice.
     pub kept: usize,
     /// Variables of the trace.
     pub variables: usize,
-    /// Of these accessed by the slice.
+    /// Variables accessed by the slice.
     pub kept_variables: usize,
-    /// Questions that the solver was asked.
+    /// Queries to the solver.
     pub questions: usize,
 }
 
-/// What had to be true along a failing run.
+/// Slice and error invariants of a failing run.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// The expressions.
     pub exprs: Exprs,
     /// Versions of variables, by [`SymbolId`].
     pub vars: Vec<Var>,
-    /// Names of the variables that are counted.
+    /// Names of the counted variables.
     pub variables: Vec<String>,
     /// Names of the threads, by [`ThreadId`].
     pub threads: Vec<String>,
-    /// Memory objects by their bases: what numbers that are addresses point to.
+    /// Memory objects by their bases, to name numbers that are addresses.
     pub objects: Vec<Object>,
-    /// The failing path; the last statement is what failed.
+    /// The failing path; the last statement is the failure.
     pub statements: Vec<Statement>,
-    /// The statements that matter, ascending; the last one is what failed.
+    /// The statements of the slice, ascending; the last one is the failure.
     pub slice: Vec<usize>,
-    /// The error invariants: what holds where, in the order of where it begins.
+    /// The error invariants with their ranges, by first position.
     pub invariants: Vec<Reach>,
     /// The level that was used.
     pub level: Level,
-    /// Why this one, in words.
+    /// Reason for this level, in words.
     pub why: String,
-    /// How small the slice is known to be.
+    /// Minimality of the slice.
     pub minimality: Minimality,
-    /// Why invariants before some position are missing; [`StopReason::Complete`] when none are.
+    /// Reason why invariants before some position are missing; [`StopReason::Complete`] when none are.
     pub stopped: StopReason,
-    /// There is no program model: values are those of the run, and nothing is known of why they were written.
+    /// `true` without a program model: values are those of the run, and the reasons for writing them are
+    /// unknown.
     pub is_concrete: bool,
-    /// What was taken as recorded, in words.
+    /// Notes on values fixed to the recorded ones.
     pub taken_as_recorded: Vec<String>,
-    /// Sizes.
+    /// Sizes of the trace and the slice.
     pub counts: Counts,
 }
 
 impl Explanation {
-    /// The conjuncts at a position: the invariant before statement `position`, or behind the one before it.
+    /// The conjuncts at a position: the invariant before statement `position`, or after the preceding one.
     pub fn at(&self, position: usize) -> impl Iterator<Item = &Fact> {
         let holds = move |reach: &&Reach| (reach.from..=reach.to).contains(&position);
         self.invariants
@@ -311,7 +312,7 @@ impl Explanation {
             .map(|reach| &reach.fact)
     }
 
-    /// The invariants do not reach back to the beginning of the run.
+    /// `true` if the invariants do not reach back to the beginning of the run.
     pub fn is_partial(&self) -> bool {
         self.stopped != StopReason::Complete
     }

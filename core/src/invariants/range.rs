@@ -1,9 +1,9 @@
-//! Ranges of signed numbers: what bounds say, and what follows from them without a solver.
+//! Intervals of signed numbers: bounds, and conclusions from them without a solver.
 
 use crate::symbolic::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary};
 use rustc_hash::FxHashMap;
 
-/// What is said of a version: it is in this range of signed numbers, ends included.
+/// Range of signed numbers that contains a version's value, ends included.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Bound {
     pub low: i128,
@@ -27,7 +27,7 @@ impl Bound {
         }
     }
 
-    /// The range that is in both.
+    /// The intersection of both ranges.
     pub fn and(self, other: Bound) -> Bound {
         Bound {
             low: self.low.max(other.low),
@@ -40,13 +40,13 @@ impl Bound {
     }
 }
 
-/// The bits as a signed number.
+/// Interprets the bits as a signed number.
 pub(super) fn signed(bits: u128, width: u8) -> i128 {
     let unused = 128 - u32::from(width.clamp(1, 128));
     ((bits << unused) as i128) >> unused
 }
 
-/// The bound as a condition; always so where it leaves nothing out.
+/// The bound as a condition; `true` where it excludes nothing.
 pub(super) fn expression(exprs: &mut Exprs, symbol: SymbolId, width: u8, bound: Bound) -> ExprId {
     let version = exprs.symbol(symbol, width);
     let [low, high] = [bound.low, bound.high].map(|end| exprs.number(end as u128, width));
@@ -64,7 +64,7 @@ pub(super) fn expression(exprs: &mut Exprs, symbol: SymbolId, width: u8, bound: 
     }
 }
 
-/// The version and the range that a condition speaks of, if it is such a one.
+/// The version and its range, if the condition is such a bound.
 pub(super) fn recognized(exprs: &Exprs, id: ExprId) -> Option<(SymbolId, Bound)> {
     let (op, a, b) = match exprs.node(id) {
         Node::Compare(op, a, b) => (op, a, b),
@@ -99,8 +99,8 @@ pub(super) fn recognized(exprs: &Exprs, id: ExprId) -> Option<(SymbolId, Bound)>
     }
 }
 
-/// Whether a condition holds for all values in the ranges that other conditions give. False also where ranges do not
-/// tell. Linear in the condition.
+/// Returns whether a condition holds for all values in the ranges that other conditions give; `false` also
+/// where ranges are not enough. Linear in the condition.
 pub(super) fn follows(exprs: &Exprs, given: &[ExprId], then: ExprId) -> bool {
     let mut known: FxHashMap<SymbolId, Bound> = FxHashMap::default();
     for &one in given {
@@ -112,7 +112,7 @@ pub(super) fn follows(exprs: &Exprs, given: &[ExprId], then: ExprId) -> bool {
     truth(exprs, &known, then) == Some(true)
 }
 
-/// Whether a condition is certain, and which way.
+/// The truth value of a condition, if the ranges determine it.
 fn truth(exprs: &Exprs, known: &FxHashMap<SymbolId, Bound>, id: ExprId) -> Option<bool> {
     match exprs.node(id) {
         Node::Constant(bits) => Some(bits == 1),
@@ -151,10 +151,10 @@ fn truth(exprs: &Exprs, known: &FxHashMap<SymbolId, Bound>, id: ExprId) -> Optio
     }
 }
 
-/// Larger expressions are anything: ranges of short ones are what matters.
+/// Bound on the size of expressions whose range is computed; larger ones may have any value.
 const PARTS: u32 = 256;
 
-/// The range of an expression of whose unknowns nothing is known.
+/// The range of an expression whose unknowns may have any value.
 pub(super) fn of_all_values(exprs: &Exprs, id: ExprId) -> Bound {
     range(exprs, &FxHashMap::default(), id)
 }
@@ -192,12 +192,12 @@ fn range_of(
         }
         _ => None,
     };
-    // What leaves the width has wrapped around.
+    // A value beyond the width has wrapped around.
     let fits = |found: &Bound| all.holds(found.low) && all.holds(found.high);
     found.filter(fits).unwrap_or(all)
 }
 
-/// What is left of a division: smaller than the divisor, with the sign of what is divided.
+/// Range of a remainder: smaller than the divisor, with the sign of the dividend.
 fn remainder(a: Bound, b: Bound) -> Option<Bound> {
     let most = match b
         .low
@@ -206,7 +206,7 @@ fn remainder(a: Bound, b: Bound) -> Option<Bound> {
         .checked_sub(1)
     {
         Some(most) if !b.holds(0) => most,
-        // The rest of a division by zero is what was to be divided.
+        // The remainder of a division by zero is the dividend.
         _ => return None,
     };
     Some(Bound {
@@ -244,7 +244,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What follows by ranges holds for all values in them.
+        /// Conclusions from ranges hold for all values in them.
         #[test]
         fn what_follows_holds(ends in any::<[i8; 4]>(), at in any::<[u8; 2]>(), op in 0..4usize, limit in any::<i8>()) {
             let mut exprs = Exprs::default();

@@ -1,16 +1,17 @@
-//! Expressions with their unknowns replaced.
+//! Substitution of unknowns in expressions.
 
 use crate::symbolic::{ExprId, Exprs, Node, SymbolId};
 use rustc_hash::FxHashMap;
 
-/// A replacement of unknowns; what was rewritten once is kept.
+/// A substitution of unknowns; rewritten expressions are cached.
 #[derive(Debug, Default)]
 pub(super) struct Rewrite {
     known: FxHashMap<ExprId, ExprId>,
 }
 
 impl Rewrite {
-    /// The expression of `from` as one of `to`, with each unknown replaced. Linear in what is new of it.
+    /// Translates an expression of `from` to one of `to`, with each unknown substituted. Linear in its new
+    /// parts.
     pub fn import(
         &mut self,
         from: &Exprs,
@@ -60,7 +61,7 @@ impl Rewrite {
     }
 }
 
-/// The expression with unknowns replaced, in the same table. Linear in its distinct parts.
+/// The expression with unknowns substituted, in the same table. Linear in its distinct parts.
 pub(super) fn replaced(
     exprs: &mut Exprs,
     id: ExprId,

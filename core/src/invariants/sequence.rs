@@ -1,10 +1,10 @@
-//! The sequence of error invariants, from the failure backwards: what has to hold before a statement so that what
-//! has to hold behind it does.
+//! The sequence of error invariants, computed backwards from the failure: the condition that has to hold
+//! before a statement so that the one after it does.
 //!
-//! At a statement of the slice the conjuncts over what it makes become conditions over what it uses (its weakest
-//! precondition). Where that is more than a copy, they are put as bounds at the recorded values instead, as few and
-//! as weak as suffice (`bal <= 300`): people read those, and they follow one variable at a time. All steps are
-//! implications that the solver has seen, so the sequence is inductive by construction.
+//! At a statement of the slice the conjuncts over the versions it makes become conditions over those it uses
+//! (its weakest precondition). Where the statement is more than a copy, bounds at the recorded values replace
+//! them, as few and as weak as suffice (`bal <= 300`): people read those, and they follow one variable at a
+//! time. The solver has verified every implication, so the sequence is inductive by construction.
 
 mod bounds;
 
@@ -27,12 +27,12 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug)]
 pub(super) struct Sequence {
     pub reaches: Vec<Reach>,
-    /// The position from which on they are known.
+    /// Stop reason of the search.
     pub stopped: StopReason,
 }
 
-/// Works them out for the core's statements. Statements that turn out to be needed are added to it. Linear in the
-/// path, with a few questions for each statement of the slice.
+/// Computes the invariants for the core's statements. Statements that turn out to be needed are added to the
+/// core. Linear in the path, with a few queries for each statement of the slice.
 pub(super) fn sequence(
     encoding: &mut Encoding,
     core: &mut Core,
@@ -58,9 +58,9 @@ struct Backwards<'a, 'b> {
     core: &'a mut Core,
     is_control: bool,
     asker: &'a mut Asker<'b>,
-    /// What statements use that were added to the slice.
+    /// Unknowns used by statements that were added to the slice.
     grown: BTreeSet<SymbolId>,
-    /// Conjuncts at the position that was reached, with the last position that they hold at.
+    /// Conjuncts at the current position, with the last position they hold at.
     live: BTreeMap<ExprId, usize>,
     reaches: Vec<Reach>,
 }
@@ -88,7 +88,7 @@ impl Backwards<'_, '_> {
         }
     }
 
-    /// All that is live holds from here on.
+    /// Ends the ranges of all live conjuncts at this position.
     fn close(&mut self, from: usize) {
         for (conjunct, to) in std::mem::take(&mut self.live) {
             let fact = Fact::Value(conjunct);
@@ -96,7 +96,8 @@ impl Backwards<'_, '_> {
         }
     }
 
-    /// What holds right before the failure: what went wrong, and that the thread came there.
+    /// Starts with the invariant right before the failure: the failing condition, and the branches that the
+    /// thread took to get there.
     fn begin(&mut self, failure: usize) {
         let wrong = self.encoding.wrong();
         let guards = self.guards(failure);
@@ -150,7 +151,7 @@ impl Backwards<'_, '_> {
         }
     }
 
-    /// The conjuncts over what a statement makes become ones over what it uses.
+    /// Turns the conjuncts over a statement's results into ones over its inputs.
     fn through(&mut self, row: usize, changed: &BTreeMap<SymbolId, ExprId>, affected: &[ExprId]) {
         for conjunct in affected {
             if let Some(to) = self.live.remove(conjunct) {
@@ -160,7 +161,7 @@ impl Backwards<'_, '_> {
             }
         }
         if !self.core.rows.contains(&row) {
-            // Nothing is known of what it makes: what was asked of that must hold for any value.
+            // The value it makes is unknown: the conjuncts over it must hold for any value.
             let not = self.none_of(affected);
             if self.asker.all(&mut self.encoding.exprs, &[not], &[]) == Can::No {
                 return;
@@ -196,7 +197,7 @@ impl Backwards<'_, '_> {
         self.add(row, guards);
     }
 
-    /// A bound of what a statement makes, as one of what it uses.
+    /// A bound of a statement's result, as one of its inputs.
     fn carried(&self, conjunct: ExprId, changed: &BTreeMap<SymbolId, ExprId>) -> Carried {
         let exprs = &self.encoding.exprs;
         let bound = range::recognized(exprs, conjunct);
@@ -205,7 +206,7 @@ impl Backwards<'_, '_> {
             return Carried::No;
         };
         let carried = bounds::carried(exprs, value, bound);
-        // What overflowed in the run is no matter of ranges.
+        // Ranges do not describe a value that overflowed in the run.
         match carried {
             Carried::To(symbol, bound) => {
                 let exact = bounds::exact(self.encoding, symbol);
@@ -218,13 +219,15 @@ impl Backwards<'_, '_> {
         }
     }
 
-    /// Numbers that are addresses, or count from the largest one, tell nobody anything.
+    /// `true` for expressions with addresses or with numbers close to the largest one, which mean nothing to
+    /// people.
     fn has_address(&self, id: ExprId) -> bool {
         let numbers = self.encoding.exprs.numbers(id);
         numbers.into_iter().any(|number| number >= 1 << 33)
     }
 
-    /// Holds whatever the values are; asked of comparisons with addresses, where it is so for most.
+    /// `true` if the condition holds for all values; queried for comparisons with addresses, most of which
+    /// do.
     fn is_always(&mut self, id: ExprId) -> bool {
         if self.encoding.exprs.constant(id) == Some(1) {
             return true;
@@ -232,7 +235,7 @@ impl Backwards<'_, '_> {
         self.has_address(id) && self.asker.implies(&mut self.encoding.exprs, &[], id)
     }
 
-    /// The slice needs a statement more.
+    /// Adds a statement to the slice.
     fn grow(&mut self, row: usize, changed: &BTreeMap<SymbolId, ExprId>) {
         self.core.rows.insert(row);
         let open = match self.core.minimality {
@@ -254,7 +257,7 @@ impl Backwards<'_, '_> {
         self.encoding.exprs.not(all)
     }
 
-    /// A condition of the path is part of the formula: what follows from it need not hold before.
+    /// Drops conjuncts that follow from a path condition, since the condition is part of the formula.
     fn assumed(&mut self, row: usize, condition: ExprId) {
         let symbols = self.encoding.exprs.symbols(condition);
         let near: Vec<ExprId> = self
@@ -276,10 +279,11 @@ impl Backwards<'_, '_> {
                 self.reaches.push(Reach { from, to, fact });
             }
         }
-        // What follows only together with others stays as it is: it is the stronger invariant.
+        // A conjunct that follows only together with others stays unchanged: it is the stronger invariant.
     }
 
-    /// Puts conjuncts at a position from which `wanted` follows: bounds where all is known, `wanted` itself elsewhere.
+    /// Adds conjuncts at a position that imply `wanted`: bounds where all values are known, `wanted` itself
+    /// elsewhere.
     fn require(&mut self, row: usize, mut wanted: Vec<ExprId>, is_failure: bool) {
         wanted.retain(|wanted| !self.is_always(*wanted));
         if wanted.is_empty() {
@@ -305,7 +309,7 @@ impl Backwards<'_, '_> {
         }
     }
 
-    /// Bounds can be told of it: it is fixed by the slice, and known.
+    /// `true` if bounds can be stated for a version: it is fixed by the slice, and its value is known.
     fn has_bound(&self, symbol: SymbolId) -> bool {
         let var = self.encoding.var(symbol);
         let is_recorded = var.is_some_and(|var| var.recorded.is_some());
@@ -313,7 +317,7 @@ impl Backwards<'_, '_> {
         is_recorded && (is_fixed || self.is_growing(symbol))
     }
 
-    /// A statement outside of the slice makes it, which will be added when it is needed.
+    /// `true` if a statement outside of the slice makes the version; it is added when needed.
     fn is_growing(&self, symbol: SymbolId) -> bool {
         let var = self.encoding.var(symbol);
         let made_by = var.and_then(|var| var.made_by);
@@ -321,7 +325,7 @@ impl Backwards<'_, '_> {
         is_taken && made_by.is_some_and(|row| !self.core.rows.contains(&row))
     }
 
-    /// One short condition as the source has it: `f <= 0`.
+    /// `true` for one short condition as the source has it: `f <= 0`.
     fn is_plain(&self, wanted: &[ExprId], symbols: usize, is_failure: bool) -> bool {
         let [wanted] = wanted else { return false };
         let exprs = &self.encoding.exprs;
@@ -340,7 +344,7 @@ impl Backwards<'_, '_> {
         }
     }
 
-    /// Puts a bound in the place of the others of the same version: what all of them say.
+    /// Replaces all bounds of a version by their intersection.
     fn bound(&mut self, row: usize, symbol: SymbolId, bound: Bound) {
         let exprs = &self.encoding.exprs;
         let olds = self.live.keys().copied().filter_map(|id| {

@@ -1,4 +1,4 @@
-//! Questions to Z3, within limits: the same question has the same answer, and it can be cancelled.
+//! Queries to Z3, with limits: they are deterministic and can be cancelled.
 
 use super::{
     linear::{is_solvable, simplified},
@@ -12,34 +12,34 @@ use crate::{
 use std::collections::BTreeSet;
 use z3::{Params, SatResult, Solver, StatisticsValue};
 
-/// Effort of one question, in Z3's resource units: some tenths of a second.
+/// Solver effort per query, in Z3's resource units: some tenths of a second.
 const EFFORT: u32 = 200_000;
-/// Effort of all questions together.
+/// Solver effort of all queries together.
 const ALL: u64 = 1_000_000;
-/// Memory of one question, in megabytes.
+/// Memory per query, in megabytes.
 const MEMORY: u32 = 2048;
-/// Unknowns that are tried by values before the solver is asked.
+/// Bound on the unknowns for which values are tried before the solver is asked.
 const MOST_TRIED: usize = 3;
 
-/// Asks whether conditions can hold together.
+/// Decides whether conditions are satisfiable together.
 pub(super) struct Asker<'b> {
     budget: &'b Budget,
-    /// One for all questions: making one takes longer than most answers.
+    /// The solver, shared by all queries, since making one takes longer than most answers.
     solver: Solver,
-    /// Effort that is left for all questions.
+    /// Effort left for all queries.
     left: u64,
-    /// Questions that reached the solver.
+    /// Queries that reached the solver.
     pub questions: usize,
 }
 
-/// What a question came to.
+/// Answer to a satisfiability query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Can {
-    /// They can.
+    /// Satisfiable.
     Yes,
-    /// They cannot.
+    /// Unsatisfiable.
     No,
-    /// The effort or the budget did not suffice.
+    /// Undecided, since the effort or the budget did not suffice.
     Unknown,
 }
 
@@ -53,8 +53,8 @@ impl<'b> Asker<'b> {
         }
     }
 
-    /// Whether all these conditions can be 1 together, for some values of their unknowns. Values near `hints` and
-    /// near the numbers in the conditions are tried first.
+    /// Decides whether all these conditions can be 1 together, for some values of their unknowns. Values near
+    /// `hints` and near the numbers in the conditions are tried first.
     pub fn all(&mut self, exprs: &mut Exprs, conditions: &[ExprId], hints: &[u128]) -> Can {
         let mut open: Vec<ExprId> = Vec::new();
         for &condition in conditions {
@@ -79,7 +79,7 @@ impl<'b> Asker<'b> {
         self.ask(exprs, &open)
     }
 
-    /// Whether some conditions leave another one no way but to hold.
+    /// Decides whether some conditions imply another one.
     pub fn implies(&mut self, exprs: &mut Exprs, given: &[ExprId], then: ExprId) -> bool {
         if follows(exprs, given, then) {
             return true;
@@ -128,7 +128,7 @@ impl<'b> Asker<'b> {
         self.solver.set_params(&params);
     }
 
-    /// All that the solver has worked so far.
+    /// Effort spent by the solver so far.
     fn spent(&self) -> u64 {
         match self.solver.get_statistics().value("rlimit count") {
             Some(StatisticsValue::UInt(count)) => u64::from(count),
@@ -137,7 +137,7 @@ impl<'b> Asker<'b> {
     }
 }
 
-/// Whether some values that suggest themselves satisfy all conditions.
+/// `true` if some likely values satisfy all conditions.
 fn tried(exprs: &Exprs, conditions: &[ExprId], hints: &[u128]) -> bool {
     let mut symbols: BTreeSet<SymbolId> = BTreeSet::new();
     let mut numbers: BTreeSet<u128> = hints.iter().copied().collect();
@@ -162,7 +162,7 @@ fn tried(exprs: &Exprs, conditions: &[ExprId], hints: &[u128]) -> bool {
     (0..all).any(|choice| holds(exprs, conditions, &symbols, (&values, choice)))
 }
 
-/// Whether the conditions hold with the values of this choice.
+/// Evaluates the conditions with the values of this choice.
 fn holds(
     exprs: &Exprs,
     conditions: &[ExprId],

@@ -1,4 +1,4 @@
-//! The paper's examples, and what must stay true of explanations.
+//! Tests on the paper's examples, and properties of explanations.
 
 mod figures;
 mod path;
@@ -12,7 +12,7 @@ use crate::symbolic::{SymbolId, SymbolicTrace};
 use path::path;
 use unsnarl_trace::Run;
 
-/// The slice as sentences, with what begins to hold behind each statement; checked.
+/// The slice as sentences, with the invariants that begin after each statement; checked.
 fn shown((trace, run): (SymbolicTrace, Run), level: Option<Level>) -> String {
     let options = Options {
         level,
@@ -37,7 +37,7 @@ fn told(text: &str, level: Option<Level>) -> String {
     shown((fixture.trace, fixture.run), level)
 }
 
-/// Figures 1 and 2: the third deposit is lost. `a` is what the source has in its array.
+/// Figures 1 and 2: the third deposit is lost. `a` stands for the source's array.
 const BANK: &str = r#"
     file bank.c
     start main.1 deposit
@@ -94,7 +94,7 @@ fn figure_2_the_lost_deposit_shows_with_its_hazards() {
     .assert_eq(&told(BANK, Some(Level::HS)));
 }
 
-/// The same with the threads' own variables, where only what matters of the first deposits is left.
+/// The bank example with private variables; only the relevant parts of the first deposits are left.
 const BANK_IN_WORDS: &str = r#"
     shared balance = 0
     main fork main.1 @90
@@ -236,7 +236,7 @@ fn with_control_locks_and_branches_are_explained() {
     .assert_eq(&shown(path(BANK_IN_WORDS), Some(Level::ALL)));
 }
 
-/// The rows of the slice and what is said of the failure, without words: names are not this test's matter.
+/// The rows of the slice and the description of the failure, without names, which are not tested here.
 fn rows(text: &str, level: Level) -> (Vec<String>, usize) {
     let (trace, run) = path(text);
     let options = Options {
@@ -337,7 +337,7 @@ fn without_a_model_values_and_hazards_are_told() {
     );
 }
 
-/// Sums of two variables keep bounds, over several of them.
+/// Sums of variables keep bounds over several of them.
 #[test]
 fn bounds_come_through_sums_of_variables() {
     let text = "
@@ -366,7 +366,7 @@ fn bounds_come_through_sums_of_variables() {
     .assert_eq(&shown(path(text), Some(Level::DS)));
 }
 
-/// Formula 7 speaks of all writes; the nearest of each thread are those that people are told of.
+/// The option for all writes of Formula 7 adds those beyond the nearest of each thread.
 #[test]
 fn all_writes_of_formula_7_can_be_asked_for() {
     let fixture = fixture(BANK);

@@ -1,5 +1,5 @@
-//! An explanation as a person reads it: the lines that matter in the order in which they ran, and between them what
-//! had to hold for the run to fail.
+//! An explanation for people: the relevant lines in execution order, and between them the conditions that had
+//! to hold for the run to fail.
 
 use super::model::{Explanation, Fact, Kind, Minimality, Reach, Statement};
 use crate::{
@@ -10,85 +10,86 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventKind, Run, ThreadId};
 
-/// What a person reads.
+/// An explanation in words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Told {
     /// The level of detail: `ds+hs`.
     pub level: String,
-    /// Why this level, in words.
+    /// Reason for this level, in words.
     pub why: String,
-    /// The lines that matter, in the order in which they ran; the last one fails.
+    /// The relevant lines in execution order; the last one fails.
     pub lines: Vec<Line>,
-    /// What had to hold, in the order of where it begins.
+    /// The error invariants, in the order in which they begin to hold.
     pub invariants: Vec<Held>,
-    /// Why what had to hold before the first line is not told; none when all of the run was looked at.
+    /// Reason why invariants before the first line are missing; none when the whole run was examined.
     pub is_partial: bool,
-    /// There is no program model: only values that were recorded are told of.
+    /// `true` without a program model: only recorded values are shown.
     pub is_concrete: bool,
-    /// Without any of its statements the slice would not fail for certain.
+    /// `true` if without any one of its statements the slice would not imply the failure.
     pub is_minimal: bool,
-    /// What was taken as recorded, in words.
+    /// Notes on values fixed to the recorded ones.
     pub taken_as_recorded: Vec<String>,
-    /// Sizes.
+    /// Sizes of the trace and its slice.
     pub counts: Sizes,
 }
 
-/// Sizes of a trace and of what matters of it.
+/// Sizes of a trace and its slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Sizes {
     /// Statements of the trace.
     pub statements: usize,
-    /// Of these in the slice.
+    /// Statements in the slice.
     pub kept: usize,
     /// Variables of the trace.
     pub variables: usize,
-    /// Of these accessed by the slice.
+    /// Variables accessed by the slice.
     pub kept_variables: usize,
-    /// Questions that the solver was asked.
+    /// Queries to the solver.
     pub questions: usize,
 }
 
-/// Statements of one line that a thread made one after the other.
+/// Consecutive statements of one thread on one line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Line {
-    /// Where.
+    /// Place in the source.
     #[serde(flatten)]
     pub place: Place,
-    /// Who: `main.2`.
+    /// Thread, by its place in the fork tree: `main.2`.
     pub thread: String,
-    /// Who, as people say it: `withdraw (main.2)`.
+    /// Thread with its function: `withdraw (main.2)`.
     pub who: String,
-    /// What it did in the run: `reads 300`, `locks`, `fails`; empty for branches.
+    /// Action in the run: `reads 300`, `locks`, `fails`; empty for branches.
     pub does: String,
-    /// The shared variables that it accessed.
+    /// The shared variables accessed.
     pub variables: Vec<String>,
-    /// The numbers of its statements in the trace.
+    /// Indices of its statements in the trace.
     pub statements: Vec<usize>,
-    /// Their events in the run file, where they have some.
+    /// Events of the statements in the run file, where recorded.
     pub events: Vec<u32>,
-    /// It is where the run failed.
+    /// `true` for the line where the run failed.
     pub fails: bool,
 }
 
-/// Something that had to hold.
+/// An error invariant in words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Held {
-    /// What, in the source's names: `main.2: available <= 300`.
+    /// The condition in the source's names: `main.2: available <= 300`.
     pub text: String,
-    /// The values of the run: `available is 300`.
+    /// Recorded values: `available is 300`.
     pub values: Option<String>,
-    /// The threads that it is about, where it is about some.
+    /// The threads whose variables it mentions.
     pub threads: Vec<String>,
-    /// The line, of [`Told::lines`], behind which it begins to hold; none when it does from the beginning.
+    /// Index in [`Told::lines`] of the line after which it begins to hold; none if it holds from the start.
     pub after: Option<usize>,
     /// The line up to which it has to hold.
     pub until: usize,
 }
 
-/// The two statements of one event lie so near to each other.
+/// Bound on the distance between the two statements of one event.
 const NEAR: usize = 4;
 
-/// An explanation in words. What a line that takes a lock or gives it back says itself is left out, and facts that begin and end within one line are left out: nobody can look there.
+/// Puts an explanation into words. Facts that an acquire or release line states itself are left out, and so
+/// are facts that begin and end within one line, where nobody can look.
 pub fn told(explanation: &Explanation, run: &Run) -> Told {
     let lines = lines(explanation, run);
     let invariants = held(explanation, run, &lines);
@@ -113,7 +114,7 @@ pub fn told(explanation: &Explanation, run: &Run) -> Told {
 }
 
 impl Told {
-    /// What stands in the source where each invariant begins to hold.
+    /// Source lines at which the invariants begin to hold.
     pub fn marks(&self) -> Vec<InvariantMark> {
         let marks = self.invariants.iter().filter_map(|held| {
             let line = self.lines.get(held.after.unwrap_or(0))?;
@@ -128,7 +129,7 @@ impl Told {
     }
 }
 
-/// The statements of the slice by lines: what a thread did on one line without anything of another line in between.
+/// Groups the statements of the slice into lines: consecutive actions of a thread on one line.
 fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
     let texts = texts(run);
     let mut lines: Vec<Line> = Vec::new();
@@ -153,7 +154,7 @@ fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
         }
         last = Some(statement);
     }
-    // What a thread does with its own variables is told where nothing else is.
+    // Assignments to private variables are shown only on lines without other actions.
     for (line, sets) in lines.iter_mut().zip(sets) {
         if line.does.is_empty() {
             line.does = sets.join(", ");
@@ -162,7 +163,7 @@ fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
     lines
 }
 
-/// What a thread's own variable is set to: `fee = 0`, `returns -1`.
+/// The assignment to a private variable: `fee = 0`, `returns -1`.
 fn set(explanation: &Explanation, statement: &Statement) -> Option<String> {
     let made = explanation.vars.get(statement.makes?.index())?;
     let bits = statement
@@ -180,7 +181,7 @@ fn same_line(a: &Statement, b: &Statement) -> bool {
     a.thread == b.thread && place(a) == place(b) && a.place.line > 0
 }
 
-/// The recorded text of each line that has some.
+/// The recorded text of each line that has one.
 fn texts(run: &Run) -> BTreeMap<(&str, u32), &str> {
     let sites = run.meta.sites.iter().filter(|site| !site.text.is_empty());
     sites
@@ -232,7 +233,7 @@ fn extend(
     }
 }
 
-/// What a statement did in the run. Reading and writing in one step is told as a whole.
+/// Actions of a statement in the run; a read-modify-write is shown as a whole.
 fn does((explanation, run): (&Explanation, &Run), at: usize, statement: &Statement) -> Vec<String> {
     let with = |verb: &str, one: &Statement| match value_of(explanation, run, one) {
         Some(said) => format!("{verb} {said}"),
@@ -275,10 +276,10 @@ fn halves<'a>(
     }
 }
 
-/// The value that a statement read or wrote: as it was recorded, else as the model has it.
+/// The value that a statement read or wrote: the recorded one, else the model's.
 fn value_of(explanation: &Explanation, run: &Run, statement: &Statement) -> Option<String> {
     let event = statement.event.and_then(|event| run.events.get(event));
-    // The event has what was written, not what was read before that.
+    // The event has the value written, not the value read before.
     let is_update = event.is_some_and(|event| event.kind == EventKind::Rmw);
     let event = event.filter(|_| !is_update || statement.recorded.is_none());
     let said = event.and_then(|event| value(event.value, event.size, false));
@@ -319,7 +320,7 @@ fn held(explanation: &Explanation, run: &Run, lines: &[Line]) -> Vec<Held> {
     told
 }
 
-/// Is it about the lock that the line takes or gives back?
+/// `true` if a fact is about the lock that the line acquires or releases.
 fn is_of_lock(explanation: &Explanation, reach: &Reach, line: &Line) -> bool {
     let Fact::Value(id) = reach.fact else {
         return false;

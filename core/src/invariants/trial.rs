@@ -1,6 +1,6 @@
-//! Whether a slice without one of its statements lets the run pass, tried with numbers: what the statement made is
-//! given another value, and the rest of the slice is executed. One that passes shows that the statement is needed,
-//! without a question to the solver.
+//! Trial of a slice without one of its statements, executed with concrete numbers: the statement's result is
+//! given another value, and the rest of the slice is executed. A trial that passes shows that the statement
+//! is needed, without a query to the solver.
 
 use super::encode::Encoding;
 use crate::symbolic::{ExprId, Exprs, Node, SymbolId, expr::Values};
@@ -14,38 +14,38 @@ use std::{
 pub(super) struct Trial<'a> {
     pub encoding: &'a Encoding,
     pub rows: &'a BTreeSet<usize>,
-    /// Per unknown: statements that use it, ascending; also such that are not in the slice any more.
+    /// Per unknown: statements that use it, ascending, including those removed from the slice.
     pub readers: &'a [Vec<usize>],
-    /// Branches decide what is executed.
+    /// `true` if branches decide which statements are executed.
     pub is_control: bool,
-    /// Branches have to go as they went.
+    /// `true` if branches must go as recorded.
     pub assumes: bool,
 }
 
-/// Trees of expressions up to this size are worked out directly.
+/// Bound on the size of expression trees that are evaluated directly.
 const SMALL: usize = 48;
-/// Levers, values of each, and what is tried for statements that no branch leads to.
+/// Bounds on the levers, the values of each, and the values tried for statements that no branch leads to.
 const LEVERS: usize = 4;
 const VALUES: usize = 16;
 const BEYOND: usize = 5;
-/// Free versions, and values of each, that are tried at last.
+/// Bound on the free versions, and on the values of each, that are tried last.
 const MENDED: usize = 4;
 
-/// What is changed first: an unknown that nothing of the slice makes any more, and its value.
+/// A change to try first: an unknown that no statement of the slice makes any more, and its value.
 #[derive(Clone, Copy)]
 struct Lever {
     symbol: SymbolId,
     value: u128,
-    /// The branch that was taken away: it may go the other way.
+    /// The branch that was removed and may go in the other direction.
     not_taken: Option<SymbolId>,
 }
 
 impl Trial<'_> {
-    /// Whether the slice passes for some value of what this statement of it made. False when none of those tried
-    /// does. Linear in what depends on it, for each of some values.
+    /// `true` if the slice passes for some value of the removed statement's result; `false` when none of the
+    /// values tried does. Linear in the statements that depend on it, for each of a few values.
     pub fn passes_without(&self, row: usize) -> bool {
         let changes = self.changes();
-        // What no branch leads to is open: it may hold what it held, or something else.
+        // Versions that no branch leads to are free: they may keep their values, or have others.
         let beyond = || {
             let changed = changes.iter().take(BEYOND).copied().map(Some);
             std::iter::once(None).chain(changed.filter(|_| self.is_control && !self.assumes))
@@ -58,7 +58,7 @@ impl Trial<'_> {
         any(false) || any(true)
     }
 
-    /// What can be changed when a statement is away, and to what.
+    /// The unknowns that can be changed when a statement is removed, and their values.
     fn levers(&self, row: usize, changes: &[u128]) -> Vec<Lever> {
         let Some(statement) = self.encoding.statement(row) else {
             return Vec::new();
@@ -88,8 +88,8 @@ impl Trial<'_> {
         all.collect()
     }
 
-    /// Values of an unknown that suggest themselves: as far from the recorded one as what failed is from passing,
-    /// and the ends of its type, which turn most comparisons round.
+    /// Likely values of an unknown: those that differ from the recorded one by a distance between failing and
+    /// passing, and the ends of its type, which invert most comparisons.
     fn values(&self, symbol: SymbolId, changes: &[u128]) -> Vec<u128> {
         let var = self.encoding.var(symbol);
         let width = var.map_or(1, |var| var.width);
@@ -104,7 +104,7 @@ impl Trial<'_> {
             .collect()
     }
 
-    /// By how much values have to change for what failed to hold no more.
+    /// Distances by which values have to change for the failing condition to become false.
     fn changes(&self) -> Vec<u128> {
         let mut changes = gaps(self.encoding, &|symbol| self.encoding.var(symbol)?.recorded);
         changes.extend([1, u128::MAX]);
@@ -113,8 +113,9 @@ impl Trial<'_> {
         changes
     }
 
-    /// Executes what depends on the lever. What no branch leads to is changed by `beyond`; if that is not enough, one
-    /// of these versions is set to what the failure lacks, where that is asked for.
+    /// Executes the statements that depend on the lever. Statements that no branch leads to are changed by
+    /// `beyond`; if that is not enough and `mends` is set, a free version is set to the value that the
+    /// failure lacks.
     fn passes(&self, without: usize, lever: Lever, beyond: Option<u128>, mends: bool) -> bool {
         let mut held = Held {
             trial: self,
@@ -135,7 +136,7 @@ impl Trial<'_> {
     }
 }
 
-/// By how much the sides of what failed differ, with some values.
+/// Differences between the sides of the failing condition, for some values.
 fn gaps(encoding: &Encoding, values: &impl Fn(SymbolId) -> Option<u128>) -> Vec<u128> {
     let exprs = &encoding.exprs;
     let mut gaps = Vec::new();
@@ -164,15 +165,15 @@ fn gaps(encoding: &Encoding, values: &impl Fn(SymbolId) -> Option<u128>) -> Vec<
 #[derive(Clone)]
 struct Held<'a> {
     trial: &'a Trial<'a>,
-    /// The statement that is away.
+    /// The removed statement.
     without: usize,
-    /// By how much what no branch leads to differs from the run.
+    /// Difference to the run for statements that no branch leads to.
     beyond: Option<u128>,
-    /// Those that differ from the recorded ones.
+    /// Versions that differ from the recorded values.
     changed: FxHashMap<SymbolId, Option<u128>>,
-    /// Statements that use what has changed.
+    /// Statements that use a changed version, not executed yet.
     reading: BinaryHeap<Reverse<usize>>,
-    /// Versions that may hold anything.
+    /// Versions that may have any value.
     free: Vec<SymbolId>,
 }
 
@@ -194,11 +195,11 @@ impl Held<'_> {
         self.reading.extend(readers.copied().map(Reverse));
     }
 
-    /// Does all that uses what has changed; false when the path could not have gone on.
+    /// Executes all statements that use a changed version; `false` when the path could not have gone on.
     fn run(&mut self) -> bool {
         let failure = self.trial.encoding.failure();
         while let Some(Reverse(row)) = self.reading.pop() {
-            // All that it uses is known by now; what it makes is used later.
+            // All versions that it uses are known by now; those that it makes are used later.
             while self.reading.peek() == Some(&Reverse(row)) {
                 self.reading.pop();
             }
@@ -223,7 +224,7 @@ impl Held<'_> {
         is_wrong == Some(0) || !self.is_reached(encoding.failure())
     }
 
-    /// Whether one of the last free versions can hold what the failure lacks.
+    /// `true` if one of the last free versions can take the value that the failure lacks.
     fn can_be_mended(&self) -> bool {
         if self.free.is_empty() {
             return false;
@@ -245,7 +246,7 @@ impl Held<'_> {
         evaluate(&self.trial.encoding.exprs, id, &|symbol| self.get(symbol))
     }
 
-    /// Does a statement with what the versions hold now; false when the path could not have gone on.
+    /// Executes a statement with the current versions; `false` when the path could not have gone on.
     fn execute(&mut self, row: usize) -> bool {
         let Some(statement) = self.trial.encoding.statement(row) else {
             return true;
@@ -262,7 +263,7 @@ impl Held<'_> {
         true
     }
 
-    /// A statement that no branch leads to.
+    /// Skips a statement that no branch leads to.
     fn leave(&mut self, row: usize) -> bool {
         let Some(statement) = self.trial.encoding.statement(row) else {
             return true;
@@ -319,7 +320,7 @@ fn is_small(exprs: &Exprs, id: ExprId, left: &mut usize) -> bool {
         .all(|operand| is_small(exprs, operand, left))
 }
 
-/// A tree of at most [`SMALL`] parts.
+/// Evaluates a tree of at most [`SMALL`] parts.
 fn directly(exprs: &Exprs, id: ExprId, symbol: &impl Fn(SymbolId) -> Option<u128>) -> Option<u128> {
     exprs.evaluate(id, |operand| directly(exprs, operand, symbol), symbol)
 }

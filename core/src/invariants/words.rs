@@ -5,8 +5,8 @@ use crate::symbolic::{Binary, Compare, ExprId, Node, SymbolId, Unary};
 use unsnarl_trace::ThreadId;
 
 impl Explanation {
-    /// The conjunct as a person reads it: `main.2: bal <= 300`, `main.1 stored balance at line 74 after ...`. Versions
-    /// of variables that something else has taken the name of by the end of `reach` are told apart.
+    /// The conjunct as a sentence: `main.2: bal <= 300`, `main.1 stored balance at line 74 after ...`.
+    /// Versions whose variable has been overwritten by the end of `reach` are distinguished.
     pub fn say(&self, reach: &Reach) -> String {
         let said = Said::at(self, reach.to);
         match reach.fact {
@@ -26,7 +26,8 @@ impl Explanation {
             .filter(move |reach| reach.from == position)
     }
 
-    /// The recorded values of the versions in a conjunct: `available is 300`. None where the sentence has them itself.
+    /// The recorded values of the versions in a conjunct: `available is 300`. Empty where the sentence states
+    /// them itself.
     pub fn values(&self, reach: &Reach) -> Vec<String> {
         let Fact::Value(id) = reach.fact else {
             return Vec::new();
@@ -60,7 +61,7 @@ impl Explanation {
         values
     }
 
-    /// The variable and the number, if the conjunct says that they are equal.
+    /// The variable and the number, if the conjunct is an equality of them.
     fn equation(&self, id: ExprId) -> Option<(SymbolId, u128)> {
         let Node::Compare(Compare::Eq, a, b) = self.exprs.node(id) else {
             return None;
@@ -71,7 +72,7 @@ impl Explanation {
         }
     }
 
-    /// The thread whose variables the conjunct is about, if it is about one thread's.
+    /// The thread whose variables the conjunct mentions, if it is only one.
     pub fn thread_of(&self, fact: &Fact) -> Option<ThreadId> {
         let Fact::Value(id) = fact else {
             return None;
@@ -88,7 +89,7 @@ impl Explanation {
         self.threads.get(thread.index()).map_or("?", String::as_str)
     }
 
-    /// What a statement did, with its value: `main.2 read balance = 300`.
+    /// The action of a statement, with its value: `main.2 read balance = 300`.
     pub fn did(&self, row: usize) -> String {
         let Some(statement) = self.statements.get(row) else {
             return String::new();
@@ -126,14 +127,14 @@ impl Explanation {
         }
     }
 
-    /// A recorded value as a person writes it.
+    /// Formats a recorded value.
     pub fn number(&self, bits: u128, width: u8) -> String {
         let mut exprs = crate::symbolic::Exprs::default();
         let id = exprs.number(bits, width);
         exprs.show(id, &|_| String::new(), &|bits| self.address(bits))
     }
 
-    /// A number that only what overflows comes near.
+    /// `true` for a number that only overflows come near.
     fn is_far(&self, id: ExprId) -> bool {
         let width = self.exprs.width(id);
         let signed = self.exprs.constant(id).map(|bits| match width {
@@ -148,7 +149,7 @@ impl Explanation {
         signed.is_some_and(|number| number.unsigned_abs() >= far)
     }
 
-    /// What a number points to.
+    /// The object and offset that an address points to.
     fn address(&self, bits: u128) -> Option<String> {
         let bits = u64::try_from(bits).ok()?;
         let behind = self.objects.partition_point(|object| object.base <= bits);
@@ -167,7 +168,7 @@ impl Explanation {
 struct Said<'a> {
     of: &'a Explanation,
     until: usize,
-    /// Names stand alone: the sentence says which version it is about.
+    /// `true` if names stand alone, since the sentence says which version it is about.
     is_plain: bool,
 }
 
@@ -196,13 +197,13 @@ impl Said<'_> {
         }
     }
 
-    /// What one version that its variable does not hold any more was found to be: the statement that read it.
+    /// The statement that read the only version of a condition, if its variable has been overwritten since.
     fn earlier(&self, id: ExprId) -> Option<&Statement> {
         let (var, made_by) = self.only_read(id)?;
         self.is_overwritten(var).then_some(made_by)
     }
 
-    /// The only version of a condition, if it is what a statement read.
+    /// The only version of a condition, if a statement read it.
     fn only_read(&self, id: ExprId) -> Option<(&Var, &Statement)> {
         let symbols = self.of.exprs.symbols(id);
         let [symbol] = symbols.as_slice() else {
@@ -223,7 +224,7 @@ impl Said<'_> {
         format!("{who} read {} at line {line}", plain.expression(id))
     }
 
-    /// A condition as a sentence: truth values and results of functions are no arithmetic.
+    /// A condition as a sentence: truth values and results of functions are not written as arithmetic.
     fn predicate(&self, id: ExprId) -> String {
         let truth = self
             .truth(id)
@@ -243,7 +244,7 @@ impl Said<'_> {
         said.unwrap_or_else(|| self.expression(id))
     }
 
-    /// The truth value that a condition consists of, and which way it is.
+    /// The truth value that a condition consists of, and its sign.
     fn truth(&self, id: ExprId) -> Option<(SymbolId, bool)> {
         let exprs = &self.of.exprs;
         let (of, is_so) = match exprs.node(id) {
@@ -280,7 +281,7 @@ impl Said<'_> {
         })
     }
 
-    /// Locks, freed blocks and branches are no arithmetic.
+    /// A sentence for locks, freed blocks and branches, which are not written as arithmetic.
     fn special(&self, id: ExprId) -> Option<String> {
         let (symbol, is_so) = match self.of.exprs.node(id) {
             Node::Symbol(symbol) => (symbol, None),
@@ -306,7 +307,7 @@ impl Said<'_> {
         }
     }
 
-    /// Why a branch was taken: `main.2 found bal >= 50 at line 52`.
+    /// Reason why a branch was taken: `main.2 found bal >= 50 at line 52`.
     fn taken(&self, row: usize) -> Option<String> {
         let statement = self.of.statements.get(row)?;
         let thread = self.of.thread(statement.thread);
@@ -314,7 +315,7 @@ impl Said<'_> {
         if statement.kind == Kind::Lock {
             return Some(format!("{thread} took {} at line {line}", statement.name));
         }
-        // What it was then needs no place beside it: the line is named.
+        // The value then needs no place, since the line is named.
         let then = Said::at(self.of, row);
         let condition = statement.condition?;
         let read = self.only_read(condition).map(|(_, read)| read);
@@ -351,7 +352,7 @@ impl Said<'_> {
         }
     }
 
-    /// The source's name of a version; with where it comes from when the variable holds another one by then.
+    /// The source's name of a version, with its origin when the variable holds another one by then.
     fn name(&self, symbol: SymbolId) -> String {
         let Some(var) = self.of.vars.get(symbol.index()) else {
             return "?".into();
@@ -375,7 +376,7 @@ impl Said<'_> {
         }
     }
 
-    /// Has something else been given the name of a version?
+    /// `true` if the variable of a version has been overwritten.
     fn is_overwritten(&self, var: &Var) -> bool {
         let Some(variable) = var.variable else {
             return false;

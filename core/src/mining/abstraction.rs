@@ -1,9 +1,9 @@
 //! Abstract events (Definition 7) and abstract traces.
 //!
-//! Macros that share an event become one abstract event, also through others: the classes are those of
-//! the events that stand together in macros, so every macro belongs where its first event does. All events
-//! of a class are of one thread. An abstract event is the set of its macros, not a sequence of events:
-//! `⟨ab⟩` and `⟨cd⟩` are one abstract event as soon as there is a macro `⟨bc⟩`, though they share nothing.
+//! Macros that share an event become one abstract event, transitively: the classes are those of events that
+//! occur together in macros, so a macro belongs to the class of its first event. All events of a class are of
+//! one thread. An abstract event is the set of its macros, not a sequence of events: `⟨ab⟩` and `⟨cd⟩` are
+//! one abstract event as soon as there is a macro `⟨bc⟩`, though they share nothing.
 
 use super::macros::Macros;
 
@@ -14,9 +14,9 @@ pub struct Abstraction {
     pub of_macros: Vec<u32>,
     /// Number of abstract events.
     pub count: usize,
-    /// Macros at the beginning of every trace.
+    /// Number of macros in the common prefix of all traces.
     pub prefix: usize,
-    /// Macros at the end of every trace.
+    /// Number of macros in the common suffix of all traces.
     pub suffix: usize,
 }
 
@@ -53,7 +53,7 @@ impl Abstraction {
         }
     }
 
-    /// What is left of a trace without the prefix and the suffix that all traces share (Section 3.3).
+    /// Returns the part of a trace without the prefix and the suffix that all traces share (Section 3.3).
     pub fn pruned<'a>(&self, trace: &'a [u32]) -> &'a [u32] {
         let end = trace.len().saturating_sub(self.suffix);
         trace.get(self.prefix..end).unwrap_or(&[])
@@ -65,7 +65,7 @@ impl Abstraction {
     }
 }
 
-/// How many macros all traces share at one end, when `taken` are gone already.
+/// Number of further macros that all traces share at one end, when `taken` are gone already.
 fn common(traces: &[Vec<u32>], taken: usize, at_end: bool) -> usize {
     let Some((first, others)) = traces.split_first() else {
         return 0;
@@ -87,7 +87,7 @@ fn common(traces: &[Vec<u32>], taken: usize, at_end: bool) -> usize {
     others.iter().map(shared).min().unwrap_or(alone)
 }
 
-/// Disjoint sets.
+/// Disjoint sets with union and find.
 struct Classes {
     parents: Vec<u32>,
 }

@@ -1,22 +1,23 @@
-//! Closed sequential patterns: frequent subsequences of which no longer one is as frequent.
+//! Closed sequential patterns: frequent subsequences without a longer one of the same frequency.
 //!
-//! Depth first as PrefixSpan (Algorithm 1 of [mining]), with the tests of BIDE: a pattern is closed when
-//! nothing can be appended and nothing put in between (forward and backward extension) in all sequences
-//! that have it; where something can be put before its *first* occurrence everywhere, neither it nor
-//! anything that begins with it is closed (BackScan). Projections are places on one stack; the support
-//! of all extensions of a pattern is counted at once ([`Counter`]), so nothing is allocated for a pattern.
+//! The search is depth first as in PrefixSpan (Algorithm 1 of [mining]), with the tests of BIDE: a pattern is
+//! closed when no item can be appended or inserted (forward and backward extension) in all sequences that
+//! have it; where an item can be inserted before its *first* occurrence everywhere, neither the pattern nor
+//! any extension of it is closed (BackScan). Projections are places on one stack; the supports of all
+//! extensions of a pattern are counted at once ([`Counter`]), so a pattern costs no allocation.
 //!
-//! Most of the work is not done:
+//! Most of the work is avoided:
 //!
-//! * What can be put into a pattern is in all its sequences. Mostly nothing is, which a few of the sequences
-//!   tell; only otherwise are the places in them compared ([`Insertions`]).
-//! * What can be appended to `P x` can be appended to `P` and to `x` (as in CM-ClaSP). Mostly nothing can, and
-//!   then `P x`, whose support is known, is projected no further than the first point needs.
-//! * What can be put before the first occurrence can be put somewhere: BackScan is for patterns not closed.
-//! * Of patterns of the longest length only the number is asked for, which `P` has counted.
+//! * An item that can be inserted into a pattern occurs in all its sequences. Mostly there is none, as a few
+//!   of the sequences show; only otherwise are the places in them compared ([`Insertions`]).
+//! * An item that can be appended to `P x` can be appended to `P` and to `x` (as in CM-ClaSP). Mostly there
+//!   is none, and then `P x`, whose support is known, is projected no further than the first point needs.
+//! * An item that can be inserted before the first occurrence can be inserted somewhere: BackScan runs only
+//!   for patterns that are not closed.
+//! * Patterns of the longest length need only their support, which `P` has counted.
 //!
-//! With a longest length, closed means closed among the patterns up to that length: a pattern of the
-//! longest length always is, and a prefix cannot be given up by BackScan.
+//! With a longest length, closed means closed among the patterns up to that length: a pattern of the longest
+//! length always is, and BackScan cannot prune a prefix.
 
 mod insertions;
 #[cfg(test)]
@@ -30,27 +31,27 @@ use crate::{Budget, StopReason};
 use insertions::Insertions;
 use std::ops::Range;
 
-/// What to mine.
+/// Limits of the search for patterns.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Least sum of the weights of the sequences that have a pattern; at least 1 is taken.
+    /// Minimum support: sum of the weights of the sequences that have a pattern; at least 1 is taken.
     pub least: u32,
-    /// Longest pattern.
+    /// Length of the longest patterns.
     pub longest: Option<usize>,
-    /// Work after which to give up: places of sequences that are looked at.
+    /// Effort after which the search gives up, in places of sequences examined.
     pub effort: Option<u64>,
 }
 
-/// Leaves out extensions of which the caller knows that they lead to nothing it wants.
+/// Filter of extensions that cannot lead to patterns the caller wants.
 pub trait Guide {
-    /// Takes items out of `next`, with which `pattern` would be extended; `left` more items can come.
+    /// Removes items from `next`, with which `pattern` would be extended; `left` more items can follow.
     fn restrict(&self, pattern: &[u32], left: usize, next: &mut [u64]);
 
-    /// Whether the caller wants to be told of this pattern, if it is closed.
+    /// Returns whether the caller wants this pattern reported, if it is closed.
     fn wants(&self, pattern: &[u32]) -> bool;
 }
 
-/// Leaves out nothing.
+/// Guide that filters nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Everything;
 
@@ -81,8 +82,8 @@ impl Sequences {
         self.index.total()
     }
 
-    /// Calls back for each closed pattern with its support, in lexicographic order, until `found` says
-    /// false. Returns why it stopped early, if it did.
+    /// Calls back for each closed pattern with its support, in lexicographic order, until `found` returns
+    /// `false`. Returns the reason of an early stop, if any.
     pub fn mine(
         &self,
         limits: &Limits,
@@ -95,27 +96,27 @@ impl Sequences {
     }
 }
 
-/// Patterns after which the budget is asked again.
+/// Number of patterns between two polls of the budget.
 const POLL: u32 = 256;
 
-/// Entries after which it is asked whether a pattern can have frequent extensions.
+/// Number of entries between two checks whether a pattern can have frequent extensions.
 const BLOCK: usize = 32;
 
 /// A sequence of the projection of a pattern.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     sequence: u32,
-    /// First place behind the pattern's first occurrence.
+    /// First place after the pattern's first occurrence.
     from: u32,
 }
 
-/// A pattern of which the extensions are being tried.
+/// A pattern whose extensions are being tried.
 struct Frame {
-    /// Where its projection begins.
+    /// Start of its projection.
     entries: usize,
-    /// Where the supports of its extensions begin.
+    /// Start of the supports of its extensions.
     supports: usize,
-    /// Where that of the next extension is.
+    /// Position of the support of the next extension.
     tried: usize,
 }
 
@@ -132,16 +133,16 @@ struct Search<'a, G, F> {
     entries: Vec<Entry>,
     /// Frequent extensions, a set for each frame.
     frequent: Vec<u64>,
-    /// Those that are still to be tried.
+    /// Extensions still to be tried.
     next: Vec<u64>,
-    /// The supports of those that are tried.
+    /// Supports of the extensions to try.
     supports: Vec<u32>,
-    /// What the pattern could be extended with: nothing else is counted.
+    /// Items that can extend the pattern; only these are counted.
     hopeful: Vec<u64>,
     counter: Counter,
-    /// For each item: where its set in `followers` begins, if somebody asked.
+    /// For each item: the start of its set in `followers`, once computed.
     follows: Vec<Option<usize>>,
-    /// What is frequent behind an item.
+    /// Sets of the items that are frequent after an item.
     followers: Vec<u64>,
     insertions: Insertions,
 }
@@ -200,7 +201,7 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         None
     }
 
-    /// The next extension of the last frame, and its support.
+    /// Takes the next extension of the last frame, with its support.
     fn take(&mut self) -> Option<(u32, u32)> {
         let start = self.next.len() - self.data.width();
         let item = take(self.next.get_mut(start..).unwrap_or(&mut []))?;
@@ -210,7 +211,7 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         Some((item, support))
     }
 
-    /// Looks at the pattern with this item appended; false when the caller has enough.
+    /// Tries the pattern with this item appended; `false` when the caller has enough.
     fn extend(&mut self, item: u32, support: u32) -> bool {
         self.hope(item);
         self.pattern.push(item);
@@ -242,7 +243,8 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         go_on && (!is_last || self.report_longest())
     }
 
-    /// Nothing can be put into the pattern, whose projection begins there, in all its sequences.
+    /// `true` if no item can be inserted into the pattern in all its sequences; its projection begins at
+    /// `entries`.
     fn is_complete(&mut self, entries: usize) -> bool {
         let entries = self.entries.get(entries..).unwrap_or(&[]);
         let sequences = entries.iter().map(|entry| entry.sequence);
@@ -253,16 +255,16 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         is_complete
     }
 
-    /// BackScan: what was just found to fit into the pattern fits into its first occurrence, too, so nothing
-    /// that begins with it is closed.
+    /// BackScan: `true` if an insertion that was just found also fits before the first occurrence, so that no
+    /// extension of the pattern is closed.
     fn is_pruned(&mut self, entries: usize) -> bool {
         let entries = self.entries.get(entries..).unwrap_or(&[]);
         self.insertions
             .before_first(self.data, entries, &self.pattern)
     }
 
-    /// Projects the pattern, which ends with this item, and counts what could extend it. Stops as soon as it is
-    /// clear that nothing can, when too many sequences have been seen that lack it, and says at which entry.
+    /// Projects the pattern, which ends with this item, and counts its extensions. Stops as soon as too many
+    /// sequences lack every extension, and returns the entry at which it stopped.
     fn grow(&mut self, item: u32, support: u32) -> Option<usize> {
         let (from, to) = (self.frame(), self.entries.len());
         let spare = support.saturating_sub(self.least);
@@ -282,7 +284,7 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         (!is_hopeful).then_some(to)
     }
 
-    /// Counts what is still to come behind these entries; the sum of their weights.
+    /// Counts the items after these entries; returns the sum of the entries' weights.
     fn count(&mut self, entries: Range<usize>) -> u32 {
         let data = self.data;
         let sets = data.words();
@@ -314,8 +316,9 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         seen
     }
 
-    /// Is the pattern closed that ends with this item and cannot be extended? Its projection begins at `own` and
-    /// lacks what comes of the last frame's entries from `rest` on; no more of them are looked at than it takes.
+    /// Returns whether the pattern that ends with this item and cannot be extended is closed. Its projection
+    /// begins at `own` and lacks the last frame's entries from `rest` on; no more of them are examined than
+    /// necessary.
     fn is_closed_leaf(&mut self, item: u32, own: usize, rest: usize) -> bool {
         let data = self.data;
         let rest = self.entries.get(rest..own).unwrap_or(&[]).iter();
@@ -327,8 +330,8 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         is_closed
     }
 
-    /// What the last frame's pattern with this item could be extended with: what is frequent behind the
-    /// pattern and behind the item.
+    /// Computes the items that could extend the last frame's pattern with this item: those frequent both
+    /// after the pattern and after the item.
     fn hope(&mut self, item: u32) {
         let width = self.data.width();
         let followers = match self.pattern.is_empty() {
@@ -345,7 +348,7 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         }
     }
 
-    /// Where the set of what is frequent behind the item begins.
+    /// Start of the set of items that are frequent after the item, computed on first use.
     fn follow(&mut self, item: u32) -> usize {
         if let Some(Some(start)) = self.follows.get(item as usize) {
             return *start;
@@ -366,7 +369,7 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         start
     }
 
-    /// Adds a projection: of the entries with these numbers, those in which the item comes.
+    /// Adds a projection: those of these entries in which the item occurs.
     fn project(&mut self, item: u32, of: Range<usize>) {
         self.spend(of.len() as u64);
         self.entries.reserve(of.len());
@@ -381,8 +384,8 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         }
     }
 
-    /// Notes which extensions of the pattern are to be tried; says whether one of all extensions is as
-    /// frequent as the pattern.
+    /// Notes the extensions of the pattern to try; returns whether one of all extensions is as frequent as
+    /// the pattern.
     fn expand(&mut self, entries: usize, support: u32) -> bool {
         let start = self.frequent.len();
         self.frequent.resize(start + self.data.width(), 0);
@@ -403,7 +406,7 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         is_extended
     }
 
-    /// Reports all extensions of the last frame: they have the longest length, so they are closed.
+    /// Reports all extensions of the last frame, which are closed since they have the longest length.
     fn report_longest(&mut self) -> bool {
         while let Some((item, support)) = self.take() {
             self.spend(1);
@@ -421,7 +424,7 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         self.effort = self.effort.saturating_sub(places);
     }
 
-    /// Where the projection of the last frame begins.
+    /// Start of the projection of the last frame.
     fn frame(&self) -> usize {
         self.frames.last().map_or(0, |frame| frame.entries)
     }

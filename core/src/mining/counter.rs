@@ -1,8 +1,8 @@
-//! Counts many items at once: the counts of 64 items stand in the columns of a few words, bit by bit.
+//! Bit-sliced counters: the counts of 64 items stand in the columns of a few words, bit by bit.
 //!
-//! Eight sets are added together: full adders over words leave one carry of eight, which then ripples up
-//! (Harley and Seal's way to count bits). Comparing all counts with a number is one pass. Only those words of
-//! the sets are looked at that are asked for.
+//! Eight sets are added together: full adders over words leave one carry of eight, which then ripples up (the
+//! Harley-Seal bit count). Comparing all counts with a number is one pass. Only the requested words of the
+//! sets are read.
 
 /// One count for each item.
 #[derive(Debug)]
@@ -11,15 +11,15 @@ pub struct Counter {
     height: usize,
     /// For each word of a set: its bits of weight 1, 2, 4, ...
     planes: Vec<u64>,
-    /// The words that are counted.
+    /// The words to count.
     words: Vec<u32>,
 }
 
-/// Sets that are added together.
+/// Number of sets that are added together.
 pub const TOGETHER: usize = 8;
 
 impl Counter {
-    /// Counts up to `most` for sets of `width` words.
+    /// Makes counters up to `most` for sets of `width` words.
     pub fn new(width: usize, most: u32) -> Counter {
         let height = (u32::BITS - most.leading_zeros()).max(1) as usize;
         Counter {
@@ -29,8 +29,8 @@ impl Counter {
         }
     }
 
-    /// All counts are zero again; what is counted are those words that have items in common with `asked`.
-    /// Says whether there are such.
+    /// Resets all counts and selects the words that have items in common with `asked`. Returns whether there
+    /// are any.
     pub fn begin(&mut self, asked: &[u64]) -> bool {
         let planes = self.planes.chunks_exact_mut(self.height);
         self.words.clear();
@@ -43,7 +43,7 @@ impl Counter {
         !self.words.is_empty()
     }
 
-    /// Adds `weight` to the count of each item of the set that begins at this word of `sets`.
+    /// Adds `weight` to the count of each item of the set at this position of `sets`.
     pub fn add(&mut self, sets: &[u64], set: usize, weight: u32) {
         for &at in &self.words {
             let word = sets.get(set + at as usize).copied().unwrap_or(0);
@@ -67,7 +67,8 @@ impl Counter {
         }
     }
 
-    /// The items that were counted at least `least` times; says whether any was counted exactly `exactly` times.
+    /// Computes the items counted at least `least` times; returns whether any was counted exactly `exactly`
+    /// times.
     pub fn compare(&self, least: u32, exactly: u32, enough: &mut [u64]) -> bool {
         let mut any = 0;
         enough.fill(0);
@@ -82,8 +83,8 @@ impl Counter {
         any != 0
     }
 
-    /// Keeps the items that were counted at least `least` times, and counts no others from now on. Says whether
-    /// some are left.
+    /// Keeps the items counted at least `least` times, and stops counting others. Returns whether any are
+    /// left.
     pub fn narrow(&mut self, least: u32, asked: &mut [u64]) -> bool {
         let (height, planes) = (self.height, &self.planes);
         self.words.retain(|&at| {
@@ -98,7 +99,7 @@ impl Counter {
         !self.words.is_empty()
     }
 
-    /// How often the item was counted.
+    /// Count of the item.
     pub fn count(&self, item: u32) -> u32 {
         let planes = self.of(item / 64).iter().enumerate();
         let bits = planes.map(|(bit, plane)| ((plane >> (item % 64) & 1) as u32) << bit);
@@ -116,7 +117,7 @@ fn plane(planes: &mut [u64], height: usize, word: u32) -> &mut [u64] {
     planes.get_mut(start..start + height).unwrap_or(&mut [])
 }
 
-/// The bits that are set.
+/// Positions of the bits that are set.
 fn bits(mut number: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = number.trailing_zeros();
@@ -125,7 +126,7 @@ fn bits(mut number: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Adds eight words to counts; what is carried out of them counts eight.
+/// Adds eight words to the counts; returns the carry, of weight eight.
 #[inline]
 fn sum(words: [u64; TOGETHER], one: &mut u64, two: &mut u64, four: &mut u64) -> u64 {
     let [a, b, c, d, e, f, g, h] = words;
@@ -157,7 +158,7 @@ fn ripple(planes: &mut [u64], word: u64) {
     }
 }
 
-/// Which of 64 counts are greater than the number, and which are equal to it.
+/// Compares 64 counts with the number: the sets of those greater and of those equal.
 fn against(planes: &[u64], number: u32) -> (u64, u64) {
     if number.unbounded_shr(planes.len() as u32) != 0 {
         return (0, 0);

@@ -5,67 +5,67 @@ use crate::pairs::AccessClass;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::EventId;
 
-/// A run's trace and how the run ended.
+/// A run's trace and outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The trace.
     pub trace: &'a Trace,
-    /// The run went wrong.
+    /// `true` if the run failed.
     pub failing: bool,
 }
 
-/// Which of the runs are looked at (Sections 5.5 and 5.6).
+/// Selection of runs (Sections 5.5 and 5.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Subset {
-    /// Runs with at most so many context switches.
+    /// Maximum number of context switches of a run.
     pub switches: Option<u32>,
-    /// So many of those, chosen by chance.
+    /// Random sample of those runs.
     pub sample: Option<Sample>,
 }
 
-/// How many runs are chosen by chance.
+/// Random sample of the runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample {
-    /// Equal seeds choose equal runs.
+    /// Seed; equal seeds choose equal runs.
     pub seed: u64,
-    /// Failing ones, at most.
+    /// Maximum number of failing runs.
     pub failing: usize,
-    /// Passing ones, at most.
+    /// Maximum number of passing runs.
     pub passing: usize,
 }
 
 /// An event of the data set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item {
-    /// Whose: a small number.
+    /// Number of the thread.
     pub thread: u32,
-    /// On what: a small number.
+    /// Number of the location.
     pub location: u32,
     /// Reads, writes or both.
     pub access: AccessClass,
-    /// A run that has it: index into the input; a failing one if there is one.
+    /// Index into the input of a run that has the event; of a failing one if there is one.
     pub run: u32,
-    /// Row of that run.
+    /// Event in that run.
     pub row: EventId,
 }
 
 /// Runs with equal traces.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Distinct {
-    /// Its events: indices into [`DataSet::items`].
+    /// Events of the trace: indices into [`DataSet::items`].
     pub events: Vec<u32>,
-    /// Failing runs that have it: indices into the input.
+    /// Failing runs with the trace: indices into the input.
     pub failing: Vec<u32>,
-    /// Number of passing runs that have it.
+    /// Number of passing runs with the trace.
     pub passing: u32,
 }
 
-/// What is mined: accesses to locations that at least two threads touch, one of them writing.
+/// Data set to mine: accesses to locations that at least two threads access and one of them writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DataSet {
-    /// The different events.
+    /// The distinct events.
     pub items: Vec<Item>,
-    /// The different traces, in the order of the input.
+    /// The distinct traces, in the order of the input.
     pub traces: Vec<Distinct>,
     /// Number of failing runs.
     pub failing: u32,
@@ -78,8 +78,8 @@ pub struct DataSet {
 impl DataSet {
     /// Numbers the events of all runs of the subset, in time linear in their length.
     ///
-    /// Whether a location is shared is a fact about all runs together: in a run that ends early fewer
-    /// threads get to it.
+    /// Sharing is a property of a location over all runs together: in a run that ends early fewer threads
+    /// reach it.
     pub fn new(inputs: &[Input<'_>], subset: &Subset) -> DataSet {
         let numbered = Numbered::new(inputs);
         let shared = numbered.shared();
@@ -140,7 +140,7 @@ impl Numbered {
         numbered
     }
 
-    /// Which locations are shared.
+    /// For each location, whether it is shared.
     fn shared(&self) -> Vec<bool> {
         let count = self.items.iter().map(|item| item.location as usize + 1);
         let count = count.max().unwrap_or(0);
@@ -183,14 +183,14 @@ fn small(numbers: &mut FxHashMap<u64, u32>, name: u64) -> u32 {
     *numbers.entry(name).or_insert(new)
 }
 
-/// Number of places where another thread goes on.
+/// Number of context switches.
 pub fn switches(events: &[u32], items: &[Item]) -> u32 {
     let thread = |event: &u32| items.get(*event as usize).map(|item| item.thread);
     let turns = events.chunk_by(|a, b| thread(a) == thread(b)).count();
     turns.saturating_sub(1) as u32
 }
 
-/// Keeps a sample: the runs with the smallest of as many random numbers, in their order.
+/// Keeps a sample: the runs with the smallest random numbers, in their order.
 fn choose(traces: &mut Vec<(usize, Vec<u32>)>, inputs: &[Input<'_>], sample: &Sample) {
     let failing = |at: usize| inputs.get(at).is_some_and(|input| input.failing);
     let mut kept = FxHashSet::default();
@@ -214,7 +214,7 @@ fn lot(seed: u64, at: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Puts equal traces together.
+/// Groups equal traces.
 fn collect(items: Vec<Item>, inputs: &[Input<'_>], traces: Vec<(usize, Vec<u32>)>) -> DataSet {
     let mut set = DataSet {
         items,

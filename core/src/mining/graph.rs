@@ -1,14 +1,14 @@
 //! Data dependencies between the macros of a trace (Section 2.2, lifted in Section 4).
 //!
-//! A dependency is between events of two threads on one location without a write in between: flow (read
-//! after write), anti (write after read), output (write after write). Each access ends at most one of each
-//! writer and one of each read before it, so there are not many more dependencies than accesses.
+//! A dependency is between events of two threads on one location without a write in between: flow (read after
+//! write), anti (write after read), output (write after write). Each access ends at most one dependency of
+//! each preceding writer and read, so there are not many more dependencies than accesses.
 
 use super::dataset::Item;
 use crate::{orders::DependencyKind, pairs::AccessClass};
 use rustc_hash::FxHashMap;
 
-/// Small numbers for things that are met again and again.
+/// Interning table that gives equal values equal numbers.
 #[derive(Debug)]
 pub struct Table<T> {
     ids: FxHashMap<T, u32>,
@@ -25,7 +25,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T: Clone + Eq + std::hash::Hash> Table<T> {
-    /// The number of a thing.
+    /// The number of a value.
     pub fn id(&mut self, thing: T) -> u32 {
         let new = self.list.len() as u32;
         *self.ids.entry(thing).or_insert_with_key(|thing| {
@@ -34,33 +34,33 @@ impl<T: Clone + Eq + std::hash::Hash> Table<T> {
         })
     }
 
-    /// The thing with this number.
+    /// The value with this number.
     pub fn get(&self, id: u32) -> Option<&T> {
         self.list.get(id as usize)
     }
 }
 
-/// A dependency by the identity of its events.
+/// A dependency, identified by its events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Dependency {
     /// The earlier event: index into [`DataSet::items`](super::DataSet::items).
     pub head: u32,
     /// The later event.
     pub tail: u32,
-    /// How.
+    /// Kind of the dependency.
     pub kind: DependencyKind,
 }
 
-/// Dependencies and sets of them that traces have in common.
+/// Dependencies and sets of them, numbered over all traces.
 #[derive(Debug, Default)]
 pub struct Labels {
     /// Single dependencies.
     pub dependencies: Table<Dependency>,
-    /// What one macro has to do with another: numbers of dependencies, ascending.
+    /// Dependencies between two macros: sets of their numbers, ascending.
     pub sets: Table<Vec<u32>>,
 }
 
-/// A macro depends on an earlier one.
+/// Dependency of a macro on an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
     /// Place of the earlier macro in the trace.
@@ -78,18 +78,18 @@ pub struct Graph {
     pub macros: Vec<u32>,
     /// Their abstract events.
     pub abstracts: Vec<u32>,
-    /// Edges by abstract events, then by place.
+    /// Edges sorted by abstract events, then by place.
     edges: Vec<Edge>,
     by_pair: FxHashMap<(u32, u32), (u32, u32)>,
-    /// For each place: where its neighbours begin.
+    /// For each place: the start of its neighbours.
     starts: Vec<u32>,
-    /// The other end and the label, by the place of the other end.
+    /// Neighbour and label, sorted by the neighbour's place.
     neighbours: Vec<(u32, u32)>,
 }
 
 impl Graph {
-    /// The graph of the macros `first..first + macros.len()` of a trace of these events; `lengths` are the
-    /// lengths of all macros of the trace.
+    /// Builds the graph of the macros `first..first + macros.len()` of a trace of these events; `lengths` are
+    /// the lengths of all macros of the trace.
     pub fn new(
         trace: &Parts<'_>,
         abstracts: Vec<u32>,
@@ -127,7 +127,7 @@ impl Graph {
         }
     }
 
-    /// Pairs of abstract events of which one depends on the other somewhere.
+    /// Pairs of abstract events with a dependency somewhere.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.by_pair.keys().copied()
     }
@@ -140,7 +140,7 @@ impl Graph {
         })
     }
 
-    /// What a macro has to do with others: their places, and labels.
+    /// Neighbours of a macro, by dependencies in either direction: places and labels.
     pub fn around(&self, place: u32) -> &[(u32, u32)] {
         let at = |i: usize| self.starts.get(i).map_or(0, |&start| start as usize);
         self.neighbours
@@ -155,33 +155,33 @@ impl Graph {
         around.get(at).map(|(_, label)| *label)
     }
 
-    /// All dependencies of the trace between macros that were kept.
+    /// All dependencies of the trace between kept macros.
     pub fn labels(&self) -> impl Iterator<Item = u32> + '_ {
         self.edges.iter().map(|edge| edge.label)
     }
 }
 
-/// A trace in its macros.
+/// A trace split into its macros.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
-    /// All its events.
+    /// All events of the trace.
     pub events: &'a [u32],
-    /// How many of them stand before the first macro that is kept.
+    /// Number of events before the first kept macro.
     pub skipped: usize,
-    /// The macros that are kept.
+    /// The kept macros.
     pub macros: &'a [u32],
     /// Events of all macros.
     pub of_macros: &'a [Vec<u32>],
 }
 
-/// What is known of one location while its accesses go by: event and place.
+/// Accesses to one location so far, as event and place.
 #[derive(Clone, Default)]
 struct State {
     writer: Option<(u32, u32)>,
     readers: Vec<(u32, u32)>,
 }
 
-/// Place of events outside of the macros that are kept.
+/// Place of events outside of the kept macros.
 const OUTSIDE: u32 = u32::MAX;
 
 /// Dependencies between kept macros: places and number of the dependency.

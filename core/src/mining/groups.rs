@@ -1,5 +1,5 @@
-//! Step 8 of Algorithm 2: patterns with the same dependencies and the same support are one group; groups
-//! are ranked by relative support.
+//! Step 8 of Algorithm 2: patterns with the same dependencies and the same support form one group; groups are
+//! ranked by relative support.
 
 use super::{graph::Dependency, mapping::Candidate, prepared::Prepared};
 use std::{
@@ -7,16 +7,16 @@ use std::{
     collections::BTreeMap,
 };
 
-/// Patterns that say the same.
+/// Patterns with the same dependencies and support.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
-    /// What depends on what.
+    /// The common dependencies.
     pub dependencies: Vec<Dependency>,
-    /// Failing runs with one of its patterns (each has the same number).
+    /// Number of failing runs with one of its patterns (each has the same number).
     pub failing: u32,
-    /// Passing runs with it.
+    /// Number of passing runs with one.
     pub passing: u32,
-    /// Its patterns: numbers of macros; the shortest first.
+    /// The patterns as numbers of macros, the shortest first.
     pub patterns: Vec<Vec<u32>>,
 }
 
@@ -37,25 +37,26 @@ pub struct Grouping {
 }
 
 impl Grouping {
-    /// Takes in a pattern.
+    /// Adds a pattern.
     pub fn add(&mut self, found: Candidate) {
         let key = (found.dependencies, found.failing, found.passing);
         self.groups.entry(key).or_default().push(found.macros);
     }
 
-    /// No patterns.
+    /// Returns whether there are no patterns.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// Takes in other patterns.
+    /// Adds the patterns of another grouping.
     pub fn join(&mut self, other: Grouping) {
         for (key, patterns) in other.groups {
             self.groups.entry(key).or_default().extend(patterns);
         }
     }
 
-    /// There is a pattern in at least so many failing runs with a relative support of at least 0.9.
+    /// Returns whether a pattern occurs in at least `least` failing runs with a relative support of at least
+    /// 0.9.
     pub fn is_convincing(&self, least: u32, failing: u32, passing: u32) -> bool {
         let product = |a: u32, b: u32| u64::from(a) * u64::from(b);
         self.groups.keys().any(|&(_, with, without)| {
@@ -69,7 +70,7 @@ impl Grouping {
     }
 
     /// The groups, best first: by relative support; then those of more failing runs, of fewer dependencies
-    /// (what a person has to read), of more patterns.
+    /// (which a person has to read), of more patterns.
     pub fn ranked(self, prepared: &Prepared) -> Vec<Group> {
         let groups = self.groups.into_iter();
         let mut groups: Vec<Group> = groups
@@ -108,7 +109,7 @@ fn dependencies(prepared: &Prepared, set: u32) -> Vec<Dependency> {
     dependencies.copied().collect()
 }
 
-/// The higher relative support first, compared without rounding.
+/// Orders groups by falling relative support, compared without rounding.
 fn by_support(a: &Group, b: &Group) -> Ordering {
     let product = |x: u32, y: u32| u64::from(x) * u64::from(y);
     product(b.failing, a.passing).cmp(&product(a.failing, b.passing))

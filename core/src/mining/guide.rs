@@ -1,26 +1,26 @@
-//! Which abstract patterns can have what Section 4 asks for: for each macro a dependency with another one.
+//! Filter of abstract patterns by condition 2 of Section 4: each macro needs a dependency with another one.
 //!
-//! Abstract events that depend on each other nowhere in the failing traces cannot do so in a pattern. The
-//! miner is told, so it does not grow patterns of which no instance could pass steps 3 and 6 of Algorithm 2:
-//! the result is the same, and traces without common macros stay feasible.
+//! Abstract events without a dependency anywhere in the failing traces have none in a pattern. The miner uses
+//! that not to grow patterns of which no instance could pass steps 3 and 6 of Algorithm 2: the result is the
+//! same, and traces without common macros stay feasible.
 
 use super::{
     closed::Guide,
     sequences::{has, put, width},
 };
 
-/// Which abstract events depend on which.
+/// Dependence relation of abstract events.
 #[derive(Debug)]
 pub struct Related {
     width: usize,
     /// For each abstract event: those that depend on it later in a trace.
     later: Vec<u64>,
-    /// Those that have something to do with any other.
+    /// Abstract events with a dependency on any other.
     any: Vec<u64>,
 }
 
 impl Related {
-    /// From the pairs of abstract events, the earlier one first.
+    /// Builds the relation from pairs of abstract events, the earlier one first.
     pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)>) -> Related {
         let width = width(count);
         let mut related = Related {
@@ -48,7 +48,7 @@ impl Related {
         self.later.get(start..start + self.width).unwrap_or(&[])
     }
 
-    /// Elements that depend on no other element of the pattern.
+    /// Elements without a related element in the pattern.
     fn alone<'p>(&'p self, pattern: &'p [u32]) -> impl Iterator<Item = u32> + 'p {
         let is_alone = |(i, event): &(usize, &u32)| {
             let (before, after) = pattern.split_at(*i);
@@ -62,7 +62,7 @@ impl Related {
         elements.map(|(_, event)| *event)
     }
 
-    /// Every element has one that it could depend on.
+    /// Returns whether every element has a related one.
     pub fn is_covered(&self, pattern: &[u32]) -> bool {
         self.alone(pattern).next().is_none()
     }
@@ -86,7 +86,7 @@ impl Guide for Related {
 }
 
 impl Related {
-    /// The last item must serve all that are alone, and depend on something.
+    /// Restricts the last item: it must be related to all elements that are alone, and to some element.
     fn last(&self, pattern: &[u32], next: &mut [u64]) {
         let mut served = vec![0; self.width];
         for event in pattern {
@@ -102,7 +102,8 @@ impl Related {
         }
     }
 
-    /// After the last item but one there must be an item that serves all that are still alone.
+    /// Restricts the last item but one: after it there must be an item that is related to all elements still
+    /// alone.
     fn last_but_one(&self, pattern: &[u32], next: &mut [u64]) {
         let alone: Vec<u32> = self.alone(pattern).collect();
         let served_by_one = |still: &[u32]| {

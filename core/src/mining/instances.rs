@@ -1,12 +1,12 @@
-//! Instances of an abstract pattern in a macro trace in which every macro has a dependency with another
-//! one (Definition 4, and condition 2 of Section 4).
+//! Instances of an abstract pattern in a macro trace in which every macro has a dependency with another one
+//! (Definition 4, and condition 2 of Section 4).
 //!
-//! They are found along the dependencies, not by trying all places.
+//! The search follows the dependencies instead of trying all places.
 
 use super::graph::Graph;
 
-/// Calls back with the places of each instance, some more than once, until `found` says false. Returns false
-/// when it did, or when there are more than `most`, of which the first were reported.
+/// Calls back with the places of each instance, some more than once, until `found` returns `false`. Returns
+/// `false` then, or when there are more than `most` instances, of which the first were reported.
 pub fn instances(
     graph: &Graph,
     pattern: &[u32],
@@ -28,14 +28,14 @@ struct Search<'a, F> {
     graph: &'a Graph,
     pattern: &'a [u32],
     left: usize,
-    /// Where the elements are that have a place.
+    /// Places of the elements that have one.
     places: Vec<Option<u32>>,
     complete: Vec<u32>,
     found: &'a mut F,
 }
 
 impl<F: FnMut(&[u32]) -> bool> Search<'_, F> {
-    /// Gives a place to the first element without one, along a dependency; false when there is too much.
+    /// Places the first element without a place, along a dependency; `false` when the limit is reached.
     fn cover(&mut self) -> bool {
         let Some(first) = self.places.iter().position(Option::is_none) else {
             return self.report();
@@ -63,7 +63,7 @@ impl<F: FnMut(&[u32]) -> bool> Search<'_, F> {
         (self.found)(&self.complete)
     }
 
-    /// The element depends on one that has a place.
+    /// Places the element beside one that has a place.
     fn beside(&mut self, element: usize, place: u32) -> bool {
         let graph = self.graph;
         let wanted = self.pattern.get(element).copied();
@@ -76,7 +76,7 @@ impl<F: FnMut(&[u32]) -> bool> Search<'_, F> {
         true
     }
 
-    /// The element depends on a later one that has no place yet either.
+    /// Places the element together with a later one that has no place yet either.
     fn together(&mut self, element: usize, other: usize) -> bool {
         let graph = self.graph;
         let (Some(&from), Some(&to)) = (self.pattern.get(element), self.pattern.get(other)) else {
@@ -113,7 +113,7 @@ impl<F: FnMut(&[u32]) -> bool> Search<'_, F> {
         }
     }
 
-    /// The place is between those of the elements before and after.
+    /// Returns whether the place lies between those of the elements before and after.
     fn fits(&self, element: usize, place: u32) -> bool {
         let placed = self.places.iter().enumerate();
         let mut placed = placed.filter_map(|(i, place)| Some((i, (*place)?)));

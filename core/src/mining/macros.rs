@@ -1,12 +1,13 @@
 //! Macros (Definitions 5 and 6) and their refinement to the fixed point (Section 3.3).
 //!
-//! The macros of maximal length are what lies between two context switches. Then the shortest macro is
-//! taken and every macro that contains it is split there, until none contains another; among equally short
+//! The macros of maximal length are the sequences between two context switches. The refinement then takes the
+//! shortest macro and splits every macro that contains it, until none contains another; among equally short
 //! ones the one with the smaller event numbers comes first, so the result is a function of the traces.
 //!
-//! Splitting happens in place: the different macros of maximal length are one text, a macro is a piece of
-//! it between two cuts, and all pieces with equal content are cut alike. Where a macro can occur is looked
-//! up by its rarest event, so an event is looked at once per macro for which it is the rarest.
+//! Splitting happens in place: the distinct macros of maximal length are one text, a macro is a piece of it
+//! between two cuts, and all pieces with equal content are cut alike. The candidates for an occurrence of a
+//! macro are looked up by its rarest event, so an event is examined once per macro for which it is the
+//! rarest.
 
 use super::sequences::by_item;
 use crate::{Budget, StopReason};
@@ -22,7 +23,7 @@ pub struct Macros {
     pub traces: Vec<Vec<u32>>,
 }
 
-/// Derives the macros of these traces; `thread` says whose an event is.
+/// Derives the macros of these traces; `thread` gives the thread of an event.
 pub fn macros(
     traces: &[&[u32]],
     kinds: usize,
@@ -41,11 +42,11 @@ pub fn macros(
     Ok(number(&text, &cuts, &of_traces))
 }
 
-/// The different macros of maximal length, one behind the other.
+/// The distinct macros of maximal length, concatenated.
 #[derive(Default)]
 struct Text {
     events: Vec<u32>,
-    /// Where each of them begins.
+    /// Start of each macro.
     starts: Vec<u32>,
 }
 
@@ -67,7 +68,7 @@ impl Text {
     }
 }
 
-/// Positions of a text at which a piece begins; the end of the text is one.
+/// Positions of a text at which a piece begins, and the end of the text.
 struct Cuts {
     bits: Vec<u64>,
 }
@@ -96,7 +97,7 @@ impl Cuts {
             .is_some_and(|word| word >> (position % 64) & 1 == 1)
     }
 
-    /// First cut behind the position.
+    /// First cut after the position.
     fn after(&self, position: usize) -> usize {
         let from = position + 1;
         let mut mask = u64::MAX << (from % 64);
@@ -109,7 +110,7 @@ impl Cuts {
         position
     }
 
-    /// Last cut at the position or before it.
+    /// Last cut at or before the position.
     fn before(&self, position: usize) -> usize {
         let mut mask = u64::MAX >> (63 - position % 64);
         for at in (0..=position / 64).rev() {
@@ -123,7 +124,7 @@ impl Cuts {
     }
 }
 
-/// A piece that may have to split others, ordered by length and content.
+/// A piece that may split others, ordered by length and content.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     start: usize,
@@ -191,7 +192,7 @@ fn refine(text: &Text, kinds: usize, budget: &Budget) -> Result<Cuts, StopReason
     Ok(cuts)
 }
 
-/// Splits all pieces that contain `piece`, of which one event stands at `offset` and at these places.
+/// Splits all pieces that contain `piece`, one of whose events stands at `offset` and at these places.
 fn split<'a>(
     text: &'a Text,
     cuts: &mut Cuts,
@@ -231,7 +232,7 @@ fn split<'a>(
     }
 }
 
-/// Numbers the pieces in the order in which the traces have them.
+/// Numbers the pieces in the order of their first occurrence in the traces.
 fn number(text: &Text, cuts: &Cuts, traces: &[Vec<u32>]) -> Macros {
     let mut ids: FxHashMap<&[u32], u32> = FxHashMap::default();
     let mut events: Vec<Vec<u32>> = Vec::new();
@@ -291,7 +292,7 @@ mod tests {
         macros(&slices, 64, thread, &Budget::unlimited()).unwrap()
     }
 
-    /// Definition 5 and Section 3.3, word by word.
+    /// Definition 5 and Section 3.3, verbatim.
     fn by_definition(traces: &[Vec<u32>], thread: impl Fn(u32) -> u32) -> BTreeSet<Vec<u32>> {
         let mut macros: BTreeSet<Vec<u32>> = BTreeSet::new();
         for trace in traces {

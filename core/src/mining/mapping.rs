@@ -1,5 +1,5 @@
-//! Steps 4 to 7 of Algorithm 2: from an abstract pattern to the macro patterns that it stands for, with
-//! their dependencies and how often failing and passing runs have them.
+//! Steps 4 to 7 of Algorithm 2: maps an abstract pattern to the macro patterns that it stands for, with their
+//! dependencies and their support in failing and passing runs.
 
 use super::{
     INSTANCE, Options,
@@ -12,20 +12,20 @@ use super::{
 use crate::{Budget, StopReason};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What counts as an occurrence of a macro pattern in a trace.
+/// Definition of an occurrence of a macro pattern in a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mapping {
     /// Macros in this order with the same dependencies between them, in failing and in passing traces. Two
     /// instances with different dependencies are two patterns: a loop passes the same macros in the same
-    /// order again and again, and only what depended on what tells a failing round from a passing one
-    /// (Section 2.3: the sequences *and the corresponding dependencies* do not arise in passing traces).
+    /// order again and again, and only the dependencies tell a failing round from a passing one (Section 2.3:
+    /// the sequences *and the corresponding dependencies* do not arise in passing traces).
     #[default]
     Dependencies,
     /// Macros in this order: the paper's second option (`macro(Σ)` as input of steps 5 to 7). The
     /// dependencies of a pattern are those of its instances in failing traces.
     MacroTraces,
-    /// The events of the macros in this order, whatever stands between them: the paper's first option (`Σ`
-    /// as input). A dependency is one of the pattern's when a failing trace that has the pattern has it.
+    /// The events of the macros in this order, with any events between them: the paper's first option (`Σ` as
+    /// input). A pattern has a dependency when a failing trace that has the pattern has it.
     OriginalTraces,
 }
 
@@ -36,9 +36,9 @@ pub struct Candidate {
     pub macros: Vec<u32>,
     /// Its dependencies: a number of [`Labels::sets`](super::graph::Labels::sets).
     pub dependencies: u32,
-    /// Failing runs with it.
+    /// Number of failing runs with it.
     pub failing: u32,
-    /// Passing runs with it.
+    /// Number of passing runs with it.
     pub passing: u32,
 }
 
@@ -47,23 +47,23 @@ pub struct Candidate {
 pub struct Mapper<'a> {
     prepared: &'a mut Prepared,
     mapping: Mapping,
-    /// Instances of a pattern in a trace that are looked at.
+    /// Bound on the instances of a pattern examined in a trace.
     most: usize,
-    /// Instances of all patterns together that are looked at, and how many are left.
+    /// Bound on the instances of all patterns together, and how many are left.
     effort: u64,
     left: u64,
-    /// Patterns of which some trace has more instances.
+    /// Number of patterns that have more instances in some trace.
     pub crowded: usize,
-    /// What joined labels make together.
+    /// Unions of labels, cached.
     unions: FxHashMap<Vec<u32>, u32>,
-    /// For the first option.
+    /// Indexes for the first option.
     originals: Option<Originals>,
-    /// For the second option: where the macros of each trace are.
+    /// For the second option: indexes of each trace's macros.
     places: Vec<Index>,
 }
 
 impl<'a> Mapper<'a> {
-    /// A mapper for these options.
+    /// Makes a mapper for these options.
     pub fn new(prepared: &'a mut Prepared, options: &Options) -> Mapper<'a> {
         let mut mapper = Mapper {
             prepared,
@@ -93,14 +93,14 @@ impl<'a> Mapper<'a> {
         self.prepared.set.passing
     }
 
-    /// Begins with a new answer.
+    /// Starts a new answer.
     pub fn begin(&mut self) {
         self.left = self.effort;
         self.crowded = 0;
     }
 
-    /// The macro patterns of an abstract pattern that are more frequent in failing runs than in passing
-    /// ones, and each macro of which depends on another one.
+    /// Maps an abstract pattern to the macro patterns that are more frequent in failing runs than in passing
+    /// ones, and whose macros each have a dependency with another one.
     pub fn map(&mut self, pattern: &[u32], budget: &Budget) -> Result<Vec<Candidate>, StopReason> {
         let mut found = match self.mapping {
             Mapping::Dependencies => self.with_dependencies(pattern, budget)?,
@@ -172,7 +172,7 @@ impl<'a> Mapper<'a> {
         Ok(candidates.into_iter().map(|(_, found)| found).collect())
     }
 
-    /// The macro patterns, with their dependencies, that a trace has instances of.
+    /// The macro patterns, with their dependencies, that have instances in a trace.
     fn seen(&mut self, trace: usize, pattern: &[u32]) -> Vec<(Vec<u32>, u32)> {
         let Some(graph) = self.prepared.graphs.get(trace) else {
             return Vec::new();
@@ -206,7 +206,7 @@ impl<'a> Mapper<'a> {
         numbered
     }
 
-    /// The number of the set that joins these.
+    /// The number of the union of these sets.
     fn union(&mut self, labels: Vec<u32>) -> u32 {
         if let Some(known) = self.unions.get(&labels) {
             return *known;
@@ -263,7 +263,7 @@ impl<'a> Mapper<'a> {
         Ok(found)
     }
 
-    /// Runs whose trace has something: failing and passing ones.
+    /// Counts the failing and passing runs whose trace satisfies a condition.
     fn count(&self, has: impl Fn(usize) -> bool) -> (u32, u32) {
         let traces = (0..self.prepared.graphs.len()).filter(|trace| has(*trace));
         traces.fold((0, 0), |(failing, passing), trace| {
@@ -318,8 +318,8 @@ fn labels_at(graph: &Graph, places: &[u32], labels: &mut Vec<u32>) {
     labels.get_mut(start..).unwrap_or(&mut []).sort_unstable();
 }
 
-/// Where a trace has the first instance of this pattern of a group, in the sense of the mapping, complete: the
-/// place of its last macro, or for the first option of its last event.
+/// Place at which a trace completes the first instance of this pattern of a group, in the sense of the
+/// mapping: that of its last macro, or for the first option of its last event.
 pub fn first_end(
     prepared: &Prepared,
     trace: usize,

@@ -1,15 +1,15 @@
-//! Bug explanation patterns ([mining]): sequences of events that failing runs have and passing runs have not.
+//! Bug explanation patterns ([mining]): sequences of events that failing runs have and passing runs lack.
 //!
-//! [`mine`] is Algorithm 2. Accesses become events by identity ([`trace`]), what a thread does between two
-//! context switches becomes a macro ([`macros`](mod@macros)), macros that share events become one abstract
+//! [`mine`] is Algorithm 2. Accesses become events by identity ([`trace`]), the events of a thread between
+//! two context switches become a macro ([`macros`](mod@macros)), macros that share events become one abstract
 //! event ([`abstraction`]); closed patterns of the short abstract traces are mined ([`closed`]) and mapped
-//! back to macros ([`mapping`]), of which those stay in which every macro depends on another one and that
-//! are more frequent in failing runs. Patterns with the same dependencies and the same support are one
-//! [`Group`].
+//! back to macros ([`mapping`]), of which those stay in which every macro has a dependency with another one
+//! and that are more frequent in failing runs. Patterns with the same dependencies and the same support are
+//! one [`Group`].
 //!
-//! What one more run costs: its own [`Trace`] is worked out once and kept. Macros, abstract events and
-//! patterns are those of all runs together, because one more context switch can split a macro of every
-//! other run; they are worked out anew, over the *different* traces only.
+//! The cost of one more run: its own [`Trace`] is computed once and kept. Macros, abstract events and
+//! patterns are those of all runs together, because one more context switch can split a macro of every other
+//! run; they are computed anew, over the *distinct* traces only.
 //!
 //! [mining]: Tabaei Befrouei, Wang, Weissenbacher, *Abstraction and mining of traces to explain concurrency
 //! bugs*, Formal Methods in System Design 49, 2016.
@@ -43,33 +43,33 @@ use groups::Grouping;
 use mapping::Mapper;
 use rustc_hash::FxHashSet;
 
-/// How to mine.
+/// Options of [`mine`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Least share of the failing runs that have an abstract pattern, in percent. None: from 100 down to
-    /// [`LOWEST`] in steps of [`STEP`], until a pattern with that support is found that hardly any passing run
-    /// has.
+    /// Minimum share of the failing runs that have an abstract pattern, in percent. None: from 100 down to
+    /// [`LOWEST`] in steps of [`STEP`], until a pattern with that support is found that hardly any passing
+    /// run has.
     pub min_support: Option<u32>,
-    /// Macros in a pattern (the paper's `max_pattern_len`).
+    /// Maximum number of macros in a pattern (the paper's `max_pattern_len`).
     pub longest: usize,
-    /// What counts as an occurrence.
+    /// Definition of an occurrence.
     pub mapping: Mapping,
-    /// Which runs.
+    /// Selection of runs.
     pub subset: Subset,
-    /// Abstract patterns that are looked at; when there are more, the longest are given up, and it is said.
+    /// Bound on the abstract patterns examined; when there are more, the longest are given up with a note.
     pub most_patterns: usize,
-    /// Work after which the same happens: places of traces that the miner looks at, and as many instances
+    /// Effort after which the same happens: places of traces that the miner examines, and as many instances
     /// divided by [`INSTANCE`].
     pub effort: u64,
-    /// Instances of a pattern in one trace that are looked at; more are left out, and it is said.
+    /// Bound on the instances of a pattern examined in one trace; more are left out with a note.
     pub most_instances: usize,
 }
 
-/// The least support that is tried.
+/// The lowest support tried, in percent.
 pub const LOWEST: u32 = 10;
-/// What an instance of a pattern costs, in places.
+/// Cost of an instance of a pattern, in places.
 pub const INSTANCE: u64 = 10;
-/// The support is lowered by this.
+/// Step by which the support is lowered, in percent.
 pub const STEP: u32 = 10;
 
 impl Default for Options {
@@ -86,46 +86,46 @@ impl Default for Options {
     }
 }
 
-/// What was mined.
+/// Result of the mining.
 #[derive(Debug, Default)]
 pub struct Mined {
     /// Groups of patterns, best first.
     pub groups: Vec<Group>,
-    /// What they are numbers of.
+    /// The prepared runs that the numbers in the groups refer to.
     pub prepared: Prepared,
-    /// Sizes of things on the way.
+    /// Statistics of the steps.
     pub figures: Figures,
-    /// What makes the answer weak, or why there is none, in words.
+    /// Notes on limits of the answer, or the reason for the lack of one, in words.
     pub notes: Vec<String>,
 }
 
-/// Sizes of things on the way to the patterns.
+/// Statistics of the steps that lead to the patterns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// The support at which something was found, or the last one tried, in percent.
+    /// The support at which a pattern was found, or the last one tried, in percent.
     pub min_support: u32,
-    /// Macros in pruned traces of all runs together.
+    /// Total number of macros in the pruned traces of all runs.
     pub abstract_length: u64,
-    /// Abstract patterns that were mapped to macros.
+    /// Number of abstract patterns mapped to macros.
     pub abstract_patterns: usize,
-    /// Macro patterns that are left after step 7.
+    /// Number of macro patterns left after step 7.
     pub patterns: usize,
-    /// Patterns of which some trace has more instances than were looked at.
+    /// Number of patterns with more instances in some trace than were examined.
     pub crowded: usize,
 }
 
 impl Mined {
-    /// Events of a run, on average.
+    /// Average number of events of a run.
     pub fn average_length(&self) -> f64 {
         self.per_run(self.prepared.set.events)
     }
 
-    /// Macros of a run after pruning, on average.
+    /// Average number of macros of a run after pruning.
     pub fn average_abstract_length(&self) -> f64 {
         self.per_run(self.figures.abstract_length)
     }
 
-    /// Failing runs with a pattern of the group, and the place among the macros of the run where the first of
+    /// Failing runs with a pattern of the group, with the place among the run's macros where the first of
     /// them is complete: indices into the input. `options` are those of the mining.
     pub fn runs_with(&self, group: &Group, options: &Options) -> Vec<(u32, u32)> {
         let traces = self.prepared.set.traces.iter().enumerate();
@@ -140,7 +140,7 @@ impl Mined {
             .collect()
     }
 
-    /// For each different trace of passing runs: the dependencies between its macros.
+    /// For each distinct trace of passing runs: the dependencies between its macros.
     pub fn dependencies_of_passing(&self) -> Vec<FxHashSet<Dependency>> {
         let labels = &self.prepared.labels;
         let of = |graph: &graph::Graph| {
@@ -159,8 +159,8 @@ impl Mined {
     }
 }
 
-/// Mines the traces of failing and passing runs. No groups with [`StopReason::Complete`] means that no pattern
-/// is more frequent in failing runs; the notes say how far it looked.
+/// Mines the traces of failing and passing runs. No groups with [`StopReason::Complete`] means that no
+/// pattern is more frequent in failing runs; the notes state the limits of the search.
 pub fn mine(inputs: &[Input<'_>], options: &Options, budget: &Budget) -> (Mined, StopReason) {
     let prepared = match Prepared::new(inputs, &options.subset, budget) {
         Ok(prepared) => prepared,
@@ -183,7 +183,7 @@ pub fn mine(inputs: &[Input<'_>], options: &Options, budget: &Budget) -> (Mined,
     (mined, stopped)
 }
 
-/// What there has to be and is not.
+/// The missing precondition of mining, if any.
 fn missing(prepared: &Prepared) -> Option<&'static str> {
     let set = &prepared.set;
     if set.failing == 0 {
@@ -203,13 +203,13 @@ fn missing(prepared: &Prepared) -> Option<&'static str> {
     None
 }
 
-/// Steps 2 to 8, at lower and lower support until something is found: patterns that as many failing runs
-/// have as the support asks for, and hardly any passing run. (By hand one would go on as long as the patterns
-/// explain nothing; what is a little more frequent in failing runs seldom does.)
+/// Steps 2 to 8, at falling support until a pattern is found that as many failing runs have as the support
+/// demands, and hardly any passing run. (By hand one would go on as long as the patterns explain nothing;
+/// patterns that are only a little more frequent in failing runs seldom do.)
 ///
-/// At each support the answer for patterns of up to two macros comes first, then for three and so on: each
-/// is the whole answer for its `max_pattern_len`, and when the next one is too much it is the one given. It
-/// is little more work: there are far fewer short patterns than long ones.
+/// At each support the answer for patterns of up to two macros comes first, then for three and so on: each is
+/// the complete answer for its `max_pattern_len`, and the last one is given when the next exceeds the limits.
+/// That costs little more: there are far fewer short patterns than long ones.
 fn search(mined: &mut Mined, options: &Options, budget: &Budget) -> StopReason {
     let data = mined.prepared.sequences();
     let related = mined.prepared.related();
@@ -258,7 +258,7 @@ fn search(mined: &mut Mined, options: &Options, budget: &Budget) -> StopReason {
     stopped
 }
 
-/// The answer for one support and one longest pattern.
+/// The answer for one support and one maximum length.
 #[derive(Default)]
 struct Level {
     grouping: Grouping,
@@ -306,7 +306,7 @@ fn levels(options: &Options) -> Vec<u32> {
     }
 }
 
-/// The least number of runs that is such a share of all.
+/// The least number of runs that makes up this share.
 fn runs_of(percent: u32, failing: u32) -> u32 {
     let runs = (u64::from(failing) * u64::from(percent)).div_ceil(100);
     (runs as u32).max(1)

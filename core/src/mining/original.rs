@@ -1,15 +1,16 @@
-//! The paper's first option (Section 4.1): macro patterns and their dependencies counted in the original traces.
+//! The paper's first option (Section 4.1): macro patterns and their dependencies counted in the original
+//! traces.
 //!
-//! A trace has a macro pattern when the events of its macros, one after the other, are a subsequence of it. All
-//! traces are walked down together, macro by macro, each at the end of the earliest occurrence so far; where a
-//! macro ends that begins behind a position is looked up once for each place of its first event. The last macro
-//! is tried only when it can give a dependency to each that has none yet.
+//! A trace has a macro pattern when the concatenated events of its macros are a subsequence of it. All traces
+//! are walked down together, macro by macro, each at the end of the earliest occurrence so far; the end of a
+//! macro that begins after a position is cached for each place of its first event. The last macro is tried
+//! only when it can give a dependency to each macro that has none yet.
 
 use super::{graph::Dependency, mapping::Candidate, prepared::Prepared, sequences::by_item};
 use crate::{Budget, StopReason};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Where each item of a sequence is.
+/// Positions of each item in a sequence.
 #[derive(Debug)]
 pub struct Index {
     starts: Vec<u32>,
@@ -17,13 +18,13 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index of a sequence of items below `kinds`.
+    /// Indexes a sequence of items below `kinds`.
     pub fn new(items: &[u32], kinds: usize) -> Index {
         let (starts, positions) = by_item(items, kinds);
         Index { starts, positions }
     }
 
-    /// First position of the item that is not before `from`.
+    /// First position of the item at or after `from`.
     pub fn next(&self, item: u32, from: u32) -> Option<u32> {
         let at = |item: usize| self.starts.get(item).map_or(0, |&start| start as usize);
         let of_item = self
@@ -33,37 +34,37 @@ impl Index {
         of_item.get(before).copied()
     }
 
-    /// Position behind the earliest occurrence of a subsequence that begins at `from` or later.
+    /// Position after the earliest occurrence of a subsequence that begins at or after `from`.
     pub fn behind(&self, items: &[u32], from: u32) -> Option<u32> {
         let step = |at: u32, item: &u32| Some(self.next(*item, at)? + 1);
         items.iter().try_fold(from, step)
     }
 }
 
-/// A macro pattern that failing traces have, and the traces that have it, each with the position behind it.
+/// The traces that have a macro pattern, each with the position after its occurrence.
 type Occurring = Vec<(u32, u32)>;
 
-/// What the mapping to original traces looks up.
+/// Lookup tables of the mapping to original traces.
 #[derive(Debug)]
 pub struct Originals {
     indices: Vec<Index>,
     /// For each abstract event: its macros.
     of_class: Vec<Vec<u32>>,
-    /// For each event: the macros that hold it, ascending.
+    /// For each event: the macros that contain it, ascending.
     holders: Vec<Vec<u32>>,
-    /// For each event: the dependencies of which it is the head.
+    /// For each event: the dependencies with it as head.
     from_head: Vec<Vec<(u32, Dependency)>>,
     /// For each failing trace: its dependencies.
     of_traces: Vec<FxHashSet<u32>>,
-    /// Trace, macro and place of the macro's first event: position behind the macro.
+    /// Position after a macro, by trace, macro and place of the macro's first event.
     ends: FxHashMap<(u32, u32, u32), Option<u32>>,
-    /// Dependencies of an event of one macro with one of another.
+    /// Dependencies between the events of two macros.
     between: FxHashMap<(u32, u32), Vec<u32>>,
 }
 
 impl Originals {
-    /// Indexes all traces, in time linear in their length; memory is that of the traces, and four bytes for each
-    /// trace and different event.
+    /// Indexes all traces, in time linear in their length; memory is that of the traces, plus four bytes for
+    /// each trace and distinct event.
     pub fn new(prepared: &Prepared) -> Originals {
         let kinds = prepared.set.items.len();
         let traces = prepared.set.traces.iter();
@@ -108,7 +109,7 @@ impl Originals {
     }
 
     /// Steps 4 to 6: the macro patterns of an abstract pattern that failing traces have, each macro of which
-    /// depends on another one; with the number of failing and passing runs.
+    /// has a dependency with another one; with the numbers of failing and passing runs.
     pub fn map(
         &mut self,
         prepared: &mut Prepared,
@@ -172,7 +173,7 @@ impl Originals {
         Ok(())
     }
 
-    /// Position behind the first occurrence of a macro's events, one after the other, from a position on.
+    /// Position after the first occurrence of a macro's events from a position on.
     fn behind(&mut self, prepared: &Prepared, trace: u32, from: u32, id: u32) -> Option<u32> {
         let events = prepared.macros.events.get(id as usize)?;
         let index = self.indices.get(trace as usize)?;
@@ -181,7 +182,7 @@ impl Originals {
         *end.or_insert_with(|| index.behind(events, first))
     }
 
-    /// It can give a dependency to each chosen macro that has none, and to itself.
+    /// Returns whether a macro can give a dependency to each chosen macro that has none, and to itself.
     fn can_be_last(&mut self, prepared: &Prepared, chosen: &[u32], id: u32) -> bool {
         let mut depends = false;
         for (at, &one) in chosen.iter().enumerate() {
@@ -200,7 +201,7 @@ impl Originals {
         depends
     }
 
-    /// Dependencies of failing traces of an event of the first macro with one of the second, ascending.
+    /// Dependencies in failing traces between an event of the first macro and one of the second, ascending.
     fn between(&mut self, prepared: &Prepared, a: u32, b: u32) -> &[u32] {
         let (from_head, holders) = (&self.from_head, &self.holders);
         self.between.entry((a, b)).or_insert_with(|| {
@@ -218,8 +219,8 @@ impl Originals {
         })
     }
 
-    /// Step 6: dependencies of an earlier macro's event with a later one's that one of these traces has; none
-    /// when a macro is without.
+    /// Step 6: dependencies between an event of an earlier macro and one of a later macro that one of these
+    /// traces has; none when a macro is without.
     fn dependencies_within(
         &mut self,
         prepared: &Prepared,

@@ -1,4 +1,4 @@
-//! Runs made ready for mining: events, macros, abstract events, dependencies.
+//! Runs prepared for mining: events, macros, abstract events, dependencies.
 
 use super::{
     abstraction::Abstraction,
@@ -11,24 +11,24 @@ use super::{
 use crate::{Budget, StopReason};
 use rustc_hash::FxHashMap;
 
-/// Everything that steps 2 to 8 of Algorithm 2 work on.
+/// Input of steps 2 to 8 of Algorithm 2.
 #[derive(Debug, Default)]
 pub struct Prepared {
-    /// Events and traces.
+    /// Distinct events and traces.
     pub set: DataSet,
     /// Macros of the traces.
     pub macros: Macros,
-    /// Abstract events, common prefix and suffix.
+    /// Abstract events, with the common prefix and suffix.
     pub abstraction: Abstraction,
-    /// For each trace: its macros without prefix and suffix, and what depends on what among them.
+    /// For each trace: its macros without prefix and suffix, with the dependencies among them.
     pub graphs: Vec<Graph>,
     /// Dependencies by number.
     pub labels: Labels,
 }
 
 impl Prepared {
-    /// Step 1 of Algorithm 2. Its cost is that of all runs: one more context switch can split macros of
-    /// any other run, so nothing of it can be kept when a run is added.
+    /// Step 1 of Algorithm 2. Costs as much as all runs: one more context switch can split macros of any
+    /// other run, so nothing can be kept when a run is added.
     pub fn new(
         inputs: &[Input<'_>],
         subset: &Subset,
@@ -71,7 +71,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Graphs of traces that fail, with the number of runs.
+    /// Graphs of failing traces, with the number of failing runs.
     pub fn failing(&self) -> impl Iterator<Item = (&Graph, u32)> {
         let traces = self.graphs.iter().zip(&self.set.traces);
         traces
@@ -79,7 +79,7 @@ impl Prepared {
             .filter(|(_, runs)| *runs > 0)
     }
 
-    /// Graphs of traces that pass, with the number of runs.
+    /// Graphs of passing traces, with the number of passing runs.
     pub fn passing(&self) -> impl Iterator<Item = (&Graph, u32)> {
         let traces = self.graphs.iter().zip(&self.set.traces);
         traces
@@ -103,15 +103,15 @@ impl Prepared {
         Sequences::new(self.abstraction.count, list)
     }
 
-    /// Which abstract events depend on which in failing runs.
+    /// The dependence relation of abstract events in failing runs.
     pub fn related(&self) -> Related {
         let pairs = self.failing().flat_map(|(graph, _)| graph.pairs());
         Related::new(self.abstraction.count, pairs)
     }
 }
 
-/// Steps 2 and 3: closed abstract patterns, each element of which can depend on another; that
-/// implies a context switch. One more than `wanted.most` at most.
+/// Steps 2 and 3: closed abstract patterns, each element of which can have a dependency with another; that
+/// implies a context switch. At most one more than `wanted.most`.
 pub fn abstract_patterns(
     data: &Sequences,
     related: &Related,
@@ -125,7 +125,7 @@ pub fn abstract_patterns(
     };
     let mut patterns = Vec::new();
     let stopped = data.mine(&limits, related, budget, |pattern, support| {
-        // The longest are told unasked.
+        // The longest patterns are reported without the guide's consent.
         if support < wanted.below && related.is_covered(pattern) {
             patterns.push(pattern.to_vec());
         }
@@ -134,17 +134,17 @@ pub fn abstract_patterns(
     (patterns, stopped)
 }
 
-/// Which abstract patterns are asked for.
+/// Request for abstract patterns.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Least support.
+    /// Minimum support.
     pub least: u32,
-    /// The support is smaller than this.
+    /// Exclusive upper bound of the support.
     pub below: u32,
-    /// Longest length.
+    /// Maximum length.
     pub longest: usize,
-    /// Work after which to give up.
+    /// Effort after which the search gives up.
     pub effort: u64,
-    /// So many and one more at most.
+    /// Maximum number of patterns; one more is returned when it is exceeded.
     pub most: usize,
 }

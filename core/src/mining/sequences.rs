@@ -1,9 +1,9 @@
-//! Sequences of small numbers, indexed by where each number comes next: what the miner works on.
+//! Sequences of small numbers, indexed by the next occurrence of each number: the miner's input.
 //!
-//! All sequences stand one behind the other; a place is a position in all of them, so that a place alone
-//! tells the sequence and the position in it. An index costs memory in proportion to the sequences, and a
-//! word for each number in each sequence: positions by number and sequence, in the order in which the miner
-//! passes over them; and the numbers that are still to come, kept once for each place where they become fewer.
+//! All sequences are concatenated; a place is a position in all of them, so that a place alone determines the
+//! sequence and the position in it. An index costs memory in proportion to the sequences, and a word for each
+//! number in each sequence: positions by number and sequence, in the order in which the miner passes over
+//! them; and the sets of numbers still to come, kept once for each place at which they shrink.
 
 /// Sequences with their index, ordered by weight.
 #[derive(Debug)]
@@ -11,45 +11,45 @@ pub struct Index {
     kinds: usize,
     width: usize,
     weights: Vec<u32>,
-    /// For each sequence: its first place. One place behind its last item is its own, too.
+    /// For each sequence: its first place. The place after its last item belongs to it, too.
     starts: Vec<u32>,
     items: Vec<u32>,
-    /// Where each item's places in each sequence begin in `places`.
+    /// For each item and sequence: the start of its places in `places`.
     offsets: Vec<u32>,
     places: Vec<u32>,
-    /// For each place: which row of `coming` has the items from there on.
+    /// For each place: the row of `coming` with the items from there on.
     rows: Vec<u32>,
     coming: Vec<u64>,
-    /// For each sequence: the items that it has more than once.
+    /// For each sequence: the items that occur more than once.
     repeated: Vec<u64>,
 }
 
-/// Words of a set of so many items.
+/// Number of words of a set of `kinds` items.
 pub fn width(kinds: usize) -> usize {
     kinds.div_ceil(64)
 }
 
-/// Puts an item into a set.
+/// Inserts an item into a set.
 pub fn put(set: &mut [u64], item: u32) {
     if let Some(word) = set.get_mut(item as usize / 64) {
         *word |= 1 << (item % 64);
     }
 }
 
-/// Is the item in the set?
+/// Returns whether the item is in the set.
 pub fn has(set: &[u64], item: u32) -> bool {
     set.get(item as usize / 64)
         .is_some_and(|word| word >> (item % 64) & 1 == 1)
 }
 
-/// Takes an item out of a set.
+/// Removes an item from a set.
 pub fn drop_from(set: &mut [u64], item: u32) {
     if let Some(word) = set.get_mut(item as usize / 64) {
         *word &= !(1 << (item % 64));
     }
 }
 
-/// The smallest item of a set is taken out.
+/// Removes the smallest item of a set.
 pub fn take(set: &mut [u64]) -> Option<u32> {
     let (at, word) = set.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
     let bit = word.trailing_zeros();
@@ -70,7 +70,7 @@ pub fn items(set: &[u64]) -> impl Iterator<Item = u32> {
 }
 
 impl Index {
-    /// Sequences of items below `kinds`, each with the number of equal ones that it stands for.
+    /// Indexes sequences of items below `kinds`, each with the number of equal ones that it stands for.
     pub fn new(kinds: usize, mut list: Vec<(Vec<u32>, u32)>) -> Index {
         let width = width(kinds);
         // Equal weights are counted together; in a sequence with few items little can be put into a pattern.
@@ -102,17 +102,17 @@ impl Index {
         self.starts.len() as u32
     }
 
-    /// Words of a set of items.
+    /// Number of words of a set of items.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Different items at most.
+    /// Bound on the distinct items.
     pub fn kinds(&self) -> usize {
         self.kinds
     }
 
-    /// How many equal sequences it stands for.
+    /// Number of equal sequences that it stands for.
     #[inline]
     pub fn weight(&self, sequence: u32) -> u32 {
         self.weights.get(sequence as usize).copied().unwrap_or(0)
@@ -129,18 +129,18 @@ impl Index {
         self.starts.get(sequence as usize).copied().unwrap_or(0)
     }
 
-    /// The place behind the last item of a sequence.
+    /// The place after the last item of a sequence.
     pub fn end(&self, sequence: u32) -> u32 {
         let next = self.starts.get(sequence as usize + 1).copied();
         next.unwrap_or(self.items.len() as u32).saturating_sub(1)
     }
 
-    /// The items from one place to before another.
+    /// The items from one place up to another, exclusive.
     pub fn between(&self, from: u32, to: u32) -> &[u32] {
         self.items.get(from as usize..to as usize).unwrap_or(&[])
     }
 
-    /// First place of the item in the sequence that is not before `from`.
+    /// First place of the item in the sequence at or after `from`.
     #[inline]
     pub fn next(&self, item: u32, sequence: u32, from: u32) -> Option<u32> {
         let places = self.places(item, sequence);
@@ -159,7 +159,8 @@ impl Index {
         places.get(before.checked_sub(1)?).copied()
     }
 
-    /// The items at `from` or later in its sequence: the first word of the set in [`Index::words`].
+    /// The items at or after `from` in its sequence, as the index of the set's first word in
+    /// [`Index::words`].
     #[inline]
     pub fn coming(&self, from: u32) -> usize {
         self.rows.get(from as usize).copied().unwrap_or(0) as usize * self.width
@@ -170,7 +171,7 @@ impl Index {
         &self.coming
     }
 
-    /// The items of a sequence, and those that it has more than once.
+    /// The items of a sequence, and those that occur more than once.
     #[inline]
     pub fn sets(&self, sequence: u32) -> (&[u64], &[u64]) {
         let all = self.coming(self.start(sequence));
@@ -192,7 +193,7 @@ impl Index {
         }
     }
 
-    /// Rows of what is still to come at each place of a sequence, and what it has more than once.
+    /// Computes the sets of items still to come at each place of a sequence, and of repeated items.
     fn still_to_come(&mut self, items: &[u32]) {
         let first = self.rows.len();
         self.rows.resize(first + items.len() + 1, 0);
@@ -214,7 +215,7 @@ impl Index {
         self.repeated.extend_from_slice(&repeated);
     }
 
-    /// Orders all places by item and sequence.
+    /// Sorts all places by item and sequence.
     fn order_by_item(&mut self) {
         let mut keys = Vec::with_capacity(self.items.len());
         for sequence in 0..self.len() {
@@ -226,12 +227,12 @@ impl Index {
     }
 }
 
-/// No item: what stands behind a sequence.
+/// Marks the end of a sequence.
 const NONE: u32 = u32::MAX;
-/// So many places are looked through one by one.
+/// Number of places below which a search is linear.
 const FEW: usize = 8;
 
-/// Positions by item: where each item's begin, and all of them.
+/// Positions by item: the start of each item's positions, and all positions.
 pub fn by_item(items: &[u32], kinds: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0u32; kinds + 1];
     for &item in items {

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::EventId;
 
-/// A trace in the paper's notation: `R1(o27)67` is a read of o27 by thread 1 at line 67; the line may be
-/// missing, U reads and writes in one step.
+/// Parses a trace in the paper's notation: `R1(o27)67` is a read of o27 by thread 1 at line 67; the line may
+/// be missing, U is a read-modify-write.
 fn trace(text: &str) -> Trace {
     let mut trace = Trace::default();
     let mut known: BTreeMap<&str, u32> = BTreeMap::new();
@@ -174,8 +174,8 @@ fn figures_1_and_3_trace_2_antidependency_of_the_second_read() {
     );
 }
 
-/// Section 2.3: manifestations of one fault need not have a pattern in common; the support is lowered until
-/// they are found.
+/// Section 2.3: manifestations of one fault need not have a common pattern; the support is lowered until they
+/// are found.
 #[test]
 fn section_2_3_two_manifestations_of_one_fault() {
     let passing = one_after_the_other();
@@ -200,8 +200,8 @@ fn section_2_3_two_manifestations_of_one_fault() {
     );
 }
 
-/// Section 2.3: with the fragments in a loop, `R2 W1 W2` occurs in passing traces too; that it is no
-/// explanation there shows in the dependencies only.
+/// Section 2.3: with the fragments in a loop, `R2 W1 W2` occurs in passing traces too; only the dependencies
+/// show that it is no explanation there.
 #[test]
 fn section_2_3_loops_are_told_apart_by_dependencies() {
     let round = one_after_the_other();
@@ -247,7 +247,7 @@ fn section_2_4_only_trace_4_has_the_antidependency() {
     }
 }
 
-/// Definition 3: what is as frequent in passing runs explains nothing.
+/// Definition 3: a pattern that is as frequent in passing runs explains nothing.
 #[test]
 fn definition_3_relative_support_has_to_exceed_one_half() {
     check(
@@ -437,7 +437,7 @@ fn limits_that_were_met_are_told() {
 
 // Algorithm 2 by definition.
 
-/// Dependencies between positions of a trace: Section 2.2, word by word.
+/// Dependencies between positions of a trace: Section 2.2, verbatim.
 fn dependencies_by_definition(events: &[u32], items: &[Item]) -> Vec<(usize, usize, Dependency)> {
     let item = |position: usize| &items[events[position] as usize];
     let writes = |position: usize| item(position).access != AccessClass::Read;
@@ -523,7 +523,7 @@ fn places_of(length: usize, count: usize) -> Vec<Vec<usize>> {
 
 type Found = BTreeMap<(Vec<u32>, BTreeSet<Dependency>), (u32, u32)>;
 
-/// Instances in which each macro depends on another: macros and dependencies.
+/// Instances in which each macro has a dependency with another: macros and dependencies.
 fn instances_by_definition(
     cut: &Cut,
     pattern: &[u32],
@@ -649,7 +649,7 @@ fn on_original_traces(prepared: &Prepared, cuts: &[Cut], pattern: &[u32], found:
     }
 }
 
-/// What `mine` found, in the form of the definition.
+/// The result of `mine` in the form of the definition.
 fn as_found(mined: &Mined) -> Found {
     let mut found = Found::new();
     for group in &mined.groups {
@@ -700,7 +700,7 @@ proptest! {
         prop_assert_eq!(as_found(&mining.mined), expected);
     }
 
-    /// Lemma 1: what is frequent in the traces is part of something as frequent in the abstract ones.
+    /// Lemma 1: a pattern that is frequent in the traces is part of one as frequent in the abstract traces.
     #[test]
     fn lemma_1_abstraction_keeps_patterns(texts in random_traces()) {
         let all: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();

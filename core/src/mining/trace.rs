@@ -1,4 +1,4 @@
-//! What mining keeps of a run: its accesses in order, as small numbers (Definitions 1 and 2).
+//! Trace of a run for mining: its accesses in order, as small numbers (Definitions 1 and 2).
 
 use crate::{
     orders::Accesses,
@@ -11,32 +11,32 @@ use unsnarl_trace::{EventId, EventKind, Run, SiteId, ThreadId, model::flags};
 /// run's trace is small and runs need not share a table; the run that it is from has the words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kind {
-    /// All of it: equal keys are equal events in all runs of a build.
+    /// Hash of all parts: equal keys are equal events in all runs of a build.
     pub key: u64,
-    /// Whose.
+    /// Hash of the thread.
     pub thread: u64,
-    /// On what.
+    /// Hash of the location.
     pub location: u64,
-    /// Its line, in every thread: see [`line_hash`].
+    /// Hash of the line, the same in every thread: see [`line_hash`].
     pub line: u64,
     /// Reads, writes or both.
     pub access: AccessClass,
-    /// Row of the run where it is first.
+    /// Event of its first occurrence in the run.
     pub first: EventId,
 }
 
-/// The accesses of one run that another thread could see.
+/// The accesses of one run to memory that another thread could access.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
-    /// Indices into `kinds`, in the order of the run.
+    /// The events as indices into `kinds`, in the order of the run.
     pub events: Vec<u32>,
-    /// The different events, in the order of their first occurrence.
+    /// The distinct events, in the order of their first occurrence.
     pub kinds: Vec<Kind>,
 }
 
 impl Trace {
-    /// The trace of a run, in one pass. What a thread does on its own stack is left out, unless another
-    /// thread gets there too.
+    /// Extracts the trace of a run, in one pass. Accesses of a thread to its own stack are left out, unless
+    /// another thread accesses it too.
     pub fn new(run: &Run, accesses: &Accesses) -> Trace {
         let mut names = Names::new(run);
         let mut known: FxHashMap<(u16, u32, u32, u8), u32> = FxHashMap::default();
@@ -73,10 +73,10 @@ fn own_stack(run: &Run, row: EventId) -> bool {
     of_row.is_some_and(|of_row| of_row & flags::OWN_STACK != 0)
 }
 
-/// Hashes of names, each worked out once.
+/// Hashes of names, each computed once.
 struct Names<'a> {
     run: &'a Run,
-    /// For each site: the first one on its line.
+    /// For each site: the first site on its line.
     lines: Vec<Option<u32>>,
     first_of_line: FxHashMap<(&'a str, u32), u32>,
 }

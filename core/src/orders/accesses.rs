@@ -1,8 +1,8 @@
-//! Accesses by location: two passes that count and fill, then slices of rows.
+//! Accesses by location, indexed in two passes that count and fill.
 
 use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 
-/// The accesses of each location in order.
+/// Index of the accesses of each location, in order.
 #[derive(Debug, Default)]
 pub struct Accesses {
     starts: Vec<u32>,
@@ -10,7 +10,7 @@ pub struct Accesses {
     shared: Vec<bool>,
 }
 
-/// Who touched a location so far.
+/// Threads that have accessed a location so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Touched {
     Nobody,
@@ -19,7 +19,7 @@ enum Touched {
 }
 
 impl Accesses {
-    /// Indexes all accesses of a run. Rows whose location is not in the table are left out.
+    /// Indexes all accesses of a run. Events whose location is not in the table are left out.
     pub fn new(run: &Run) -> Accesses {
         let locations = run.locations.len();
         let mut starts = vec![0u32; locations + 1];
@@ -63,7 +63,7 @@ impl Accesses {
         }
     }
 
-    /// Rows that access the location, in order.
+    /// Events that access the location, in order.
     pub fn of(&self, location: LocationId) -> &[EventId] {
         let at = |i: usize| self.starts.get(i).map(|&start| start as usize);
         match (at(location.index()), at(location.index() + 1)) {
@@ -72,7 +72,7 @@ impl Accesses {
         }
     }
 
-    /// At least two threads access it and one of them writes.
+    /// Returns whether at least two threads access it and one of them writes.
     pub fn is_shared(&self, location: LocationId) -> bool {
         self.shared.get(location.index()).copied().unwrap_or(false)
     }
@@ -87,14 +87,14 @@ impl Accesses {
         ids.map(|(id, _)| LocationId(id as u32))
     }
 
-    /// Rows that access the location before `event`, in order.
+    /// Events that access the location before `event`, in order.
     pub fn before(&self, location: LocationId, event: EventId) -> &[EventId] {
         let rows = self.of(location);
         rows.get(..rows.partition_point(|&row| row < event))
             .unwrap_or(&[])
     }
 
-    /// Rows that access the location after `event`, in order.
+    /// Events that access the location after `event`, in order.
     pub fn after(&self, location: LocationId, event: EventId) -> &[EventId] {
         let rows = self.of(location);
         rows.get(rows.partition_point(|&row| row <= event)..)
@@ -102,7 +102,7 @@ impl Accesses {
     }
 }
 
-/// Calls back for each access that names a location: row, thread, location, kind.
+/// Calls back for each access that names a location: event, thread, location, kind.
 fn each(run: &Run, mut f: impl FnMut(EventId, u16, usize, EventKind)) {
     let events = &run.events;
     let columns = events
@@ -120,7 +120,7 @@ fn each(run: &Run, mut f: impl FnMut(EventId, u16, usize, EventKind)) {
     }
 }
 
-/// Turns counts into starting points; the last entry and the result are the total.
+/// Turns counts into start offsets; the last entry and the result are the total.
 fn sums(counts: &mut [u32]) -> usize {
     let mut total = 0;
     for count in counts {

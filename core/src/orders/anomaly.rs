@@ -1,25 +1,25 @@
-//! What is wrong with a trace: told, never a reason to stop.
+//! Anomalies of a trace, which are reported but never stop the analysis.
 
 use std::fmt;
 use unsnarl_trace::EventId;
 
-/// One oddity of a trace.
+/// One anomaly of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Anomaly {
-    /// Where it shows.
+    /// Event at which the anomaly shows.
     pub event: EventId,
-    /// What it is.
+    /// Kind of the anomaly.
     pub kind: AnomalyKind,
 }
 
-/// Kinds of oddities.
+/// Kinds of anomalies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AnomalyKind {
     /// A lock was released by a thread that does not hold it, while another does.
     UnlockByOther,
-    /// A lock was released that nobody holds.
+    /// A lock was released that no thread holds.
     UnlockWithoutLock,
-    /// A lock was taken while another thread holds it.
+    /// A lock was acquired while another thread holds it.
     LockWhileHeld,
     /// A thread was joined that was never forked.
     JoinWithoutFork,
@@ -29,11 +29,11 @@ pub enum AnomalyKind {
     ForkAfterBegin,
     /// A thread has events after its end or after it was joined.
     EventAfterEnd,
-    /// A row's kind is not known.
+    /// An event's kind is not known.
     UnknownKind,
-    /// A row names a location that is not in the table.
+    /// An event names a location that is not in the table.
     UnknownLocation,
-    /// More threads than orders are worked out for.
+    /// The run has more threads than the orders support.
     TooManyThreads,
 }
 

@@ -1,8 +1,8 @@
 //! Happens-before by vector clocks in one pass over the columns.
 //!
-//! A clock entry is a row number: thread `t` knows everything that thread `u` did before row
-//! `entry`. So an event needs no clock of its own; what is kept is, for each pair of threads, the rows
-//! at which one of them learned more about the other. A query is one binary search in that list.
+//! A clock entry is a row number: thread `t` knows everything that thread `u` did before row `entry`. So an
+//! event needs no clock of its own; the relation keeps, for each pair of threads, the rows at which one of
+//! them learned more about the other. A query is one binary search in that list.
 
 use super::anomaly::{Anomaly, AnomalyKind};
 use super::signals::Told;
@@ -10,10 +10,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use unsnarl_trace::{EventId, EventKind, MemoryOrder, Run, Value};
 
-/// More threads than that would need clocks of gigabytes.
+/// Bound on the threads; more of them would need clocks of gigabytes.
 const MAX_THREADS: usize = 4096;
 
-/// What thread `t` learned about thread `u`: `(row, upto)`, both rising.
+/// Knowledge of thread `t` about thread `u`: `(row, upto)`, both rising.
 pub(super) type Learned = Vec<(u32, u32)>;
 
 /// The happens-before relation of a run.
@@ -23,20 +23,21 @@ pub struct HappensBefore {
 }
 
 impl HappensBefore {
-    /// Works it out. Oddities of the trace are added to `anomalies`.
+    /// Computes the relation. Anomalies of the trace are added to `anomalies`.
     pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> HappensBefore {
         HappensBefore::of(run, anomalies, Kept::All, FxHashSet::default())
     }
 
-    /// Only what no schedule can change: forks, joins, barriers and once-only initialization, but not
-    /// who came first to a lock, a signal or an atomic.
+    /// Computes the relation from forced synchronization only, which no schedule can change: forks, joins,
+    /// barriers and once-only initialization, but not the order in which threads reached a lock, a signal or
+    /// an atomic.
     pub fn forced(run: &Run) -> HappensBefore {
         HappensBefore::of(run, &mut Vec::new(), Kept::Forced, FxHashSet::default())
     }
 
-    /// Only communication between threads: forks, joins, signals and who they woke, barriers, semaphores,
-    /// once-only initialization and, as `atomics` says, atomics. Who came first to a lock orders nothing,
-    /// nor does a semaphore of `locks`, which is used as one.
+    /// Computes the relation from communication between threads only: forks, joins, signals and the wakeups
+    /// they caused, barriers, semaphores, once-only initialization and, as `atomics` says, atomics. The order
+    /// of acquisition of a lock orders nothing, nor does a semaphore of `locks`, which is used as one.
     pub fn communication(
         run: &Run,
         atomics: Atomics,
@@ -63,7 +64,8 @@ impl HappensBefore {
         }
     }
 
-    /// Is `a` (of thread `of_a`) ordered before `b` (of thread `of_b`) by program order and synchronization?
+    /// Returns whether `a` (of thread `of_a`) is ordered before `b` (of thread `of_b`) by program order and
+    /// synchronization.
     pub fn ordered(&self, a: EventId, of_a: u16, b: EventId, of_b: u16) -> bool {
         if of_a == of_b {
             return a < b;
@@ -99,12 +101,13 @@ impl HappensBefore {
         learned.get(at).map_or(u32::MAX, |&(row, _)| row)
     }
 
-    /// The rows at which thread `of` learned something of others, sorted, each once.
+    /// The rows at which thread `of` learned about other threads, sorted, each once.
     pub fn learned_at(&self, of: u16) -> Vec<u32> {
         self.gathered(|&(b, _)| b == of, |&(row, _)| row)
     }
 
-    /// Events of thread `of` below such a row, and not those from it on, are what others learned of; sorted, each once.
+    /// Rows that bound the knowledge of other threads: they know the events of thread `of` below such a row,
+    /// and not those from it on; sorted, each once.
     pub fn published_at(&self, of: u16) -> Vec<u32> {
         self.gathered(|&(_, a)| a == of, |&(_, upto)| upto)
     }
@@ -122,27 +125,27 @@ impl HappensBefore {
     }
 }
 
-/// Which synchronization orders.
+/// Synchronization that the relation keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
-    /// All of it, in the order in which it happened.
+    /// All synchronization, in the order in which it happened.
     All,
-    /// What no schedule can change.
+    /// Synchronization that no schedule can change.
     Forced,
-    /// What one thread tells another, but not who came first to a lock.
+    /// Communication between threads, but not the order of lock acquisitions.
     Communication(Atomics),
 }
 
-/// Which atomic accesses say that one thread waited for what another did.
+/// Atomic accesses that create happens-before edges, by which one thread waits for an action of another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Atomics {
-    /// None.
+    /// No atomic access.
     Ignored,
-    /// Loads with acquire order that see a store with release order. Read-modify-writes are counters and
-    /// home-made locks: another schedule can change who comes first.
+    /// Acquire loads that see a release store. Read-modify-writes are counters and hand-made locks: another
+    /// schedule can change their order.
     #[default]
     Flags,
-    /// All that C11 calls synchronization.
+    /// All synchronization as defined by C11.
     All,
 }
 
@@ -161,20 +164,20 @@ fn join(into: &mut Clock, from: &[u32]) {
 /// A synchronization object (lock, condition, barrier, semaphore, once, atomic).
 #[derive(Default)]
 pub(super) struct Object {
-    /// What was released by exclusive unlock, signal, post, release store.
+    /// Clock released by exclusive unlock, signal, post, release store.
     released: Clock,
-    /// Thread and entry of the one release that covers all of `released`, if one does.
+    /// Thread and entry of a single release that covers all of `released`, if there is one.
     epoch: Option<(u16, u32)>,
-    /// What was released by shared unlock.
+    /// Clock released by shared unlock.
     shared: Clock,
-    /// Barrier: what arrived in the generation that is filling up.
+    /// Barrier: joined clock of the arrivals in the generation that is filling up.
     arriving: Clock,
-    /// Barrier: number of that generation, and how many have arrived in it.
+    /// Barrier: number of that generation, and of its arrivals.
     generation: u32,
     arrived: u32,
-    /// Barrier: generations that some have still to leave: number, clock, how many.
+    /// Barrier: generations that some threads have still to leave: number, clock, remaining threads.
     leaving: Vec<(u32, Clock, u32)>,
-    /// Condition: signals whose wakes have still to come.
+    /// Condition: signals whose wakeups are still to come.
     pub(super) signals: VecDeque<Told>,
 }
 
@@ -186,13 +189,13 @@ pub(super) struct Thread {
     begun: bool,
     ended: bool,
     told_after_end: bool,
-    /// Barrier generation it arrived in.
+    /// Barrier generation in which it arrived.
     generation: u32,
     /// Clock at the last release fence, which later relaxed stores publish.
     fence: Clock,
-    /// What relaxed loads saw, which a later acquire fence takes.
+    /// Clocks seen by relaxed loads, which a later acquire fence joins.
     pending: Clock,
-    /// Where it last began to wait for a condition.
+    /// Row at which it last began to wait for a condition.
     pub(super) waiting: u32,
 }
 
@@ -248,7 +251,7 @@ impl<'a> Pass<'a> {
         });
     }
 
-    /// Most events order nothing: they cost two comparisons.
+    /// Processes one event; most events order nothing and cost two comparisons.
     fn step(&mut self, row: u32, thread: u16, kind: u8) {
         let Some(state) = self.threads.get_mut(usize::from(thread)) else {
             return;
@@ -293,7 +296,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What this relation leaves out.
+    /// `true` for synchronization that this relation leaves out.
     fn orders_nothing(&self, row: u32, kind: EventKind) -> bool {
         use EventKind::*;
         let locking = matches!(kind, Lock | SharedLock | Unlock | SharedUnlock);
@@ -328,7 +331,7 @@ impl<'a> Pass<'a> {
             .unwrap_or(0)
     }
 
-    /// The object that the row is about; none (and told) when its location is not in the table.
+    /// The object of the row; none, with an anomaly, when its location is not in the table.
     pub(super) fn object(&mut self, row: u32) -> Option<usize> {
         let location = self
             .run
@@ -348,7 +351,7 @@ impl<'a> Pass<'a> {
         (*slot as usize).checked_sub(1)
     }
 
-    /// The object, the clock of `t` with its own entry up to and including `row`.
+    /// The object, with the clock of `t` whose own entry includes `row`.
     pub(super) fn publish(&mut self, row: u32, t: u16) -> Option<(&mut Object, &Clock)> {
         let object = self.object(row)?;
         let clock = own_entry(&mut self.threads, t, row + 1)?;
@@ -368,7 +371,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The holder knows what was released before, so its clock replaces the object's.
+    /// Releases an exclusively held lock. The holder knows all earlier releases, so its clock replaces the
+    /// object's.
     fn release_exclusive(&mut self, row: u32, t: u16) {
         let Some((object, clock)) = self.publish(row, t) else {
             return;
@@ -437,8 +441,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The first to leave closes its generation: who arrives from then on belongs to the next. (Rows don't say
-    /// how many a barrier waits for.)
+    /// Leaves a barrier. The first thread to leave closes its generation: later arrivals belong to the next.
+    /// (Rows don't say how many threads a barrier waits for.)
     fn leave(&mut self, row: u32, t: u16) {
         let Some(object) = self.object(row).and_then(|i| self.objects.get_mut(i)) else {
             return;
@@ -530,8 +534,9 @@ impl<'a> Pass<'a> {
             .unwrap_or(MemoryOrder::SeqCst)
     }
 
-    /// C11: a load that sees a release store (or its release sequence) synchronizes with it. In the
-    /// recorded order a load sees the latest store, and read-modify-writes carry the sequence on.
+    /// Applies C11's synchronizes-with: a load that sees a release store (or its release sequence)
+    /// synchronizes with it. In the recorded order a load sees the latest store, and read-modify-writes carry
+    /// the sequence on.
     fn atomic(&mut self, row: u32, t: u16, kind: EventKind) {
         let order = self.order(row);
         let Some(object) = self.object(row) else {
@@ -630,7 +635,7 @@ fn own_entry(threads: &mut [Thread], t: u16, upto: u32) -> Option<&Clock> {
     Some(&thread.clock)
 }
 
-/// Joins `news` into the clock of `t` and notes what it did not know before.
+/// Joins `news` into the clock of `t` and notes the entries that grew.
 pub(super) fn learn(
     clock: &mut Clock,
     learned: &mut FxHashMap<(u16, u16), Learned>,
@@ -654,7 +659,7 @@ pub(super) fn learn(
     }
 }
 
-/// The thread that a fork or join is about.
+/// The thread that a fork creates or a join waits for.
 pub(crate) fn other_thread(value: Option<Value>) -> Option<u16> {
     match value {
         Some(Value::Bits(bits)) => u16::try_from(bits).ok(),

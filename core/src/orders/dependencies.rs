@@ -16,26 +16,27 @@ pub enum DependencyKind {
     Output,
 }
 
-/// `tail` depends on `head`, an access of another thread with no write to the location in between.
+/// Dependency of `tail` on `head`, an access of another thread with no write to the location in between.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Dependency {
     /// The earlier access.
     pub head: EventId,
     /// The later access.
     pub tail: EventId,
-    /// On what.
+    /// Location of both accesses.
     pub location: LocationId,
-    /// How.
+    /// Kind of the dependency.
     pub kind: DependencyKind,
-    /// No access in between that matters: false for a write after a write that somebody read, for further
-    /// reads of a thread that has read the value already, and for all but a thread's last read before a write.
+    /// `true` if no relevant access lies in between: `false` for a write after a write that has been read,
+    /// for further reads of a thread that has read the value already, and for all but a thread's last read
+    /// before a write.
     pub direct: bool,
 }
 
 /// Calls back for each immediate dependency between threads, location by location.
 ///
-/// Of the reads before a write only the last of each thread is direct; a read-modify-write counts as a
-/// write whose flow dependency is its read.
+/// Of the reads before a write only the last of each thread is direct; a read-modify-write counts as a write
+/// whose flow dependency is its read.
 pub fn dependencies(run: &Run, accesses: &Accesses, mut found: impl FnMut(Dependency)) {
     let mut state = State::default();
     for location in accesses.shared() {
@@ -53,7 +54,7 @@ pub fn dependencies(run: &Run, accesses: &Accesses, mut found: impl FnMut(Depend
     }
 }
 
-/// What is known of one location while its accesses go by.
+/// Accesses to one location so far: its last write, and the reads since.
 #[derive(Default)]
 struct State {
     writer: Option<(u16, EventId)>,

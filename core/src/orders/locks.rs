@@ -1,40 +1,40 @@
-//! Held locks, critical sections and the lock-order graph, in one pass over the columns.
+//! Held locks, critical sections and the lock-order graph, computed in one pass over the columns.
 
 use super::anomaly::{Anomaly, AnomalyKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
-/// A stretch of one thread between taking and releasing a lock.
+/// A critical section: the events of one thread between acquiring and releasing a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Section {
     /// The lock.
     pub lock: LocationId,
-    /// Who holds it.
+    /// Thread that holds it.
     pub thread: ThreadId,
-    /// Where it was taken.
+    /// Event that acquired it.
     pub acquired: EventId,
-    /// Where it was released, if it was.
+    /// Event that released it, if any.
     pub released: Option<EventId>,
-    /// Taken for reading only.
+    /// `true` if the lock is held for reading only.
     pub shared: bool,
 }
 
-/// One lock was asked for while another was held.
+/// Edge of the lock-order graph: one lock was requested while another was held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LockOrder {
     /// The lock that was held.
     pub held: LocationId,
-    /// The lock that was asked for.
+    /// The lock that was requested.
     pub wanted: LocationId,
-    /// Where the held one was taken.
+    /// Event that acquired the held lock.
     pub held_at: EventId,
-    /// Where the other was asked for.
+    /// Event that requested the other lock.
     pub wanted_at: EventId,
-    /// By whom.
+    /// Thread that did both.
     pub thread: ThreadId,
 }
 
-/// No section.
+/// Marks the absence of a section.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The held locks of a thread as a list that shares its tail with the lists before: `(section, rest)`.
@@ -49,18 +49,18 @@ pub(super) struct Held {
 pub struct Locks {
     sections: Vec<Section>,
     pub(super) held: Vec<Held>,
-    /// Per thread: from this row on, this list.
+    /// Per thread: the row from which on it holds a list.
     pub(super) changes: Vec<Vec<(u32, u32)>>,
     order: Vec<LockOrder>,
 }
 
 impl Locks {
-    /// Works them out. Oddities of the trace are added to `anomalies`.
+    /// Computes the locks of a run. Anomalies of the trace are added to `anomalies`.
     pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> Locks {
         Locks::with_semaphores(run, &FxHashSet::default(), anomalies)
     }
 
-    /// Works them out, with these semaphores taken for locks.
+    /// Computes the locks of a run, with these semaphores treated as locks.
     pub fn with_semaphores(
         run: &Run,
         semaphores: &FxHashSet<u32>,
@@ -86,8 +86,8 @@ impl Locks {
         pass.locks
     }
 
-    /// The sections that `thread` is in at `event`, innermost first. A lock counts from its `Lock`
-    /// event on and no longer at its `Unlock`.
+    /// The sections that contain `event` of `thread`, innermost first. A section includes its `Lock` event,
+    /// but not its `Unlock`.
     pub(crate) fn held_at(
         &self,
         thread: ThreadId,
@@ -114,7 +114,7 @@ impl Locks {
         &self.sections
     }
 
-    /// The lock-order graph: for each ordered pair of locks and each thread the first time.
+    /// The lock-order graph: for each ordered pair of locks and each thread the first occurrence.
     pub fn order(&self) -> &[LockOrder] {
         &self.order
     }
@@ -261,7 +261,7 @@ impl Pass<'_> {
         self.change(row, thread, list);
     }
 
-    /// The list without one section. Locks are mostly released in reverse order, which costs nothing.
+    /// The list without one section. Locks are mostly released in reverse order, which is free.
     fn without(&mut self, list: u32, section: u32) -> u32 {
         let mut above = Vec::new();
         let mut at = list;

@@ -18,12 +18,12 @@ pub struct Locksets {
     sets: Vec<Box<[Entry]>>,
     /// Per list of held locks: its set and its outermost section.
     of_list: Vec<(LocksetId, u32)>,
-    /// Per thread: from this row on, this list.
+    /// Per thread: the row from which on it holds a list.
     changes: Vec<Vec<(u32, u32)>>,
 }
 
 impl Locksets {
-    /// Numbers the sets: one step per section.
+    /// Numbers the sets, in one step per section.
     pub fn new(locks: &Locks) -> Locksets {
         let mut numbers: FxHashMap<Box<[Entry]>, LocksetId> = FxHashMap::default();
         let mut steps: FxHashMap<(LocksetId, Entry), LocksetId> = FxHashMap::default();
@@ -74,7 +74,7 @@ impl Locksets {
         self.sets.get(set.0 as usize).map_or(&[], |set| set)
     }
 
-    /// Number of different sets, the empty one among them.
+    /// Number of distinct sets, including the empty one.
     pub fn count(&self) -> usize {
         self.sets.len()
     }
@@ -84,13 +84,13 @@ impl Locksets {
         self.of_list(self.list(thread, event)).0
     }
 
-    /// The section that `thread` has been in for longest at `event`, as an index into [`Locks::sections`].
+    /// The section that contains `event` of `thread` for longest, as an index into [`Locks::sections`].
     pub fn outermost(&self, thread: ThreadId, event: EventId) -> Option<usize> {
         let (_, section) = self.of_list(self.list(thread, event));
         (section != NONE).then_some(section as usize)
     }
 
-    /// Rows of `thread` from which on another set is held, with that set, in order.
+    /// Rows of `thread` at which its lockset changes, with the new set, in order.
     pub fn changes(&self, thread: ThreadId) -> impl Iterator<Item = (u32, LocksetId)> + '_ {
         let changes = self.changes.get(thread.index());
         let changes = changes.map_or(&[][..], Vec::as_slice).iter();
@@ -107,7 +107,7 @@ impl Locksets {
         }
     }
 
-    /// A lock that is in both sets, not both times for reading.
+    /// A lock that is in both sets, and not held for reading in both.
     pub fn common(&self, a: LocksetId, b: LocksetId) -> Option<LocationId> {
         let theirs = self.locks(b);
         let excludes = |mine: &&Entry| {
@@ -132,11 +132,11 @@ impl Locksets {
     }
 }
 
-/// The sets that a thread holds, asked for its events in order: constant time each.
+/// Iterator over the sets that a thread holds at its events, queried in order: constant time each.
 #[derive(Clone, Copy, Debug)]
 pub struct LocksetWalk<'a> {
     locksets: &'a Locksets,
-    /// Changes that are still to come.
+    /// Changes still to come.
     later: &'a [(u32, u32)],
     list: u32,
 }

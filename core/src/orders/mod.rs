@@ -1,8 +1,8 @@
-//! Orders of one run: what happened before what, which locks were held, what depends on what.
+//! Orders of one run: happens-before, locks held, dependencies.
 //!
-//! Everything is worked out in a few linear passes over the columns and owned by [`Orders`]; it is
-//! the base of the engines and of the hover. A trace that cannot have happened (a lock released by
-//! another thread, a join without a fork) is analysed all the same, and [`Orders::anomalies`] tells.
+//! Everything is computed in a few linear passes over the columns and owned by [`Orders`]; it is the base of
+//! the engines and of the hover. An infeasible trace (a lock released by another thread, a join without a
+//! fork) is analysed all the same, and [`Orders::anomalies`] reports it.
 
 mod accesses;
 mod anomaly;
@@ -38,7 +38,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// Works out the orders of a run.
+    /// Computes the orders of a run.
     pub fn new(run: &Run) -> Orders {
         let mut anomalies = Vec::new();
         let happens_before = HappensBefore::new(run, &mut anomalies);
@@ -53,7 +53,7 @@ impl Orders {
         }
     }
 
-    /// Does `a` happen before `b` in every execution with the same synchronization?
+    /// Returns whether `a` happens before `b` in every execution with the same synchronization.
     pub fn happens_before(&self, a: EventId, b: EventId) -> bool {
         let threads = self.events.threads();
         match (threads.get(a.index()), threads.get(b.index())) {
@@ -62,12 +62,12 @@ impl Orders {
         }
     }
 
-    /// Neither happens before the other.
+    /// Returns whether neither event happens before the other.
     pub fn concurrent(&self, a: EventId, b: EventId) -> bool {
         a != b && !self.happens_before(a, b) && !self.happens_before(b, a)
     }
 
-    /// The critical sections that the event is in, innermost first.
+    /// The critical sections that contain the event, innermost first.
     pub fn locks_held(&self, event: EventId) -> Vec<Section> {
         let threads = self.events.threads();
         let thread = threads
@@ -76,7 +76,7 @@ impl Orders {
         self.locks.held_at(thread, event).copied().collect()
     }
 
-    /// A lock that both events hold, not both for reading.
+    /// A lock held at both events, and not for reading at both.
     pub fn common_lock(&self, a: EventId, b: EventId) -> Option<LocationId> {
         let theirs = self.locks_held(b);
         let common = |mine: &Section| {
@@ -90,7 +90,7 @@ impl Orders {
             .map(|section| section.lock)
     }
 
-    /// The last write to the location before the event, by anyone.
+    /// The last write to the location before the event, by any thread.
     pub fn last_write_before(&self, location: LocationId, event: EventId) -> Option<EventId> {
         self.accesses
             .before(location, event)
@@ -125,12 +125,13 @@ impl Orders {
         &self.locks
     }
 
-    /// What is wrong with the trace, in order.
+    /// Anomalies of the trace, in order.
     pub fn anomalies(&self) -> &[Anomaly] {
         &self.anomalies
     }
 
-    /// A race: two accesses of one location, not both atomic, one a write, neither before the other.
+    /// Returns whether two accesses race: on one location, not both atomic, one of them a write, unordered by
+    /// happens-before.
     pub fn is_race(&self, a: EventId, b: EventId) -> bool {
         let (Some(first), Some(second)) = (self.kind(a), self.kind(b)) else {
             return false;

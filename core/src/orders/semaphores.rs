@@ -1,17 +1,18 @@
-//! Semaphores that a program uses as locks: who takes a unit gives it back, and there is one unit only.
+//! Semaphores that a program uses as locks: the thread that takes a unit gives it back, and there is one unit
+//! only.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventKind, Run};
 
-/// What the units of a semaphore were used for so far.
+/// Use of a semaphore's units so far.
 #[derive(Default)]
 struct Use {
     holder: Option<u16>,
     otherwise: bool,
 }
 
-/// The semaphores (locations) that this run uses as locks: a thread that waited posts before anyone
-/// waits or posts again. One pass over the kinds; their units order nothing then, they exclude.
+/// The semaphores (locations) that this run uses as locks: a thread that waited posts before any thread waits
+/// or posts again. One pass over the kinds; their units order nothing then, they only exclude.
 pub fn semaphores_as_locks(run: &Run) -> FxHashSet<u32> {
     let mut uses: FxHashMap<u32, Use> = FxHashMap::default();
     let (wait, post) = (EventKind::SemWait as u8, EventKind::SemPost as u8);

@@ -1,10 +1,10 @@
-//! Whom a signal woke, for the orders that keep communication only: a wake is ordered after the one
-//! signal that explains it, not after all that the condition has seen.
+//! Matching of signals with the threads they woke, for orders that keep communication only: a wakeup is
+//! ordered after the one signal that explains it, not after all earlier signals of the condition.
 
 use super::clocks::{Clock, Pass, learn};
 use unsnarl_trace::EventKind;
 
-/// A signal or broadcast whose wakes have still to come.
+/// A signal or broadcast whose wakeups are still to come.
 pub(super) struct Told {
     row: u32,
     clock: Clock,
@@ -12,8 +12,8 @@ pub(super) struct Told {
 }
 
 impl Pass<'_> {
-    /// A step on a condition variable. Which waiter a signal woke is not in the trace: the first to wake
-    /// is taken to be the first signal's that came while it waited.
+    /// Processes an event on a condition variable. The trace does not say which waiter a signal woke: the
+    /// first thread to wake is matched with the first signal that came while it waited.
     pub(super) fn communicate(&mut self, row: u32, t: u16, kind: EventKind) {
         let woken = self.number(row);
         match kind {
@@ -38,7 +38,7 @@ impl Pass<'_> {
         }
     }
 
-    /// A wake that no signal explains (of a trace from elsewhere) comes after all signals so far.
+    /// Orders a wakeup that no signal explains (in an imported trace) after all signals so far.
     fn woken(&mut self, row: u32, t: u16) {
         let Some(object) = self.object(row).and_then(|i| self.objects.get_mut(i)) else {
             return;

@@ -1,5 +1,5 @@
-//! Orders against their definitions: the transitive closure, held locks by replaying, dependencies by
-//! looking at all pairs.
+//! Tests of the orders against their definitions: the transitive closure, held locks by replaying,
+//! dependencies by comparing all pairs.
 
 use super::*;
 use crate::fixture::{anything, feasible, run};
@@ -50,8 +50,8 @@ fn synchronizes(rows: &[Event], a: usize, b: usize) -> bool {
     }
 }
 
-/// How often the thread has arrived at the barrier before or at this row; all threads of a random run
-/// pass in pairs, so the generation is the count of completed pairs.
+/// Generation of the barrier in which the thread arrived last, at or before this row; all threads of a random
+/// run pass in pairs, so the generation is the number of completed pairs.
 fn generation(rows: &[Event], at: usize) -> usize {
     let arrive = |event: &Event| event.kind == EventKind::BarrierArrive;
     let mine = if arrive(&rows[at]) {
@@ -106,7 +106,7 @@ fn atomics(rows: &[Event], a: usize, b: usize) -> bool {
         .any(|&w| reads.iter().any(|&r| sees(rows, w, r)))
 }
 
-/// The read sees the write or a later part of its release sequence.
+/// Returns whether the read sees the write or a later part of its release sequence.
 fn sees(rows: &[Event], write: usize, read: usize) -> bool {
     write < read
         && rows[write].location == rows[read].location
@@ -197,7 +197,8 @@ proptest! {
     }
 }
 
-/// No access in between that matters: for a write after a write any, for a read one of the same thread.
+/// Returns whether no relevant access lies in between: for a write after a write any, for a read one of the
+/// same thread.
 fn is_direct(rows: &[Event], a: usize, b: usize) -> bool {
     let mut between = rows[a + 1..b]
         .iter()

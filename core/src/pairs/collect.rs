@@ -1,4 +1,4 @@
-//! What one run contributes to its corpus.
+//! Collection of the pairs of one run for its corpus.
 
 use super::{
     couples::{CoupleKey, couple_keys},
@@ -16,10 +16,10 @@ use crate::{
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 
-/// A pair in a run.
+/// A pair of one run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SeenPair {
-    /// Which pair.
+    /// Identity of the pair.
     pub key: PairKey,
     /// Head of its first occurrence.
     pub head: EventId,
@@ -27,47 +27,47 @@ pub struct SeenPair {
     pub tail: EventId,
     /// Location of its first occurrence: index into [`RunPairs::locations`].
     pub location: u32,
-    /// How often it occurs.
+    /// Number of occurrences.
     pub times: u32,
-    /// Its place among the pairs of the run, in the order of first occurrence.
+    /// Rank among the pairs of the run, by first occurrence.
     pub place: u32,
-    /// It occurs on other locations, too.
+    /// `true` if it also occurs on other locations.
     pub elsewhere: bool,
 }
 
-/// The pairs of one run and what else procedures compare over runs.
+/// The pairs of one run, with the other facts that procedures compare over runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunPairs {
     /// Sorted by key.
     pub pairs: Vec<SeenPair>,
-    /// Which pairs met between which threads.
+    /// Pairs that occur together, by threads.
     pub by_threads: Meetings,
-    /// Which pairs met in which iterations of loops.
+    /// Pairs that occur together, by iterations of loops.
     pub by_iterations: Meetings,
-    /// Dependencies that are not immediate: no pairs, but they have an order. Sorted.
+    /// Ordered dependencies that are not immediate, and therefore no pairs. Sorted.
     pub indirect: Vec<PairKey>,
     /// Couples of pairs in opposite directions. Sorted.
     pub couples: Vec<CoupleKey>,
-    /// There are more couples: only those whose accesses are near each other were looked at.
+    /// `true` if the run has more couples: only those whose accesses are near each other were examined.
     pub couples_cut: bool,
     /// Sorted.
     pub triples: Vec<TripleKey>,
-    /// Reads of shared locations that saw what was there before anybody wrote. Sorted.
+    /// Reads of shared locations that saw the initial value. Sorted.
     pub unwritten: Vec<AccessKey>,
-    /// Accesses to shared locations that ran, sorted by key.
+    /// Accesses to shared locations that were executed, sorted by key.
     pub accesses: Vec<(AccessKey, AccessSite)>,
     /// Names of the locations of the pairs.
     pub locations: Vec<String>,
 }
 
 impl RunPairs {
-    /// Collects the pairs of a run. Linear in its accesses to shared locations, but for what is said at
-    /// [`Meetings`] and [`couples`](super::couples).
+    /// Collects the pairs of a run. Linear in its accesses to shared locations, except for the costs stated
+    /// at [`Meetings`] and [`couples`](super::couples).
     pub fn collect(run: &Run) -> RunPairs {
         RunPairs::with_accesses(run, &Accesses::new(run))
     }
 
-    /// The same when the accesses are indexed already.
+    /// Collects the pairs from accesses that are indexed already.
     pub fn with_accesses(run: &Run, accesses: &Accesses) -> RunPairs {
         let ranks = Ranks::new(run, accesses);
         let found = Found::new(run, accesses, &ranks);
@@ -106,7 +106,7 @@ impl RunPairs {
             .map_or("", String::as_str)
     }
 
-    /// Did this access run?
+    /// Returns whether this access was executed.
     pub fn ran(&self, key: AccessKey) -> bool {
         self.accesses
             .binary_search_by_key(&key, |(key, _)| *key)
@@ -119,18 +119,18 @@ impl RunPairs {
 pub(super) struct Found {
     /// Sorted by key.
     pub pairs: Vec<SeenPair>,
-    /// Location by location, there in the order of their tails.
+    /// Occurrences by location, in the order of their tails.
     pub occurrences: Vec<Occurrence>,
     /// The occurrences by pair: numbers in `occurrences`.
     pub by_pair: Vec<u32>,
     /// Sorted.
     pub indirect: Vec<PairKey>,
-    /// Of the locations with pairs.
+    /// Names of the locations with pairs.
     pub names: Names,
 }
 
 impl Found {
-    /// One pass over the dependencies; pairs are told apart by sorting their ranks.
+    /// Collects all pairs in one pass over the dependencies; pairs are identified by sorting their ranks.
     pub fn new(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Found {
         let mut found = Found::default();
         let mut names = Names::default();
@@ -164,7 +164,7 @@ impl Found {
         found
     }
 
-    /// Makes a pair of its occurrences.
+    /// Makes a pair from its occurrences.
     fn add(&mut self, same: &[(u64, u32)], ranks: &Ranks) {
         let Some((joined, _)) = same.first() else {
             return;
@@ -193,7 +193,7 @@ impl Found {
         self.pairs.push(pair);
     }
 
-    /// Notes the places of the pairs in the order of occurrence.
+    /// Ranks the pairs in the order of occurrence.
     fn note_places(&mut self) {
         let rows = |pair: &SeenPair| u64::from(pair.tail.0) << 32 | u64::from(pair.head.0);
         let mut order: Vec<(u64, u32)> = self.pairs.iter().map(rows).zip(0..).collect();
@@ -244,7 +244,8 @@ fn triple_keys(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Vec<TripleKey> 
     keys
 }
 
-/// Where the ways to two accesses part, worked out once per site and stack of both, and numbered.
+/// The points at which the call paths to two accesses diverge, computed once per site and stack of both, and
+/// numbered.
 struct Within<'a> {
     run: &'a Run,
     numbers: FxHashMap<[u32; 4], u32>,
@@ -276,7 +277,7 @@ impl<'a> Within<'a> {
         })
     }
 
-    /// The values in order, and the place there of each number.
+    /// The values in order, and the position there of each number.
     fn sorted(self) -> (Vec<u64>, Vec<u32>) {
         let mut values = self.values.clone();
         values.sort_unstable();
@@ -287,7 +288,7 @@ impl<'a> Within<'a> {
     }
 }
 
-/// Accesses to shared locations before anybody wrote there, sorted by key.
+/// Accesses to shared locations before the first write, sorted by key.
 fn unwritten(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Vec<AccessKey> {
     let mut is_unwritten = vec![false; ranks.count()];
     let writes = |row: &EventId| {
@@ -309,7 +310,7 @@ fn unwritten(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Vec<AccessKey> {
     marked.map(|(rank, _)| ranks.key(rank)).collect()
 }
 
-/// Names of locations, each once, in the order in which they are asked for.
+/// Names of locations, each once, in the order of the queries.
 #[derive(Default)]
 pub(super) struct Names {
     /// Number of the location, from 1; 0 for none.

@@ -1,11 +1,10 @@
-//! Sorted columns with a count for each key: what a corpus knows of its passing runs.
+//! Sorted columns with a count for each key: the statistics of a corpus's passing runs.
 //!
-//! Runs bring their keys sorted, so that taking one in walks two columns side by side, from one hit to the
-//! next; a search in widening steps passes over keys that the run does not have, so the cost is that of
-//! the run.
+//! Runs bring their keys sorted, so that adding one walks two columns side by side, from one hit to the next;
+//! a galloping search skips keys that the run does not have, so the cost is that of the run.
 
-/// For each of `wanted` (sorted, each once): calls `hit` with its place in `keys`, or `miss`. Both get the
-/// number of the wanted key, too.
+/// For each of `wanted` (sorted, each once): calls `hit` with its position in `keys`, or `miss`. Both also
+/// get the index of the wanted key.
 pub(super) fn walk<K: Ord>(
     keys: &[K],
     wanted: impl Iterator<Item = K>,
@@ -25,7 +24,7 @@ pub(super) fn walk<K: Ord>(
     }
 }
 
-/// The first place from `from` on whose key is not less than `key`.
+/// The first position from `from` on whose key is not less than `key`.
 fn seek<K: Ord>(keys: &[K], from: usize, key: &K) -> usize {
     let is_less = |at: usize| keys.get(at).is_some_and(|other| other < key);
     if !is_less(from) {
@@ -41,8 +40,8 @@ fn seek<K: Ord>(keys: &[K], from: usize, key: &K) -> usize {
     low + rest.partition_point(|other| other < key)
 }
 
-/// Puts values into a column at the places where they belong: `places` (ascending) are those of the column
-/// before. Moves every value once.
+/// Inserts values into a column; `places` (ascending) are positions in the old column. Moves every value
+/// once.
 pub(super) fn spread<T: Copy + Default>(column: &mut Vec<T>, places: &[usize], values: &[T]) {
     let (mut from, mut to) = (column.len(), column.len() + values.len());
     column.resize(to, T::default());
@@ -56,7 +55,7 @@ pub(super) fn spread<T: Copy + Default>(column: &mut Vec<T>, places: &[usize], v
     }
 }
 
-/// In how many runs each key is.
+/// Number of runs that contain each key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Tally<K> {
     keys: Vec<K>,
@@ -90,7 +89,7 @@ impl<K: Ord + Copy + Default> Tally<K> {
         }
     }
 
-    /// Takes the keys of a run out again.
+    /// Removes the keys of a run again.
     pub fn remove(&mut self, keys: impl Iterator<Item = K>) {
         let Tally { keys: known, runs } = self;
         let mut gone = false;
@@ -108,14 +107,14 @@ impl<K: Ord + Copy + Default> Tally<K> {
         }
     }
 
-    /// In how many runs it is.
+    /// Number of runs that contain the key.
     pub fn get(&self, key: &K) -> u32 {
         let at = self.keys.binary_search(key).ok();
         at.and_then(|at| self.runs.get(at)).copied().unwrap_or(0)
     }
 }
 
-/// Where new keys (sorted) belong.
+/// Insertion positions of new keys (sorted).
 pub(super) fn places<K: Ord + Copy>(keys: &[K], new: &[K]) -> Vec<usize> {
     let mut at = 0;
     let place = |key: &K| {
@@ -132,7 +131,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     proptest! {
-        /// The columns hold what a map would.
+        /// The columns hold the same counts as a map.
         #[test]
         fn tallies_are_maps(runs in proptest::collection::vec(proptest::collection::btree_set(0u16..60, 0..30), 0..8), gone in 0usize..8) {
             let mut tally = Tally::default();

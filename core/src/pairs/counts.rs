@@ -1,4 +1,4 @@
-//! What a corpus knows of the pairs of its passing runs.
+//! Statistics of the pairs of a corpus's passing runs.
 
 use super::{
     collect::RunPairs,
@@ -9,19 +9,20 @@ use super::{
 use crate::mining::trace::line_hash;
 use rustc_hash::FxHashMap;
 
-/// Over the passing runs.
+/// Statistics of a pair over the passing runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct PairStats {
-    /// How many have it.
+    /// Number of runs that have it.
     pub runs: u32,
-    /// A location on which they have it: [`PairCounts::location`] names it.
+    /// A location on which they have it, named by [`PairCounts::location`].
     location: u32,
-    /// Which have it: the sum of their hashes. Equal sums are taken for equal sets, which makes finding
-    /// coupled pairs (step 1.2 of Algorithm 2) a matter of sorting instead of comparing all with all.
+    /// Signature of the set of runs that have it: the sum of their hashes. Equal sums are taken for equal
+    /// sets, so that coupled pairs (step 1.2 of Algorithm 2) are found by sorting instead of comparing all
+    /// with all.
     pub signature: Signature,
-    /// How often they have it, in sum.
+    /// Total number of occurrences.
     pub times: u64,
-    /// Sum of its places in the order of first occurrence.
+    /// Sum of its ranks by first occurrence.
     pub places: u64,
 }
 
@@ -29,32 +30,32 @@ pub struct PairStats {
 pub type Signature = (u64, u64);
 
 impl PairStats {
-    /// Mean place in the order of first occurrence, in 256ths.
+    /// Mean rank by first occurrence, in 256ths.
     pub fn place(&self) -> u64 {
         (self.places << 8) / u64::from(self.runs.max(1))
     }
 }
 
-/// Counts over passing runs; a run goes in or out at the cost of that run.
+/// Counts over passing runs; adding or removing a run costs as much as that run.
 #[derive(Clone, Debug, Default)]
 pub struct PairCounts {
     passing: u32,
-    /// Sorted; `stats` belongs to it row by row.
+    /// Sorted keys; `stats` has the same rows.
     keys: Vec<PairKey>,
     stats: Vec<PairStats>,
     indirect: Tally<PairKey>,
     triples: Tally<TripleKey>,
     couples: Tally<CoupleKey>,
-    /// Runs with more couples than were looked at.
+    /// Number of runs with more couples than were examined.
     cut: u32,
     unwritten: Tally<AccessKey>,
     ran: Tally<AccessKey>,
-    /// What keys stand for. A build has few sites: they stay when runs go.
+    /// Access sites of the keys. A build has few sites, so they stay when runs are removed.
     sites: FxHashMap<AccessKey, AccessSite>,
     names: Names,
 }
 
-/// Names of locations, each once; they stay when runs go.
+/// Names of locations, each once; they stay when runs are removed.
 #[derive(Clone, Debug, Default)]
 struct Names {
     list: Vec<String>,
@@ -78,7 +79,7 @@ impl Names {
 }
 
 impl PairCounts {
-    /// Takes in a passing run.
+    /// Adds a passing run.
     pub fn insert(&mut self, name: &str, run: &RunPairs) {
         self.passing += 1;
         self.take_pairs(run_hash(name), run);
@@ -106,7 +107,7 @@ impl PairCounts {
             if let (Some(stats), Some(pair)) = (stats.get_mut(at), run.pairs.get(number)) {
                 add(stats, hash, pair);
                 let here = location(pair);
-                // Of several locations the first by name.
+                // The first by name among several locations.
                 if here != stats.location && names.name(here) < names.name(stats.location) {
                     stats.location = here;
                 }
@@ -129,7 +130,7 @@ impl PairCounts {
         }
     }
 
-    /// Takes a passing run out again; `run` is what went in under this name.
+    /// Removes a passing run; `run` was added under this name.
     pub fn remove(&mut self, name: &str, run: &RunPairs) {
         self.passing = self.passing.saturating_sub(1);
         self.give_pairs(run_hash(name), run);
@@ -164,7 +165,7 @@ impl PairCounts {
         self.passing
     }
 
-    /// What is known of a pair; zeros when no passing run has it.
+    /// Statistics of a pair; zeros when no passing run has it.
     pub fn stats(&self, key: PairKey) -> PairStats {
         let at = self.keys.binary_search(&key).ok();
         at.and_then(|at| self.stats.get(at))
@@ -172,8 +173,8 @@ impl PairCounts {
             .unwrap_or_default()
     }
 
-    /// Passing runs (at least this many) in which the head ran before the tail on one location, with at most
-    /// reads in between.
+    /// Number of passing runs (a lower bound) in which the head ran before the tail on one location, with at
+    /// most reads in between.
     pub fn ordered(&self, key: PairKey) -> u32 {
         self.stats(key).runs.max(self.indirect.get(&key))
     }
@@ -183,7 +184,7 @@ impl PairCounts {
         self.keys.iter().copied().zip(self.stats.iter().copied())
     }
 
-    /// For each of the pairs (sorted by key): is it in a passing run?
+    /// For each of the pairs (sorted by key), whether a passing run has it.
     pub(super) fn known(&self, pairs: &[super::SeenPair]) -> Vec<bool> {
         let mut known = vec![true; pairs.len()];
         let unknown = |number: usize, _| {
@@ -200,7 +201,7 @@ impl PairCounts {
         known
     }
 
-    /// For each row of [`PairCounts::pairs`]: is it one of these pairs (sorted by key)?
+    /// For each row of [`PairCounts::pairs`], whether it is one of these pairs (sorted by key).
     pub(super) fn are_in(&self, pairs: &[super::SeenPair]) -> Vec<bool> {
         let mut are_in = vec![false; self.keys.len()];
         let hit = |at: usize, _| {
@@ -217,37 +218,38 @@ impl PairCounts {
         are_in
     }
 
-    /// Passing runs with this triple.
+    /// Number of passing runs with this triple.
     pub fn triple_runs(&self, key: TripleKey) -> u32 {
         self.triples.get(&key)
     }
 
-    /// Were all couples of the passing runs looked at? If not, [`PairCounts::couple_runs`] may be too few.
+    /// Returns whether all couples of the passing runs were examined. If not, [`PairCounts::couple_runs`] may
+    /// be too low.
     pub fn knows_all_couples(&self) -> bool {
         self.cut == 0
     }
 
-    /// Passing runs with this couple of pairs.
+    /// Number of passing runs with this couple of pairs.
     pub fn couple_runs(&self, key: CoupleKey) -> u32 {
         self.couples.get(&key)
     }
 
-    /// Passing runs in which this access ran (on shared data).
+    /// Number of passing runs that executed this access (on shared data).
     pub fn ran(&self, key: AccessKey) -> u32 {
         self.ran.get(&key)
     }
 
-    /// Passing runs in which this read saw what was there before anybody wrote.
+    /// Number of passing runs in which this read saw the initial value.
     pub fn unwritten(&self, key: AccessKey) -> u32 {
         self.unwritten.get(&key)
     }
 
-    /// What a key stands for.
+    /// Access site of a key.
     pub fn site(&self, key: AccessKey) -> Option<&AccessSite> {
         self.sites.get(&key)
     }
 
-    /// The key of an access on a line; of several the first.
+    /// The key of an access on a line; the first of several.
     pub fn key_at(&self, line: u64, class: AccessClass) -> Option<AccessKey> {
         let is_there = |site: &AccessSite| {
             site.class == class && line_hash(&site.place.file, site.place.line) == line
@@ -265,7 +267,7 @@ impl PairCounts {
         }
     }
 
-    /// Are these on different variables?
+    /// Returns whether these are on different variables.
     pub(super) fn differ(&self, a: &PairStats, b: &PairStats) -> bool {
         a.location != b.location
     }
@@ -294,7 +296,7 @@ fn run_hash(name: &str) -> Signature {
     (mix(Fnv::of(name)), mix(second.0))
 }
 
-/// Spreads the bits (the finalizer of splitmix64), so that sums of hashes don't collide by structure.
+/// Mixes the bits (the finalizer of splitmix64), so that sums of hashes don't collide by structure.
 fn mix(mut x: u64) -> u64 {
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

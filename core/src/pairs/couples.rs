@@ -1,14 +1,15 @@
-//! Two dependencies in opposite directions between the same two threads, on different locations: what
-//! explanations of several variables are made of.
+//! Couples: two dependencies in opposite directions between the same two threads, on different locations,
+//! from which multi-variable explanations are made.
 //!
-//! [`procedure_three()`](super::procedure_three()) looks at all couples of pairs of a failing run, this at couples of
-//! occurrences that belong to one step: if one thread repeats an end of a dependency between the two, they
-//! are of different steps and no couple. So one dependency has as partners at most those whose heads are
-//! the last of their place, back to where its own tail was before: a body of a loop, or a straight piece
-//! of code.
+//! [`procedure_three()`](super::procedure_three()) examines all couples of pairs of a failing run, this
+//! module couples of occurrences that belong to one step: if one thread repeats an end of a dependency
+//! between the two, they are of different steps and no couple. So the partners of a dependency are at most
+//! those whose heads are the last of their place, back to the preceding occurrence of its own tail: a body of
+//! a loop, or a straight piece of code.
 //!
-//! A straight piece of code has as many couples as the square of its length. What is looked at is therefore
-//! bounded by the length of the run, what is kept by a number, and a run that has more says so ([`RunPairs::couples_cut`](super::RunPairs::couples_cut)).
+//! A straight piece of code has as many couples as the square of its length. The number examined is therefore
+//! bounded by the length of the run, the number kept is bounded as well, and a run that has more is marked
+//! ([`RunPairs::couples_cut`](super::RunPairs::couples_cut)).
 
 use super::{
     collect::Found,
@@ -22,21 +23,21 @@ use crate::orders::{Accesses, Dependency};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, Run};
 
-/// Partners that are looked at in any run, whatever its length.
+/// Number of partners examined in any run, whatever its length.
 const ANYWAY: usize = 1 << 18;
-/// Partners that are looked at besides, for each dependency of the run.
+/// Number of further partners examined for each dependency of the run.
 const FOR_EACH: usize = 4;
-/// Different couples that are kept of a run: 1.6 MB.
+/// Bound on the different couples kept of a run: 1.6 MB.
 const MOST: usize = 200_000;
-/// Partners of one dependency, the nearest, when those are used up.
+/// Number of partners, the nearest, of one dependency when those are used up.
 const NEAREST: usize = 24;
 
 /// Two dependencies: `first` from the interrupted thread to the other, `second` back.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct CoupledPairs {
-    /// Its head is where the interrupted thread began.
+    /// The dependency whose head is where the interrupted thread began.
     pub first: Dependency,
-    /// Its tail is where the interrupted thread went on.
+    /// The dependency whose tail is where the interrupted thread went on.
     pub second: Dependency,
 }
 
@@ -60,7 +61,7 @@ impl CoupleKey {
     }
 }
 
-/// The couples of a run, sorted, and whether there are more than were looked at.
+/// The couples of a run, sorted, and whether there are more than were examined.
 pub(super) fn couple_keys(run: &Run, found: &Found, ranks: &Ranks) -> (Vec<CoupleKey>, bool) {
     let count = found.pairs.len() as u64;
     let mut seen = FxHashSet::default();
@@ -82,8 +83,8 @@ pub(super) fn couple_keys(run: &Run, found: &Found, ranks: &Ranks) -> (Vec<Coupl
     (keys, cut || too_many)
 }
 
-/// Couples of the failing run with the number of passing runs that have them too, in the order in which
-/// they were complete. [`RunPairs::couples_cut`](super::RunPairs::couples_cut) says whether there are more.
+/// Couples of the failing run with the number of passing runs that have them too, in the order of completion.
+/// [`RunPairs::couples_cut`](super::RunPairs::couples_cut) says whether there are more.
 pub fn seen_couples(
     run: &Run,
     accesses: &Accesses,
@@ -105,8 +106,8 @@ pub fn seen_couples(
     seen
 }
 
-/// Calls back for each couple, the interrupted thread's first dependency before the second. True when there
-/// are partners that were not looked at: more than `anyway` and what the run's length allows.
+/// Calls back for each couple, the interrupted thread's first dependency before the second. Returns `true`
+/// when partners were not examined: more than `anyway` plus the number that the run's length allows.
 pub(super) fn couples(
     run: &Run,
     found: &Found,
@@ -156,7 +157,7 @@ pub(super) fn couples(
     cut
 }
 
-/// Numbers of the occurrences in the order of one of their ends.
+/// Indices of the occurrences in the order of one of their ends.
 fn by_row(occurrences: &[Occurrence], end: impl Fn(&Dependency) -> EventId) -> Vec<u32> {
     let row = |occurrence: &Occurrence| u64::from(end(&occurrence.dependency).0);
     let mut order: Vec<(u64, u32)> = occurrences.iter().map(row).zip(0..).collect();
@@ -169,11 +170,11 @@ struct Partners<'a> {
     run: &'a Run,
     occurrences: &'a [Occurrence],
     latest: FxHashMap<(u16, u16), u32>,
-    /// Of each occurrence the one before it in its list.
+    /// For each occurrence, the preceding one in its list.
     before: Vec<u32>,
 }
 
-/// No row, and no occurrence.
+/// Marks the absence of a row or an occurrence.
 const NONE: u32 = u32::MAX;
 
 impl<'a> Partners<'a> {
@@ -205,7 +206,7 @@ impl<'a> Partners<'a> {
 
     /// Calls back, the latest head first, for those in the other direction whose heads are the last of their
     /// places before the tail of `second`, back to where its place was before, while that returns true.
-    /// Returns whether it was stopped. Heads that are not the last will never be again: they are unlinked.
+    /// Returns whether it was stopped. Heads that are not the last never become so again: they are unlinked.
     fn each(
         &mut self,
         second: &Occurrence,
@@ -246,9 +247,9 @@ impl<'a> Partners<'a> {
     }
 }
 
-/// Where the ends of dependencies come again: the same thread, the same access, the same location.
+/// Recurrences of the ends of dependencies: the same thread, the same access, the same location.
 struct Places {
-    /// By row: the row before and the next one at its place.
+    /// By row: the preceding and the next row at its place.
     around: Vec<(u32, u32)>,
 }
 
@@ -287,7 +288,7 @@ impl Places {
         (next != NONE).then_some(EventId(next))
     }
 
-    /// Does the other thread come to neither of its two accesses a second time in between?
+    /// Returns whether the other thread repeats neither of its two accesses in between.
     fn are_one_step(&self, first: &Dependency, second: &Dependency) -> bool {
         let (from, to) = (first.tail.min(second.head), first.tail.max(second.head));
         self.next(from).is_none_or(|next| next >= to)

@@ -1,11 +1,11 @@
-//! Falcon (Park, Vuduc, Harrold: "Falcon: Fault Localization in Concurrent Programs"), as the baseline that
+//! Falcon (Park, Vuduc, Harrold: "Falcon: Fault Localization in Concurrent Programs"), the baseline that
 //! LOCON is compared with.
 //!
-//! A window of fixed size goes over the accesses of each location. When it is full, its oldest access is
-//! looked at: with the accesses behind it that cannot be put into a serial order (two of its thread, one of
-//! another in between), or, if there are none, with the first conflicting access of another thread. A
-//! read after an access of the same thread is not taken into the window. Over many runs each
-//! pattern gets Jaccard's score: the share of failing runs among those that failed or have the pattern.
+//! A window of fixed size slides over the accesses of each location. When it is full, its oldest access forms
+//! patterns: with the accesses behind it that have no serial order (two of its thread, one of another in
+//! between), or, if there are none, with the first conflicting access of another thread. A read after an
+//! access of the same thread does not enter the window. Over many runs each pattern gets a Jaccard score: the
+//! share of failing runs among those that failed or have the pattern.
 
 use super::{
     collect::access_key,
@@ -16,32 +16,32 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use unsnarl_trace::{EventId, EventKind, Run};
 
-/// Accesses in a window.
+/// Number of accesses in a window.
 pub const WINDOW: usize = 10;
 
-/// Accesses in their order: two of two threads, or three of which the middle one is another thread's.
+/// Ordered accesses: two of two threads, or three of which the middle one is another thread's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Pattern {
-    /// The first.
+    /// The first access.
     pub first: AccessKey,
-    /// The other thread's.
+    /// The other thread's access.
     pub remote: AccessKey,
-    /// The second of the first thread, in unserializable patterns.
+    /// The first thread's second access, in unserializable patterns.
     pub second: Option<AccessKey>,
 }
 
-/// A pattern with what speaks for it.
+/// A pattern with its statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Suspicious {
     /// The pattern.
     pub pattern: Pattern,
-    /// Failing runs with it.
+    /// Number of failing runs with it.
     pub failing: u32,
-    /// Passing runs with it.
+    /// Number of passing runs with it.
     pub passing: u32,
 }
 
-/// How often patterns are in failing and passing runs.
+/// Numbers of failing and passing runs with each pattern.
 #[derive(Clone, Debug, Default)]
 pub struct Falcon {
     failed: u32,
@@ -49,7 +49,7 @@ pub struct Falcon {
 }
 
 impl Falcon {
-    /// Takes in a run.
+    /// Adds a run.
     pub fn insert(&mut self, patterns: &[Pattern], failed: bool) {
         self.failed += u32::from(failed);
         for pattern in patterns {
@@ -61,7 +61,7 @@ impl Falcon {
         }
     }
 
-    /// The patterns of failing runs, the most suspicious first; equals in no meaningful order.
+    /// The patterns of failing runs, the most suspicious first; ties in no meaningful order.
     pub fn ranked(&self) -> Vec<Suspicious> {
         let of_failing = self.patterns.iter().filter(|(_, counts)| counts.0 > 0);
         let suspicious = |(&pattern, &(failing, passing)): (&Pattern, &(u32, u32))| Suspicious {
@@ -79,7 +79,7 @@ impl Falcon {
         ranked
     }
 
-    /// Jaccard's index, from 0 to 1.
+    /// Jaccard index of the pattern, from 0 to 1.
     pub fn score(&self, suspicious: &Suspicious) -> f64 {
         f64::from(suspicious.failing) / f64::from((self.failed + suspicious.passing).max(1))
     }
@@ -144,7 +144,7 @@ impl Entry {
     }
 }
 
-/// Notes the patterns that the oldest access begins.
+/// Records the patterns that the oldest access begins.
 fn oldest(entries: &VecDeque<Entry>, found: &mut FxHashSet<Pattern>) {
     let Some(first) = entries.front() else { return };
     let is_own = |entry: &&Entry| entry.thread == first.thread;
@@ -171,7 +171,7 @@ fn oldest(entries: &VecDeque<Entry>, found: &mut FxHashSet<Pattern>) {
     }
 }
 
-/// No serial order gives the same: the five unserializable triples.
+/// Returns whether no serial order is equivalent: the five unserializable triples.
 fn breaks(first: &Entry, remote: &Entry, second: &Entry) -> bool {
     remote.writes() && (first.reads() || second.reads() || first.writes() && second.writes())
         || remote.reads() && first.writes() && second.writes()

@@ -1,4 +1,4 @@
-//! Identities that mean the same in every run of a build: a site with what it does there.
+//! Identities that are stable over all runs of a build: a site with the kind of access there.
 //!
 //! A key is a 64-bit hash of its text, so that runs need not share a table of names.
 
@@ -6,7 +6,7 @@ use crate::explanation::Place;
 use serde::{Deserialize, Serialize};
 use unsnarl_trace::{EventKind, SiteRow};
 
-/// What an access does, as far as pairs tell them apart.
+/// Kind of an access, as far as pairs distinguish them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessClass {
@@ -14,7 +14,7 @@ pub enum AccessClass {
     Read,
     /// Writes.
     Write,
-    /// Reads and writes in one step.
+    /// Reads and writes in one atomic step.
     Update,
 }
 
@@ -29,7 +29,7 @@ impl AccessClass {
         }
     }
 
-    /// The word for it.
+    /// Name of the class.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -38,7 +38,7 @@ impl AccessClass {
         }
     }
 
-    /// The letter for it.
+    /// Letter of the class.
     pub fn letter(self) -> char {
         match self {
             Self::Read => 'R',
@@ -65,12 +65,12 @@ impl AccessKey {
     }
 }
 
-/// What an [`AccessKey`] stands for.
+/// Site and class of an [`AccessKey`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct AccessSite {
-    /// Where.
+    /// Place in the source.
     pub place: Place,
-    /// What it does there.
+    /// Class of the access.
     pub class: AccessClass,
 }
 
@@ -84,7 +84,7 @@ pub struct PairKey {
 }
 
 impl PairKey {
-    /// The pair the other way round.
+    /// The pair in the opposite order.
     pub fn reversed(self) -> PairKey {
         PairKey {
             head: self.tail,
@@ -102,8 +102,8 @@ pub struct TripleKey {
     pub remote: AccessKey,
     /// Second access of the interrupted thread.
     pub second: AccessKey,
-    /// The two calls, or accesses, of their common function that led to the first and the second one: a
-    /// function that is called twice is another matter than two functions that call it.
+    /// Hash of the two calls, or accesses, of their common function that led to the first and the second one:
+    /// a function that is called twice differs from two functions that call it.
     pub within: u64,
 }
 

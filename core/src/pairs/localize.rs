@@ -1,4 +1,4 @@
-//! The procedures by name, in the order in which the paper asks them.
+//! The procedures by name, in the paper's order.
 
 use super::{
     collect::{RunPairs, SeenPair},
@@ -11,16 +11,16 @@ use crate::{Budget, Corpus, RunSummary, StopReason};
 /// A test procedure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Procedure {
-    /// Pairs that only the failing run has.
+    /// Procedure I: pairs that only the failing run has.
     One,
-    /// Pairs that the failing run lacks.
+    /// Procedure II: pairs that the failing run lacks.
     Two,
-    /// Pairs that are together only in the failing run.
+    /// Procedure III: pairs that occur together only in the failing run.
     Three(Precision),
 }
 
 impl Procedure {
-    /// All, in the paper's order: from the cheapest to the most precise.
+    /// All procedures in the paper's order, from the cheapest to the most precise.
     pub const ORDER: [Procedure; 5] = [
         Procedure::One,
         Procedure::Two,
@@ -29,7 +29,7 @@ impl Procedure {
         Procedure::Three(Precision::Loop),
     ];
 
-    /// The word for it, as on the command line.
+    /// Name of the procedure, as on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Procedure::One => "I",
@@ -47,29 +47,29 @@ impl Procedure {
     }
 }
 
-/// What a procedure reports.
+/// Result of a procedure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reported {
     /// A pair that only the failing run has.
     Seen(SeenPair),
     /// A pair that the failing run lacks.
     Missing(MissingPair),
-    /// Two pairs that are together only in the failing run.
+    /// Two pairs that occur together only in the failing run.
     Couple(Couple),
 }
 
-/// All that a procedure reports.
+/// All results of a procedure.
 #[derive(Clone, Debug)]
 pub struct Reports {
-    /// In the order of occurrence.
+    /// Results in the order of occurrence.
     pub reported: Vec<Reported>,
-    /// Couples that were too many to be told apart.
+    /// Number of couples that were too many to be distinguished.
     pub left_out: u64,
-    /// Why it stopped.
+    /// Stop reason of the procedure.
     pub stopped: StopReason,
 }
 
-/// Asks one procedure about a failing run of a corpus.
+/// Runs one procedure on a failing run of a corpus.
 pub fn localize(
     corpus: &Corpus,
     failing: &RunSummary,

@@ -1,48 +1,48 @@
-//! Loops of a run: which loop, and which iteration of it, every row is in.
+//! Loops of a run: the loop, and its iteration, that contains each row.
 //!
-//! LOCON finds loops by dominators in the program's control flow and keeps a stack of entries and
-//! iterations for each thread. Three sources could serve here. Branch events say exactly which block was
-//! entered, but ordinary runs have none: they are recorded when a run is replayed with them. Debug info
-//! names lines, not loops, and a run from another tool has none. What every run has is the sequence of
-//! places (call stack, site, kind) that a thread passed, and a place that comes again on the same call stack
-//! can only come again by a loop. So loops are found in the trace: the place that repeats is the *entry*, what
-//! runs between two visits is the *body*, and each visit begins an *iteration*; leaving the body ends the loop.
-//! The same scheme as LOCON's, nested loops included, from what was executed instead of from what could be.
+//! LOCON finds loops by dominators in the program's control flow and keeps a stack of entries and iterations
+//! for each thread. Three sources could serve here. Branch events name exactly the block that was entered,
+//! but ordinary runs have none: they are recorded when a run is replayed with them. Debug info names lines,
+//! not loops, and a run from another tool has none. Every run has the sequence of places (call stack, site,
+//! kind) that a thread passed, and a place can recur on the same call stack only by a loop. So loops are
+//! found in the trace: the place that repeats is the *entry*, the rows between two visits are the *body*, and
+//! each visit begins an *iteration*; leaving the body ends the loop. The scheme is LOCON's, nested loops
+//! included, but based on the executed rather than the possible paths.
 //!
-//! What this cannot see: a loop that touches nothing but the data of one expression (the same place at
-//! once again on another location is taken for one expression, or a walk over data), and the difference
-//! between a loop and a function that runs again where call stacks were not recorded.
+//! Two things are invisible to it: a loop that accesses nothing but the data of one expression (the same
+//! place directly again on another location is taken for one expression, or a walk over data), and the
+//! difference between a loop and a function that runs again where call stacks were not recorded.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventKind, Run, SiteId, StackId};
 
-/// Deeper nests are taken for one loop of this depth: what is found in a trace is never nested so deep
-/// by the source, but by branches that look like loops.
+/// Bound on the nesting; deeper nests are taken for one loop of this depth, since the source never nests
+/// loops so deep, only branches that look like loops do.
 const DEEPEST: usize = 6;
 
-/// Not found yet.
+/// Marks a node that was not found yet.
 const NONE: u32 = u32::MAX;
 
 /// An iteration of a loop, or a whole thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Node {
-    /// The iteration around it; itself for a thread.
+    /// The enclosing iteration; the node itself for a thread.
     parent: u32,
-    /// Number of the place that the loop begins with; 0 for a thread.
+    /// Number of the loop's entry place; 0 for a thread.
     entry: u32,
-    /// From 1; 0 for a thread.
+    /// Iteration number from 1; 0 for a thread.
     iteration: u32,
     depth: u32,
 }
 
-/// Which iteration of which loop a row is in.
+/// Loop iteration that contains a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Iteration {
-    /// Call stack of the loop's first place.
+    /// Call stack of the loop's entry.
     pub stack: StackId,
-    /// The loop's first place: its entry.
+    /// Site of the loop's entry.
     pub entry: SiteId,
-    /// From 1.
+    /// Iteration number from 1.
     pub number: u32,
 }
 
@@ -70,7 +70,7 @@ impl Loops {
         };
         let enter = |steps: &Vec<Step>| loops.enter(steps, &Bodies::of(steps));
         let whole: Vec<u32> = steps.iter().map(enter).collect();
-        // What was no step is in no loop.
+        // A row that is no step is in no loop.
         for (innermost, &thread) in loops.of_row.iter_mut().zip(run.events.threads()) {
             if *innermost == NONE {
                 *innermost = whole.get(usize::from(thread)).copied().unwrap_or(0);
@@ -90,8 +90,8 @@ impl Loops {
         })
     }
 
-    /// The iterations around a row from the inside out, the thread last, each with the entry of the loop in
-    /// it that the row is in; 0 for none.
+    /// The iterations around a row from the inside out, the thread last, each with the entry of the loop
+    /// inside it that contains the row; 0 for none.
     pub fn around(&self, row: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
         let innermost = self.of_row.get(row).copied();
         let mut next = innermost.map(|node| (node, 0));
@@ -103,7 +103,7 @@ impl Loops {
         })
     }
 
-    /// Are two rows of one thread in the same iteration of every loop around both?
+    /// Returns whether two rows of one thread are in the same iteration of every loop around both.
     pub fn are_together(&self, a: usize, b: usize) -> bool {
         self.around(a).any(|(node, within)| {
             self.around(b).any(|(other, inside)| {
@@ -112,7 +112,7 @@ impl Loops {
         })
     }
 
-    /// Number of iterations and threads: those that [`Loops::around`] gives are below it.
+    /// Number of iterations and threads: an exclusive bound of the numbers that [`Loops::around`] gives.
     pub fn count(&self) -> usize {
         self.nodes.len()
     }
@@ -148,7 +148,7 @@ impl Loops {
         thread
     }
 
-    /// Out of the loops that the place is not in.
+    /// Leaves the loops that do not contain the place.
     fn leave(&self, mut top: u32, place: u32, bodies: &Bodies) -> u32 {
         while let Some(node) = self.node(top).filter(|node| node.iteration > 0)
             && !bodies.body.contains(&(node.entry, place))
@@ -158,7 +158,7 @@ impl Loops {
         top
     }
 
-    /// Into the loop that the place begins, or into its next iteration.
+    /// Enters the loop that the place begins, or its next iteration.
     fn begin(&mut self, top: u32, place: u32, bodies: &Bodies) -> u32 {
         if !bodies.entries.contains(&place) {
             return top;
@@ -189,11 +189,12 @@ impl Loops {
 struct Step {
     row: u32,
     place: u32,
-    /// Belongs to the step before: another piece of one access, or the same place on another location.
+    /// `true` if it belongs to the preceding step: another piece of one access, or the same place on another
+    /// location.
     again: bool,
 }
 
-/// The rows of each thread with the numbers of their places.
+/// The rows of each thread, with the numbers of their places.
 fn steps(run: &Run) -> (Vec<Vec<Step>>, Vec<Place>) {
     let events = &run.events;
     let mut numbers: FxHashMap<Place, u32> = FxHashMap::default();
@@ -230,16 +231,16 @@ fn steps(run: &Run) -> (Vec<Vec<Step>>, Vec<Place>) {
     (steps, places)
 }
 
-/// What the loops of a thread consist of.
+/// Bodies of the loops of a thread.
 #[derive(Default)]
 struct Bodies {
     entries: FxHashSet<u32>,
-    /// Entry and place.
+    /// Pairs of entry and place.
     body: FxHashSet<(u32, u32)>,
 }
 
 impl Bodies {
-    /// First pass: keeps the places of the current iteration; one that is there already begins the next.
+    /// First pass: keeps the places of the current iteration; a place that recurs begins the next one.
     fn of(steps: &[Step]) -> Bodies {
         let mut bodies = Bodies::default();
         let mut path: Vec<(u32, usize)> = Vec::new();
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
     use crate::fixture::run;
 
-    /// Of each row: `entry line:iteration`, from the outside in.
+    /// For each row: `entry line:iteration`, from the outside in.
     fn loops(text: &str) -> String {
         let run = run(text);
         let loops = Loops::new(&run);

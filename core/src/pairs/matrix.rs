@@ -1,26 +1,26 @@
-//! Which pairs may be coupled with which: a square of bits, of which a block of rows is kept.
+//! Bit matrix of the pairs that may still be coupled; a block of rows is kept at a time.
 
 use super::meetings::{Met, SEVERAL};
 use std::ops::Range;
 use unsnarl_trace::EventId;
 
-/// A pair that is looked for, in a group of a run.
+/// A candidate pair in a group of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Item {
-    /// Its number.
+    /// Number of the pair.
     pub number: u32,
     /// Location in that run, or [`SEVERAL`].
     pub location: u32,
-    /// Loops further inside that its ends are in.
+    /// Inner loops that contain its ends.
     pub within: (u32, u32),
-    /// Its first occurrence in the group.
+    /// Head of its first occurrence in the group.
     pub head: EventId,
-    /// Its first occurrence in the group.
+    /// Tail of its first occurrence in the group.
     pub tail: EventId,
 }
 
 impl Item {
-    /// A pair by its own number.
+    /// Makes an item of a pair by its own number.
     pub fn of(met: &Met) -> Item {
         Item {
             number: met.pair,
@@ -31,24 +31,24 @@ impl Item {
         }
     }
 
-    /// Two pairs on one and the same location are about one variable.
+    /// Returns whether two pairs are about different variables: not both on one and the same location.
     fn is_apart(&self, other: &Item) -> bool {
         self.location != other.location || self.location == SEVERAL
     }
 }
 
-/// The bits. In what it is given, a half of a group has each pair once.
+/// The bit matrix. In its inputs, a half of a group contains each pair once.
 pub(super) struct Matrix {
     block: Range<usize>,
     width: usize,
     bits: Vec<u64>,
-    /// Rows that have a bit, as far as is known: never too few.
+    /// Rows that may have a bit; a superset.
     live: Vec<bool>,
-    /// Columns that have a bit, as far as is known: never too few.
+    /// Columns that may have a bit; a superset.
     columns: Vec<u64>,
-    /// A row to work with, empty between operations.
+    /// Scratch row, empty between operations.
     mask: Vec<u64>,
-    /// The last marks were not all there before.
+    /// `true` if the last marks added bits.
     changed: bool,
 }
 
@@ -59,7 +59,7 @@ enum Change {
 }
 
 impl Matrix {
-    /// No bits, for the rows of `block` of a square with `size` rows.
+    /// Makes an empty matrix for the rows of `block` of a square with `size` rows.
     pub fn new(block: Range<usize>, size: usize) -> Matrix {
         let width = size.div_ceil(64);
         Matrix {
@@ -73,12 +73,12 @@ impl Matrix {
         }
     }
 
-    /// No row has a bit.
+    /// Returns whether no row has a bit.
     pub fn is_empty(&self) -> bool {
         !self.live.contains(&true)
     }
 
-    /// Looks which rows and columns still have a bit.
+    /// Recomputes the rows and columns that have a bit.
     pub fn refresh(&mut self) {
         self.columns.fill(0);
         for (row, live) in self.live.iter_mut().enumerate().filter(|(_, live)| **live) {
@@ -91,7 +91,7 @@ impl Matrix {
         }
     }
 
-    /// May the pair with this number be coupled with another one?
+    /// Returns whether the pair with this number may be coupled with another one.
     pub fn has_any(&self, number: u32) -> bool {
         let number = number as usize;
         let column = self.columns.get(number / 64);
@@ -101,8 +101,8 @@ impl Matrix {
             || column.is_some_and(|column| column >> (number % 64) & 1 == 1)
     }
 
-    /// Those of one half may be coupled with those of the other, if they are about different variables. True
-    /// when that is new for some of them.
+    /// Marks that those of one half may be coupled with those of the other, if they are about different
+    /// variables. Returns whether that is new for some of them.
     pub fn mark(&mut self, a: &[Item], b: &[Item]) -> bool {
         self.changed = false;
         self.change(a, b, Change::Mark);
@@ -110,13 +110,13 @@ impl Matrix {
         self.changed
     }
 
-    /// The opposite of [`Matrix::mark`].
+    /// Clears the bits that [`Matrix::mark`] would set.
     pub fn strike(&mut self, a: &[Item], b: &[Item]) {
         self.change(a, b, Change::Strike);
         self.change(b, a, Change::Strike);
     }
 
-    /// Calls back for each two that may be coupled, one of each half; the first has the lower number.
+    /// Calls back for each two pairs that may be coupled, one of each half; the first has the lower number.
     pub fn each(&self, a: &[Item], b: &[Item], mut found: impl FnMut(&Item, &Item)) {
         for (rows, columns) in [(a, b), (b, a)] {
             for item in rows.iter().filter(|item| self.is_live(item)) {
@@ -186,7 +186,8 @@ impl Matrix {
         }
     }
 
-    /// Makes a mask of the columns; for the rows of each location without the columns on the same one.
+    /// Makes a mask of the columns; for the rows of each location, one without the columns on the same
+    /// location.
     fn row_by_row(&mut self, rows: &[Item], columns: &[Item], change: Change) {
         let (mut rows, mut columns) = (rows.to_vec(), columns.to_vec());
         rows.sort_unstable_by_key(|item| item.location);
@@ -246,13 +247,13 @@ impl Matrix {
     }
 }
 
-/// Word of a row, and its bit there.
+/// Word index of a row, and its bit there.
 fn place(item: &Item) -> (usize, u64) {
     (item.number as usize / 64, 1 << (item.number % 64))
 }
 
-/// Calls back for each two parts of a group's halves that are together: their ends are not in different
-/// iterations of a loop further inside.
+/// Calls back for each two parts of a group's halves that occur together: their ends are not in different
+/// iterations of an inner loop.
 pub(super) fn together(
     forward: &[Item],
     backward: &[Item],
@@ -271,7 +272,7 @@ pub(super) fn together(
     }
 }
 
-/// Are these different loops, or none?
+/// Returns whether these are different loops, or none.
 fn apart(a: u32, b: u32) -> bool {
     a == 0 || b == 0 || a != b
 }

@@ -1,14 +1,15 @@
-//! Where the pairs of a run met: between which threads, and in which iterations of their loops.
+//! Groups of pairs of a run that occur together: between the same threads, and in the same iterations of
+//! their loops.
 //!
-//! Test Procedure III asks whether two pairs are there *together*. What that means is a matter of precision,
-//! and each precision is a way to put the occurrences of pairs into groups:
+//! Test Procedure III compares whether two pairs occur *together*. The meaning depends on the precision, and
+//! each precision is a way to group the occurrences of pairs:
 //!
 //! * pc: one group for the whole run;
 //! * tid: one for two threads, with the pairs in one direction apart from those in the other;
 //! * loop: one for two threads and an iteration of each, again with two directions.
 //!
-//! An occurrence in nested loops is in the groups of all iterations around it. Each has with it the loops, further
-//! inside, that its ends are in: two ends in different iterations of the same loop are not together.
+//! An occurrence in nested loops is in the groups of all iterations around it, each time with the inner loops
+//! that contain its ends: two ends in different iterations of the same loop are not together.
 
 use super::{
     collect::Found,
@@ -25,15 +26,15 @@ use std::{
 };
 use unsnarl_trace::{EventId, Outcome, Run};
 
-/// More than one location.
+/// Marks a pair with more than one location.
 pub const SEVERAL: u32 = u32::MAX;
 
 /// A pair in a group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Met {
-    /// Loops further inside that the ends are in, those of the group's first thread first; 0 for none.
+    /// Inner loops that contain the ends, those of the group's first thread first; 0 for none.
     pub within: (u32, u32),
-    /// Row of [`RunPairs::pairs`](super::RunPairs::pairs).
+    /// Index in [`RunPairs::pairs`](super::RunPairs::pairs).
     pub pair: u32,
     /// Location, or [`SEVERAL`].
     pub location: u32,
@@ -84,12 +85,12 @@ impl Meetings {
     }
 }
 
-/// An occurrence of a pair: which, and where its location stands in the table.
+/// An occurrence of a pair, with the position of its location in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Occurrence {
-    /// Rows of its ends.
+    /// Events of its ends.
     pub dependency: Dependency,
-    /// Row of [`RunPairs::pairs`](super::RunPairs::pairs).
+    /// Index in [`RunPairs::pairs`](super::RunPairs::pairs).
     pub pair: u32,
     /// Number of its location.
     pub location: u32,
@@ -98,16 +99,16 @@ pub struct Occurrence {
 /// An occurrence in a group.
 #[derive(Clone, Copy)]
 struct Entry {
-    /// Numbers of the iterations (or threads) that the ends are in, joined: that of the lower thread first.
+    /// Numbers of the iterations (or threads) that contain the ends, joined: that of the lower thread first.
     group: u64,
     within: (u32, u32),
     /// Number of the occurrence.
     occurrence: u32,
-    /// From the higher thread to the lower one.
+    /// `true` if it goes from the higher thread to the lower one.
     backward: bool,
 }
 
-/// Groups by threads.
+/// Groups occurrences by threads.
 pub(super) fn by_threads(run: &Run, found: &Found) -> Meetings {
     let entries = directed(run, found, |ends, entry, entries| {
         let group = u64::from(ends.threads.0) << 16 | u64::from(ends.threads.1);
@@ -120,9 +121,9 @@ pub(super) fn by_threads(run: &Run, found: &Found) -> Meetings {
     meetings
 }
 
-/// Groups by threads and iterations. Those with one direction only say nothing and are left out; of equal
-/// ones the first stays. A run that passed is asked only what it has together: of its groups those stay that
-/// have something together that none before had, so that long loops take no more room than short ones.
+/// Groups occurrences by threads and iterations. Groups with only one direction have no information and are
+/// left out; of equal ones the first stays. A passing run needs only the set of couples that occur together:
+/// of its groups those stay that add such a couple, so that long loops take no more room than short ones.
 ///
 /// An occurrence is in a group for each two iterations around its ends (loops count to a depth of 6), so this
 /// is linear in the occurrences and in the product of both depths.
@@ -154,10 +155,10 @@ pub(super) fn by_iterations(run: &Run, loops: &Loops, found: &Found) -> Meetings
     meetings
 }
 
-/// Pairs of a run up to which it is noted what it has together: the bits take 2 MB then.
+/// Bound on the pairs of a run for which occurrences together are recorded: the bits take 2 MB then.
 const MANY: usize = 4096;
 
-/// Does the group have something together that was not there before?
+/// Returns whether the group adds a couple that occurs together.
 fn adds(had: &mut Matrix, group: &[Met], half: usize) -> bool {
     let items: Vec<Item> = group.iter().map(Item::of).collect();
     let (forward, backward) = items.split_at(half.min(items.len()));
@@ -168,21 +169,21 @@ fn adds(had: &mut Matrix, group: &[Met], half: usize) -> bool {
     adds
 }
 
-/// What counts of a pair in a group: which half, loops further inside, pair, location.
+/// Identity of a pair in a group: its half, inner loops, pair, location.
 type Bare = (bool, (u32, u32), u32, u32);
 
-/// The different groups that were there, one behind the other.
+/// The distinct groups so far, concatenated.
 #[derive(Default)]
 struct Known {
     content: Vec<Bare>,
-    /// Where each group begins and ends, and the one before it with the same hash.
+    /// Bounds of each group, and the preceding group with the same hash.
     groups: Vec<(Range<usize>, Option<u32>)>,
-    /// Last group with a hash.
+    /// Last group with each hash.
     by_hash: FxHashMap<u64, u32>,
 }
 
 impl Known {
-    /// True when no group before was equal.
+    /// Inserts a group; `true` when no earlier group was equal.
     fn insert(&mut self, group: &[Met], half: usize) -> bool {
         let start = self.content.len();
         let numbered = group.iter().enumerate();
@@ -210,7 +211,7 @@ impl Known {
     }
 }
 
-/// Threads and rows of an occurrence, that of the lower thread first.
+/// Threads and rows of an occurrence, those of the lower thread first.
 struct Ends {
     threads: (u16, u16),
     first: EventId,
@@ -232,7 +233,7 @@ fn ends(run: &Run, occurrence: &Occurrence) -> (Ends, bool) {
     (ends, backward)
 }
 
-/// The entries of all occurrences: those of forward ones first, both by pair.
+/// The entries of all occurrences: forward ones first, both sorted by pair.
 fn directed(
     run: &Run,
     found: &Found,
@@ -258,7 +259,7 @@ fn directed(
 }
 
 /// Calls back for each group with the length of its forward half, by threads and then by iterations;
-/// occurrences of one pair become one.
+/// occurrences of one pair are merged.
 fn grouped(
     run: &Run,
     found: &Found,
@@ -287,7 +288,7 @@ fn grouped(
     }
 }
 
-/// Makes one of the occurrences of each pair; returns how many are forward.
+/// Merges the occurrences of each pair; returns the number of forward ones.
 fn meet(found: &Found, entries: &[Entry], met: &mut Vec<Met>) -> usize {
     let mut half = 0;
     let mut last = false;
@@ -317,7 +318,7 @@ fn meet(found: &Found, entries: &[Entry], met: &mut Vec<Met>) -> usize {
     half
 }
 
-/// Two occurrences of one pair: the first one counts.
+/// Merges two occurrences of one pair: the first one counts.
 fn join(met: &mut Met, other: &Met) {
     if met.location != other.location {
         met.location = SEVERAL;

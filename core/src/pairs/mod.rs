@@ -1,13 +1,15 @@
-//! Access pairs after Wang et al., "Localization of Concurrency Bugs Using Shared Memory Access Pairs" (LOCON).
+//! Access pairs after Wang et al., "Localization of Concurrency Bugs Using Shared Memory Access Pairs"
+//! (LOCON).
 //!
-//! A pair is an immediate dependency between two threads: the head, the tail, the location, and with them
-//! the threads and the iterations of loops ([`Loops`]) that both ends are in. [`RunPairs`] is what one run
-//! contributes; [`PairCounts`] is what a corpus knows of its passing runs, in sorted columns, and taking one
-//! run in or out costs that run.
+//! A pair is an immediate dependency between two threads: the head, the tail, the location, and with them the
+//! threads and the iterations of loops ([`Loops`]) that contain both ends. [`RunPairs`] holds the pairs of
+//! one run; [`PairCounts`] holds the statistics of a corpus's passing runs, in sorted columns, and adding or
+//! removing a run costs as much as that run.
 //!
 //! [`procedure_one()`] finds pairs that only the failing run has, [`procedure_two()`] pairs that the failing
-//! run should have had, [`procedure_three()`] pairs that are harmless alone but were never seen together;
-//! [`localize()`] asks them in the paper's order. [`falcon`] is the method that the paper compares with.
+//! run should have had, [`procedure_three()`] pairs that are harmless alone but never occurred together
+//! before; [`localize()`] runs them in the paper's order. [`falcon`] is the method that the paper compares
+//! with.
 
 mod collect;
 mod columns;

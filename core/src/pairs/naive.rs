@@ -1,5 +1,5 @@
-//! What a run contributes to its corpus, the simple way: maps of keys, and all dependencies beside all. The
-//! reference that [`RunPairs::collect`] is compared with on random runs.
+//! Naive collection of a run's pairs: maps of keys, and all dependencies compared with all. The reference for
+//! [`RunPairs::collect`] on random runs.
 
 use super::{
     couples::CoupleKey,
@@ -18,7 +18,7 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, EventKind, LocationId, Outcome, Run};
 
-/// All of a run.
+/// Collects everything of a run.
 pub fn collect(run: &Run) -> RunPairs {
     let accesses = Accesses::new(run);
     let mut keys = Keys::new(run);
@@ -73,15 +73,15 @@ pub fn collect(run: &Run) -> RunPairs {
         locations: found.names.list,
     }
 }
-/// Each two dependencies on two locations in opposite directions between two threads of which no end comes
-/// again in between.
+/// Each two dependencies on two locations in opposite directions between two threads without a recurrence of
+/// an end in between.
 fn coupled(run: &Run, direct: &[Dependency]) -> FxHashSet<CoupleKey> {
     let place = |row: EventId| {
         let event = run.events.get(row).unwrap();
         (event.thread, access_key(run, row), event.location)
     };
     let ends: Vec<EventId> = direct.iter().flat_map(|d| [d.head, d.tail]).collect();
-    // Neither end is at its place again in between.
+    // Neither end recurs in between.
     let once = |from: EventId, to: EventId| {
         let between = || ends.iter().filter(|&&row| from < row && row < to);
         between().all(|&row| place(row) != place(from) && place(row) != place(to))
@@ -157,7 +157,7 @@ impl Found {
         }
     }
 
-    /// Sorts the pairs by key and notes their places in the order of occurrence.
+    /// Sorts the pairs by key and ranks them in the order of occurrence.
     fn sort(&mut self) {
         let key = |pair: &SeenPair| (pair.tail, pair.head, pair.key);
         let mut order: Vec<(_, u32)> = self.pairs.iter().map(key).zip(0..).collect();
@@ -184,11 +184,11 @@ impl Found {
     }
 }
 
-/// Keys of the accesses of one run, worked out once per site and class.
+/// Keys of the accesses of one run, computed once per site and class.
 struct Keys<'a> {
     run: &'a Run,
     known: FxHashMap<(u32, AccessClass), AccessKey>,
-    /// By site and stack of both accesses.
+    /// Keys of common callers, by site and stack of both accesses.
     within: FxHashMap<[u32; 4], u64>,
 }
 
@@ -272,7 +272,7 @@ impl Names {
     }
 }
 
-/// An occurrence in a group that is named by its key: threads in order, then iterations.
+/// An occurrence in a group, which is named by its key: threads in order, then iterations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     key: (u16, u16, u32, u32),
@@ -280,7 +280,7 @@ struct Entry {
     met: Met,
 }
 
-/// Groups by threads.
+/// Groups occurrences by threads.
 fn by_threads(run: &Run, occurrences: &[Occurrence]) -> Meetings {
     let entries = occurrences.iter().map(|occurrence| entry(run, occurrence));
     let mut meetings = Meetings::default();
@@ -288,9 +288,9 @@ fn by_threads(run: &Run, occurrences: &[Occurrence]) -> Meetings {
     meetings
 }
 
-/// Groups by threads and iterations. Those with one direction only say nothing and are left out; of equal
-/// ones the first stays. A run that passed is asked only what it has together: of its groups those stay that
-/// have something together that none before had, so that long loops take no more room than short ones.
+/// Groups occurrences by threads and iterations. Groups with only one direction have no information and are
+/// left out; of equal ones the first stays. A passing run needs only the set of couples that occur together:
+/// of its groups those stay that add such a couple, so that long loops take no more room than short ones.
 fn by_iterations(run: &Run, loops: &Loops, occurrences: &[Occurrence], pairs: usize) -> Meetings {
     let mut entries = Vec::new();
     for occurrence in occurrences {
@@ -322,10 +322,10 @@ fn by_iterations(run: &Run, loops: &Loops, occurrences: &[Occurrence], pairs: us
     meetings
 }
 
-/// Pairs of a run up to which it is noted what it has together: the bits take 2 MB then.
+/// Bound on the pairs of a run for which occurrences together are recorded: the bits take 2 MB then.
 const MANY: usize = 4096;
 
-/// Does the group have something together that was not there before?
+/// Returns whether the group adds a couple that occurs together.
 fn adds(had: &mut Matrix, group: &[Met], half: usize) -> bool {
     let items: Vec<Item> = group.iter().map(Item::of).collect();
     let (forward, backward) = items.split_at(half.min(items.len()));
@@ -336,7 +336,7 @@ fn adds(had: &mut Matrix, group: &[Met], half: usize) -> bool {
     adds
 }
 
-/// What counts of a pair in a group: which half, loops further inside, pair, location.
+/// Identity of a pair in a group: its half, inner loops, pair, location.
 type Bare = (bool, (u32, u32), u32, u32);
 
 fn bare(group: &[Met], half: usize) -> Vec<Bare> {
@@ -362,7 +362,7 @@ fn entry(run: &Run, occurrence: &Occurrence) -> Entry {
     }
 }
 
-/// Calls back for each group with the length of its forward half; occurrences of one pair become one.
+/// Calls back for each group with the length of its forward half; occurrences of one pair are merged.
 fn grouped(mut entries: Vec<Entry>, mut found: impl FnMut(&[Met], usize)) {
     entries.sort_unstable();
     let mut group: Vec<Met> = Vec::new();

@@ -1,8 +1,8 @@
 //! Predictable pairs (LOCON, Section 4.1 and Figure 3).
 //!
-//! A pair is predictable by another when the other's presence implies its own: with `h1` before `h2` in
-//! one thread and `t2` before `t1` in the other, `h2 -> t2` forces `h1 -> t1`. If the inner pair were the bug, its
-//! reverse would be harmless and some passing run would show the outer pair; so the inner one goes.
+//! A pair is predictable by another when the other's presence implies its own: with `h1` before `h2` in one
+//! thread and `t2` before `t1` in the other, `h2 -> t2` forces `h1 -> t1`. If the inner pair were the bug,
+//! its reverse would be harmless and some passing run would show the outer pair; so the inner one is dropped.
 
 use super::{
     keys::PairKey,
@@ -12,20 +12,20 @@ use crate::{Budget, StopReason};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, Run};
 
-/// An occurrence of a pair: rows and threads of head and tail.
+/// An occurrence of a pair: events and threads of head and tail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Occurrence {
-    /// Row of the head.
+    /// Event of the head.
     pub head: EventId,
     /// Thread of the head.
     pub head_thread: u16,
-    /// Row of the tail.
+    /// Event of the tail.
     pub tail: EventId,
     /// Thread of the tail.
     pub tail_thread: u16,
 }
 
-/// For each occurrence: is there another one that it makes predictable? Those are the ones to drop.
+/// For each occurrence, whether it makes another one predictable. Those are dropped.
 pub fn implies_another(occurrences: &[Occurrence]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..occurrences.len()).collect();
     let at = |i: &usize| occurrences.get(*i).copied();
@@ -60,8 +60,8 @@ pub fn implies_another(occurrences: &[Occurrence]) -> Vec<bool> {
     drop
 }
 
-/// For each couple: does one of its pairs make one of another couple predictable (Algorithm 3, step 3)? Of
-/// two couples that do so to each other the earlier one stays.
+/// For each couple, whether one of its pairs makes one of another couple predictable (Algorithm 3, step 3).
+/// Of two couples that do so to each other the earlier one stays.
 pub fn predictable_couples(
     run: &Run,
     couples: &[Couple],
@@ -125,7 +125,7 @@ fn occurrence_of(run: &Run, pair: &CoupledPair) -> Occurrence {
     }
 }
 
-/// Is the outer one there whenever the inner one is?
+/// Returns whether the outer pair occurs whenever the inner one does.
 fn implies(inner: Occurrence, outer: Occurrence) -> bool {
     (inner.head_thread, inner.tail_thread) == (outer.head_thread, outer.tail_thread)
         && outer.head <= inner.head

@@ -7,14 +7,14 @@ use super::{
 };
 use unsnarl_trace::Run;
 
-/// Pairs of the failing run that no passing run has, without those that make another one predictable, in
-/// the order of their first occurrence.
+/// Pairs of the failing run that no passing run has, without those that make another one predictable, in the
+/// order of their first occurrence.
 pub fn procedure_one(run: &Run, failing: &RunPairs, passing: &PairCounts) -> Vec<SeenPair> {
     not_implied(run, only_here(failing, passing).collect())
 }
 
-/// The same among those pairs only that passing runs have the other way round: a pair of which they have neither order does
-/// not make one of these predictable.
+/// Procedure I restricted to pairs whose reverse occurs in passing runs: a pair of which they have neither
+/// order does not make one of these predictable.
 pub fn turned_pairs(run: &Run, failing: &RunPairs, passing: &PairCounts) -> Vec<SeenPair> {
     let is_turned = |pair: &SeenPair| passing.ordered(pair.key.reversed()) > 0;
     not_implied(run, only_here(failing, passing).filter(is_turned).collect())

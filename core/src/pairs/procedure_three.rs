@@ -2,10 +2,10 @@
 //!
 //! Two pairs are a candidate when the failing run has them on different locations between the same two
 //! threads; from tid precision on, in opposite directions (the other form is in no multi-variable scenario);
-//! at loop precision, in one iteration of every loop around both (regions that are meant to be atomic
-//! rarely reach over the border of an iteration). Every passing run strikes out those that it has
-//! together, too, at that precision. The paper compares all pairs with all in every run; here the
-//! candidates are a matrix of bits, and a run strikes out whole rows of a group at once.
+//! at loop precision, in one iteration of every loop around both (regions that are meant to be atomic rarely
+//! extend over the border of an iteration). Every passing run strikes the candidates that it has together at
+//! that precision. The paper compares all pairs with all in every run; here the candidates are a bit matrix,
+//! and a run strikes whole rows of a group at once.
 
 use super::{
     collect::RunPairs,
@@ -21,54 +21,54 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use unsnarl_trace::{EventId, Run};
 
-/// What makes two pairs of a run be together.
+/// Condition under which two pairs of a run occur together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Precision {
     /// The run has both.
     Pc,
     /// Between the same two threads, in opposite directions.
     Tid,
-    /// The same, in one iteration of their loops.
+    /// As `Tid`, and in one iteration of their loops.
     Loop,
 }
 
-/// A pair of a couple with the rows that make it one.
+/// A pair of a couple with its events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct CoupledPair {
     /// The later access.
     pub tail: EventId,
     /// The earlier access.
     pub head: EventId,
-    /// Which pair.
+    /// Identity of the pair.
     pub key: PairKey,
 }
 
 /// Two pairs of the failing run that no passing run has together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Couple {
-    /// The one that was complete first.
+    /// The pair that was complete first.
     pub first: CoupledPair,
-    /// The other one.
+    /// The other pair.
     pub second: CoupledPair,
 }
 
-/// What the procedure found.
+/// Result of the procedure.
 #[derive(Clone, Debug)]
 pub struct Couples {
-    /// In the order in which they were complete, without those that make others predictable.
+    /// Couples in the order of completion, without those that make others predictable.
     pub couples: Vec<Couple>,
-    /// More than can be told apart: this many were left out.
+    /// Number of couples left out, beyond those that can be distinguished.
     pub left_out: u64,
-    /// Why it stopped.
+    /// Stop reason of the procedure.
     pub stopped: StopReason,
 }
 
-/// Bytes of the matrix that is worked on at a time.
+/// Size of the part of the matrix that is processed at a time, in bytes.
 const BLOCK: usize = 64 << 20;
-/// Couples that are told apart. So many say that passing runs are too few to compare with.
+/// Bound on the distinguished couples. More of them mean that there are too few passing runs to compare with.
 const MOST: usize = 100_000;
 
-/// Couples of the failing run that are in none of the passing ones, whose counts are `counts`.
+/// Finds couples of the failing run that no passing run has; `counts` are those of the passing runs.
 pub fn procedure_three(
     run: &Run,
     failing: &RunPairs,
@@ -92,7 +92,7 @@ pub fn procedure_three(
     found
 }
 
-/// Steps 1 and 2: couples before those that make others predictable are taken out.
+/// Steps 1 and 2: the couples before those that make others predictable are removed.
 pub(super) fn candidates(
     failing: &RunPairs,
     passing: &[&RunPairs],
@@ -122,13 +122,13 @@ pub(super) fn candidates(
     found
 }
 
-/// The pairs of the failing run that passing runs have, too (step 1), numbered.
+/// Numbers of the pairs of the failing run that passing runs have, too (step 1).
 struct Numbers {
     keys: Vec<PairKey>,
     of_failing: Vec<u32>,
 }
 
-/// Not a pair that is looked for.
+/// Marks a pair that is no candidate.
 const NONE: u32 = u32::MAX;
 
 impl Numbers {
@@ -146,7 +146,7 @@ impl Numbers {
         Numbers { keys, of_failing }
     }
 
-    /// Those of a passing run that may still be coupled.
+    /// Numbers of a passing run's pairs that may still be coupled.
     fn in_run(&self, run: &RunPairs, matrix: &Matrix) -> Vec<u32> {
         let mut numbers = vec![NONE; run.pairs.len()];
         let hit = |at: usize, pair: usize| {
@@ -160,7 +160,7 @@ impl Numbers {
     }
 }
 
-/// Steps 1 and 2 for the candidates whose first pair is in `block`.
+/// Steps 1 and 2 for candidates whose first pair is in `block`.
 fn search(
     failing: &RunPairs,
     passing: &[&RunPairs],
@@ -197,10 +197,10 @@ fn stop(budget: &Budget) -> Result<(), StopReason> {
     budget.stop().map_or(Ok(()), Err)
 }
 
-/// Pairs that are together: those of one half with those of the other.
+/// Pairs that occur together: those of one half with those of the other.
 struct Halves {
     forward: Vec<Item>,
-    /// None: the same as `forward`.
+    /// The other half; none when it equals `forward`.
     backward: Option<Vec<Item>>,
 }
 
@@ -212,7 +212,7 @@ impl Halves {
         }
     }
 
-    /// Calls back for each two parts that are together.
+    /// Calls back for each two parts that occur together.
     fn each(&self, mut found: impl FnMut(&[Item], &[Item])) {
         match &self.backward {
             Some(backward) => together(&self.forward, backward, found),
@@ -232,7 +232,7 @@ fn items(met: &[Met], numbers: &[u32]) -> Vec<Item> {
     met.iter().filter_map(item).collect()
 }
 
-/// Each pair once, whatever its direction.
+/// Merges both directions: each pair once.
 fn both_ways(mut items: Vec<Item>) -> Vec<Item> {
     items.sort_unstable_by_key(|item| (item.number, item.tail, item.head));
     items.dedup_by(|again, first| {
@@ -298,7 +298,7 @@ fn directed(run: &RunPairs, numbers: &[u32], precision: Precision) -> Vec<Halves
     halves.filter(both).collect()
 }
 
-/// Makes couples of the candidates that are left, each with its first occurrence.
+/// Makes couples of the remaining candidates, each with its first occurrence.
 fn harvest(matrix: &Matrix, groups: &[Halves], numbers: &Numbers, found: &mut Couples) {
     let mut couples: FxHashMap<(u32, u32), Couple> = FxHashMap::default();
     let mut left_out = 0;

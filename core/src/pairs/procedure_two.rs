@@ -1,4 +1,4 @@
-//! Test Procedure II (LOCON, Algorithm 2): pairs that are missing in the failing run.
+//! Test Procedure II (LOCON, Algorithm 2): pairs that the failing run lacks.
 
 use super::{
     collect::RunPairs,
@@ -7,13 +7,13 @@ use super::{
 };
 use rustc_hash::FxHashMap;
 
-/// A pair of passing runs that the failing run lacks. The reversed pair is what the procedure blames.
+/// A pair of passing runs that the failing run lacks. The procedure blames the reversed pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MissingPair {
-    /// As in passing runs.
+    /// The pair as in passing runs.
     pub original: PairKey,
-    /// The pair that came with it in every passing run and that the failing run does have; none when
-    /// all passing runs have the original.
+    /// The pair that accompanied it in every passing run and that the failing run does have; none when all
+    /// passing runs have the original.
     pub partner: Option<PairKey>,
 }
 
@@ -44,11 +44,11 @@ pub fn procedure_two(failing: &RunPairs, passing: &PairCounts) -> Vec<MissingPai
         .collect()
 }
 
-/// A pair of passing runs with what is known of it.
+/// A pair of passing runs with its statistics.
 type Known = (PairKey, PairStats);
 
-/// Steps 1.2 and 2.2: pairs that always come together with one that the failing run has, on another
-/// variable. Pairs with the same signature occur in the same runs.
+/// Steps 1.2 and 2.2: pairs that always accompany one that the failing run has, on another variable. Pairs
+/// with the same signature occur in the same runs.
 fn coupled(
     lacking: &[Known],
     here: &[bool],
@@ -71,7 +71,7 @@ fn coupled(
     coupled.collect()
 }
 
-/// Two on different variables are enough: one of them differs from any third.
+/// The first two pairs on different variables, which are enough: one of them differs from any third.
 #[derive(Default)]
 struct Partners {
     /// The first to occur.

@@ -1,12 +1,12 @@
-//! A stable sort by numbers in a few passes: what the columns of a run need, whose keys are small.
+//! A stable radix sort with few passes, for the columns of a run, whose keys are small.
 
-/// Bits that one pass looks at.
+/// Number of bits per pass.
 const BITS: u32 = 11;
-/// Fewer items than this are sorted by comparing.
+/// Number of items below which they are sorted by comparison.
 const FEW: usize = 256;
 
-/// Sorts stably by a number: one counting pass for each 11 bits in which the numbers differ. Linear, and
-/// what is in order already costs one look.
+/// Sorts stably by a number: one counting pass for each 11 bits in which the numbers differ. Linear; input
+/// that is in order already costs one pass.
 pub(super) fn sort_by_number<T: Copy>(items: &mut [T], number: impl Fn(&T) -> u64) {
     if items.is_sorted_by_key(&number) {
         return;
@@ -40,7 +40,7 @@ fn digit(number: u64, shift: u32) -> usize {
     (number >> shift & MASK) as usize
 }
 
-/// Puts the items into the order of their digits.
+/// Distributes the items by their digits.
 fn pass<T: Copy>(from: &[T], to: &mut [T], digit: impl Fn(&T) -> usize) {
     let mut next = [0usize; 1 << BITS];
     for item in from {

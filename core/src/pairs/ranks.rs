@@ -1,21 +1,22 @@
-//! The accesses to shared locations of one run, numbered in the order of their keys: what is compared and
-//! sorted while pairs are collected are these small numbers.
+//! The accesses to shared locations of one run, numbered in the order of their keys: pairs are compared and
+//! sorted by these small numbers while they are collected.
 
 use super::keys::{AccessClass, AccessKey, AccessSite, PairKey};
 use crate::{facts::place, orders::Accesses};
 use unsnarl_trace::{EventId, EventKind, Run, SiteId};
 
-/// Not an access to a shared location, or not numbered yet.
+/// Marks a row that is no access to a shared location, or not numbered yet.
 const NONE: u32 = u32::MAX;
 
-/// Ranks of the accesses of a run: equal keys, equal ranks, and in the same order.
+/// Ranks of the accesses of a run: equal keys have equal ranks, in the same order.
 pub(super) struct Ranks {
     of_row: Vec<u32>,
     sites: Vec<(AccessKey, AccessSite)>,
 }
 
 impl Ranks {
-    /// Two passes over the accesses to shared locations; keys are worked out once per site and class.
+    /// Ranks the accesses in two passes over those to shared locations; keys are computed once per site and
+    /// class.
     pub fn new(run: &Run, accesses: &Accesses) -> Ranks {
         let mut of_row = vec![NONE; run.events.len()];
         let mut slots = Slots::new(run);
@@ -33,7 +34,7 @@ impl Ranks {
         Ranks { of_row, sites }
     }
 
-    /// Number of different keys.
+    /// Number of distinct keys.
     pub fn count(&self) -> usize {
         self.sites.len()
     }
@@ -64,16 +65,16 @@ impl Ranks {
         }
     }
 
-    /// What ran, sorted by key.
+    /// Access sites that were executed, sorted by key.
     pub fn into_sites(self) -> Vec<(AccessKey, AccessSite)> {
         self.sites
     }
 }
 
-/// A number for each site and class that is met.
+/// A number for each site and class that occurs.
 struct Slots<'a> {
     run: &'a Run,
-    /// By site and class; one site more stands for those that the run does not know.
+    /// Numbers by site and class; one additional site stands for unknown ones.
     numbers: Vec<u32>,
     met: Vec<(SiteId, AccessClass)>,
 }

@@ -1,4 +1,4 @@
-//! The figures and scenarios of LOCON as traces, and the incremental state against a fresh one.
+//! Tests of the figures and scenarios of LOCON as traces, and of the incremental state against a fresh one.
 
 use super::{procedure_three::candidates, *};
 use crate::{
@@ -14,7 +14,7 @@ use unsnarl_trace::{
     StackId, ThreadId,
 };
 
-/// What every procedure says about the failing run, a line each.
+/// The results of every procedure for the failing run, a line each.
 fn check(passing: &[&str], failing: &str, expected: Expect) {
     let corpus = corpus(passing, &[failing]);
     let summary = corpus.failing().next().unwrap();
@@ -59,7 +59,7 @@ fn check(passing: &[&str], failing: &str, expected: Expect) {
     expected.assert_eq(&lines.concat());
 }
 
-/// Two threads in an order: `1` is the next step of the first, `2` of the second, `!` its failure.
+/// Interleaves two threads: `1` is the next step of the first, `2` of the second, `!` its failure.
 fn interleaved(threads: [&[&str]; 2], order: &str) -> String {
     let mut steps = threads.map(|steps| steps.iter());
     let (mut lines, mut last) = (Vec::new(), 0);
@@ -150,7 +150,7 @@ fn figure_6_mysql_two_variables_found_by_procedure_one() {
         &[reader[0].as_str(), &reader[1]][..],
         &[writer[0].as_str(), &writer[1]][..],
     ];
-    // When the writer is first, the reader sees another name and does not look at the log.
+    // If the writer is first, the reader sees another name and does not read the log.
     row(
         threads,
         &["1122", "221"],
@@ -177,7 +177,7 @@ fn scenario_01_order_write_read() {
     );
 }
 
-/// A late write, that came or did not.
+/// A late write, which came or did not.
 #[test]
 fn scenario_02_order_read_write() {
     let threads: [&[&str]; 2] = [&["R x @1"], &["W x @2"]];
@@ -216,7 +216,7 @@ fn scenario_03_order_write_write() {
     );
 }
 
-/// The first write is covered.
+/// The first write is overwritten.
 #[test]
 fn scenario_04_one_variable_write_write_read() {
     let threads: [&[&str]; 2] = [&["W x @1", "R x @3"], &["W x @2"]];
@@ -261,7 +261,7 @@ fn scenario_06_one_variable_read_write_read() {
     );
 }
 
-/// A value that was not meant to be seen.
+/// An intermediate value becomes visible.
 #[test]
 fn scenario_07_one_variable_write_read_write() {
     let threads: [&[&str]; 2] = [&["W x @1", "W x @3"], &["R x @2"]];
@@ -533,7 +533,7 @@ fn summary(name: &str, mut run: unsnarl_trace::Run, passes: bool) -> RunSummary 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Taking a run out leaves what would be there without it.
+    /// Removing a run restores the state without it.
     #[test]
     fn counts_are_incremental(runs in proptest::collection::vec(feasible(60), 2..6), gone in 0usize..6) {
         let names: Vec<String> = (0..runs.len()).map(|i| format!("run-{i}")).collect();
@@ -556,7 +556,7 @@ proptest! {
         prop_assert_eq!(corpus.counts().passing(), fresh.counts().passing());
     }
 
-    /// Both procedures against Algorithms 1 (step 1) and 2 taken literally.
+    /// Both procedures agree with Algorithms 1 (step 1) and 2 taken literally.
     #[test]
     fn procedures_are_the_algorithms(runs in proptest::collection::vec(feasible(60), 2..6)) {
         let mut corpus = Corpus::new(CorpusKey::default());
@@ -579,7 +579,7 @@ proptest! {
     }
 }
 
-/// A random run with calls, loops, several sites that are one place in the source, and either end.
+/// A random run with calls, loops, several sites at one place in the source, and either outcome.
 fn varied() -> impl Strategy<Value = Run> {
     let step = (0u16..3, 0u32..9, 1u32..5, 0u8..4, 0u32..4);
     let steps = proptest::collection::vec(step, 0..90);
@@ -632,13 +632,13 @@ fn varied() -> impl Strategy<Value = Run> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
 
-    /// Columns and ranks give what maps of keys give.
+    /// Columns and ranks give the same result as maps of keys.
     #[test]
     fn collecting_is_the_simple_way(run in varied()) {
         prop_assert_eq!(RunPairs::collect(&run), naive::collect(&run));
     }
 
-    /// The same with the events of synchronization in between.
+    /// Columns and ranks give the same result with synchronization events in between.
     #[test]
     fn collecting_feasible_runs_is_the_simple_way(run in feasible(120)) {
         prop_assert_eq!(RunPairs::collect(&run), naive::collect(&run));
@@ -666,7 +666,7 @@ fn straight_code_of_some_length_has_all_its_couples() {
     assert_eq!(pairs.couples.len(), 300 * 300);
 }
 
-/// More partners than can be looked at: the nearest ones stay, and the run and its corpus say so.
+/// Of more partners than can be examined the nearest ones stay, and the run and its corpus are marked.
 #[test]
 fn too_many_couples_are_told() {
     let pairs = RunPairs::collect(&straight(1200));
@@ -698,7 +698,7 @@ fn literal_three(
     found
 }
 
-/// Pairs that are together in a run, the smaller key first; in a failing run between two threads always.
+/// Pairs that occur together in a run, the smaller key first; in a failing run between two threads always.
 fn together(run: &Run, precision: Precision, fails: bool) -> Vec<(PairKey, PairKey)> {
     let mut direct = Vec::new();
     dependencies(run, &Accesses::new(run), |dependency| {

@@ -1,10 +1,10 @@
-//! Unserializable triples: two accesses of one thread to a location with an access of another thread
-//! in between that no serial order explains (Table 1 of LOCON, rows 4 to 7).
+//! Unserializable triples: two accesses of one thread to a location with an access of another thread in
+//! between, without an equivalent serial order (Table 1 of LOCON, rows 4 to 7).
 
 use crate::orders::Accesses;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 
-/// Accesses in between that are looked at behind the last one.
+/// Bound on the intermediate accesses examined before the last one.
 pub const LOOKED_AT: usize = 64;
 
 /// One triple of a run.
@@ -12,17 +12,17 @@ pub const LOOKED_AT: usize = 64;
 pub struct Triple {
     /// First access of the interrupted thread.
     pub first: EventId,
-    /// An access in between by another thread that makes it unserializable.
+    /// An intermediate access of another thread that makes it unserializable.
     pub remote: EventId,
     /// The interrupted thread's next access to the location.
     pub second: EventId,
-    /// On what.
+    /// Location of the three accesses.
     pub location: LocationId,
 }
 
-/// Calls back for each unserializable triple, location by location; of many accesses in between the last
+/// Calls back for each unserializable triple, location by location; of many intermediate accesses the last
 /// one comes first, then those of the same class among the [`LOOKED_AT`] accesses before it. Earlier ones are
-/// left out: each alone would do as well, and all of them would be quadratic in a long gap.
+/// left out: any one of them suffices, and all of them would be quadratic in a long gap.
 pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
     let mut last: Vec<Option<(EventId, EventKind)>> = Vec::new();
     for location in accesses.shared() {
@@ -67,7 +67,7 @@ pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
     }
 }
 
-/// Other accesses in between of the same class as the last one: each of them alone would do as well.
+/// Calls back for further intermediate accesses of the same class as the last one, any of which suffices.
 fn earlier(run: &Run, accesses: &Accesses, triple: Triple, found: &mut impl FnMut(Triple)) {
     let Some((thread, _)) = access(run, triple.second) else {
         return;
@@ -94,7 +94,7 @@ fn access(run: &Run, row: EventId) -> Option<(u16, EventKind)> {
     ))
 }
 
-/// The access in between, if the three cannot be put into a serial order.
+/// The intermediate access, if the three accesses have no equivalent serial order.
 fn between(
     before: EventKind,
     now: EventKind,
@@ -113,7 +113,7 @@ fn between(
     }
 }
 
-/// The latest rows of the two threads that were there last.
+/// The latest rows of the two threads that accessed the location last.
 #[derive(Default)]
 struct LastTwo {
     latest: Option<(u16, EventId)>,
@@ -128,7 +128,7 @@ impl LastTwo {
         self.latest = Some((thread, row));
     }
 
-    /// The latest row of any thread but this one.
+    /// The latest row of a thread other than this one.
     fn other(&self, thread: u16) -> Option<EventId> {
         match self.latest {
             Some((latest, row)) if latest != thread => Some(row),

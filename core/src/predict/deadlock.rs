@@ -1,15 +1,15 @@
 //! Deadlocks that another order would show: cycles in the lock-order graph, and wakeups that would be lost.
 //!
-//! A cycle is taken for a candidate when its threads could stand at their requests at once: they are
-//! different threads, no two hold a common lock (a guard lock that keeps them apart; readers share), and no request
-//! happens before another one by forks, joins, signals and what else [`Graph::before`] knows. Cycles on the same
-//! source lines are one; of these, one is taken for which there is an order.
+//! A cycle is a candidate when its threads could stand at their requests at once: they are different threads,
+//! no two hold a common lock (a guard lock that keeps them apart; readers share), and no request happens
+//! before another one by forks, joins, signals and the other edges of [`Graph::before`]. Cycles on the same
+//! source lines count as one; of these, one is chosen for which there is an order.
 //!
-//! A wakeup can be lost when the last signal on a condition variable can come before the wait that took it, and
-//! the waiter reads the same under its lock as before: then nothing tells it that it need not wait.
+//! A wakeup can be lost when the last signal on a condition variable can come before the wait that it ended,
+//! and the waiter reads the same values under its lock as before: then nothing tells it not to wait.
 //!
 //! Rows do not say whether a lock that was taken would have been waited for: one that was only tried
-//! (`pthread_mutex_trylock`) makes a candidate that running its order does not confirm.
+//! (`pthread_mutex_trylock`) makes a candidate that an execution of its order does not confirm.
 
 mod cycles;
 mod lost;
@@ -27,11 +27,11 @@ use unsnarl_trace::{EventId, Run};
 /// The pattern of wakeups that could be lost: the signal, then the wait.
 pub const LOST_WAKEUP: &str = "lost wakeup";
 
-/// Cycles on the same source lines for which an order is looked for.
+/// Bound on the cycles on the same source lines for which an order is searched.
 const TRIED: usize = 16;
 
-/// All candidates. Finding cycles is bounded by a number of steps, which `stopped` tells of; the rest is linear
-/// in the events for each cycle and each wait.
+/// Finds all candidates. The search for cycles is bounded by a number of steps, which `stopped` reports; the
+/// rest is linear in the events for each cycle and each wait.
 pub fn predict(graph: &Graph, scheduler: &Scheduler, budget: &Budget) -> Outcome<Candidate> {
     let run = graph.run();
     let requests = requests::requests(run);
@@ -60,7 +60,7 @@ pub fn predict(graph: &Graph, scheduler: &Scheduler, budget: &Budget) -> Outcome
     Outcome { findings, stopped }
 }
 
-/// One that can be shown, if one can.
+/// Of candidates on the same lines, one that has an order, if any has.
 fn best(scheduler: &Scheduler, same: Vec<Candidate>) -> Option<Candidate> {
     if same.len() < 2 {
         return same.into_iter().next();
@@ -78,7 +78,7 @@ fn candidate(requests: &[Request], cycle: &Cycle) -> Candidate {
     }
 }
 
-/// Where the locks of a cycle are taken and asked for.
+/// Source lines at which the locks of a cycle are acquired and requested.
 type Lines = Vec<(Line, Line)>;
 
 /// File and line; the number of the site where these are not known.

@@ -1,26 +1,26 @@
-//! Where a thread went another way than in the recorded run, and which read made it do so.
+//! Departures of threads from the recorded run, with the reads that caused them.
 //!
-//! A predicted order takes for granted that moving events changes no thread's path. When a run by the
-//! schedule shows that it did, the anomaly was not real, and the value that differed is the reason why.
+//! A predicted order assumes that moving events changes no thread's path. When an execution of the schedule
+//! shows that it did, the anomaly was not real, and the value that differed is the reason.
 
 use crate::facts::{place, short, thread_in_words, value, variable};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId, ThreadId};
 
-/// A thread's first step that the recorded run does not have there.
+/// A thread's first step that differs from the recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Departure {
     /// The thread's name.
     pub thread: String,
-    /// What it did in the recorded run; `None` when it had ended there.
+    /// The recorded step; `None` when the thread had ended there.
     pub recorded: Option<EventId>,
-    /// What it did instead; `None` when it did nothing more.
+    /// The step taken instead; `None` when the thread did nothing more.
     pub instead: Option<EventId>,
-    /// Its last read before that found another value: in the recorded run and in this one.
+    /// Its last read before that with a different value: in the recorded run and in this one.
     pub decided_by: Option<(EventId, EventId)>,
 }
 
-/// The first departure of the thread with this name. Linear in the events of both runs.
+/// Finds the first departure of the thread with this name. Linear in the events of both runs.
 pub fn departure(recorded: &Run, tried: &Run, thread: &str) -> Option<Departure> {
     let (before, after) = (named(recorded, thread)?, named(tried, thread)?);
     let same = sites(recorded, tried);
@@ -48,8 +48,8 @@ pub fn departure(recorded: &Run, tried: &Run, thread: &str) -> Option<Departure>
 }
 
 impl Departure {
-    /// It in words, e.g. ``the read of `ready` at a.c:31 decides what main.1 does: it found 0, not 1, and the
-    /// write at a.c:33 did not come``.
+    /// The departure in words, e.g. ``the read of `ready` at a.c:31 decides what main.1 does: it found 0, not
+    /// 1, and the write at a.c:33 did not come``.
     pub fn words(&self, recorded: &Run, tried: &Run) -> String {
         let then = self.recorded.and_then(|row| recorded.events.get(row));
         let now = self.instead.and_then(|row| tried.events.get(row));
@@ -80,7 +80,7 @@ impl Departure {
     }
 }
 
-/// `it found 0, not 1, and `, as far as the values are known and say something.
+/// Text such as `it found 0, not 1, and `, as far as the values are known and informative.
 fn values(old: &Event, new: &Event) -> String {
     let word = |event: &Event| match (event.kind, event.old) {
         (EventKind::Rmw, Some(bits)) => Some(bits.to_string()),
@@ -109,8 +109,8 @@ fn named(run: &Run, name: &str) -> Option<ThreadId> {
     Some(ThreadId(u16::try_from(found).ok()?))
 }
 
-/// What a thread does by its own code, each step once. Whether it has to wait, and the ends that others
-/// bring about, are not among it.
+/// Events of a thread by its own code, each step once. Waiting, and ends caused by other threads, are not
+/// among them.
 fn steps(run: &Run, thread: ThreadId) -> impl Iterator<Item = (EventId, Event)> + '_ {
     use EventKind::{Blocked, Branch, Failure, LockWait, Yield};
     let mut last = None;
@@ -121,7 +121,7 @@ fn steps(run: &Run, thread: ThreadId) -> impl Iterator<Item = (EventId, Event)> 
     })
 }
 
-/// The sites of the recorded run that are those of the other one, by the other's number.
+/// Matching sites of the recorded run, indexed by the other run's sites.
 fn sites(recorded: &Run, tried: &Run) -> Vec<Option<SiteId>> {
     let known: FxHashMap<_, SiteId> = (0..)
         .zip(&recorded.meta.sites)
@@ -141,7 +141,7 @@ fn is_same(sites: &[Option<SiteId>], then: &Event, now: &Event) -> bool {
     then.kind == now.kind && site == Some(then.site)
 }
 
-/// What a read found, with pointers by what they point to.
+/// Value of a read, with pointers given by their target.
 fn found<'r>(run: &'r Run, event: &Event) -> (Option<u64>, &'r str) {
     use unsnarl_trace::Value;
     match (event.kind, event.value) {

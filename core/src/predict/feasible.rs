@@ -1,17 +1,18 @@
-//! Could this order of a run's events have happened? A checker that shares no code with what makes orders.
+//! A checker of orders: decides whether an order of a run's events is feasible. Shares no code with the
+//! makers of orders.
 //!
-//! An order is taken for feasible when each thread does what it did in the run, in its program order and from
-//! its beginning, and the rules of synchronization hold: [`Rule`] lists them. What a thread does is taken as it
-//! was recorded: whether a read that sees another value takes another branch, only running it shows.
+//! An order counts as feasible when each thread does what it did in the run, in its program order and from
+//! its beginning, and the rules of synchronization hold: [`Rule`] lists them. The actions of a thread are
+//! taken as recorded: whether a read that sees another value takes another branch, only an execution shows.
 //!
-//! Where the rows leave something open, this is chosen:
+//! The checker chooses where the rows leave something open:
 //! * A failed attempt at a lock needs another thread that holds it, as it did in the run, for writing if that
-//!   was so (the row does not say what was asked for); one that failed on a free lock may do so anywhere.
-//! * A signal wakes one of those that wait at that moment, the one that goes on first in the order; one that
-//!   nobody waits for is lost. Waits that end by time or by themselves need no signal and take none.
-//! * A semaphore begins with as many units as the run needs. Barriers keep their generations.
-//! * Objects whose recorded use already breaks a rule (a lock given back by another thread, a wake
-//!   without a signal) keep the recorded order.
+//!   was so (the row does not record the mode requested); one that failed on a free lock may do so anywhere.
+//! * A signal wakes one of the threads that wait at that moment, the one that resumes first in the order; a
+//!   signal without a waiter is lost. Waits that end by timeout or spuriously need no signal and take none.
+//! * A semaphore starts with as many units as the run needs. Barriers keep their generations.
+//! * Objects whose recorded use already breaks a rule (a lock released by another thread, a wakeup without a
+//!   signal) keep the recorded order.
 
 mod recorded;
 mod state;
@@ -25,14 +26,14 @@ use state::State;
 use std::fmt;
 use unsnarl_trace::{EventId, EventKind, Run};
 
-/// Why an order cannot happen.
+/// Reason why an order is infeasible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Infeasible {
-    /// The event that cannot come where the order has it.
+    /// The event that cannot come at its position in the order.
     pub event: EventId,
-    /// The event that stands in its way: one that is missing before it, or that holds what it needs.
+    /// The conflicting event: one that is missing before it, or that holds the object it needs.
     pub other: Option<EventId>,
-    /// The rule that is broken.
+    /// The violated rule.
     pub rule: Rule,
 }
 
@@ -47,17 +48,17 @@ pub enum Rule {
     Whole,
     /// A thread begins after it was created.
     Fork,
-    /// A join comes after what the other thread did before it.
+    /// A join comes after the joined thread's events before it.
     Join,
-    /// A lock is taken when no other thread holds it (for readers: for writing).
+    /// A lock is acquired when no other thread holds it (by readers: for writing).
     Lock,
     /// An attempt fails while another thread holds the lock.
     Attempt,
-    /// A wait goes on after a signal that came while it waited.
+    /// A wait resumes after a signal that came while it waited.
     Signal,
     /// A semaphore's unit is taken when there is one.
     Unit,
-    /// A barrier is left when all of its generation have come, and entered again after that.
+    /// A barrier is left when all threads of its generation have arrived, and entered again after that.
     Barrier,
     /// A once-only initialization is passed when it is done.
     Once,
@@ -126,13 +127,13 @@ pub(super) fn event_in_words(run: &Run, id: EventId) -> String {
     words
 }
 
-/// Checks one order. Who has many orders of a run makes a [`Checker`].
+/// Checks one order. Make a [`Checker`] for many orders of a run.
 pub fn check(run: &Run, order: &Order) -> Result<(), Infeasible> {
     Checker::new(run).check(&order.events)
 }
 
-/// What a run says about its feasible orders: made once for a run, in time linear in its events (and in
-/// the square of the threads at a barrier); then each check is linear in the order.
+/// Constraints of a run on its feasible orders: made once for a run, in time linear in its events (and in the
+/// square of the threads at a barrier); each check is then linear in the order.
 #[derive(Debug)]
 pub struct Checker<'r> {
     run: &'r Run,
@@ -140,7 +141,7 @@ pub struct Checker<'r> {
 }
 
 impl<'r> Checker<'r> {
-    /// Reads the run.
+    /// Prepares the run.
     pub fn new(run: &'r Run) -> Checker<'r> {
         Checker {
             run,
@@ -148,7 +149,7 @@ impl<'r> Checker<'r> {
         }
     }
 
-    /// Is this order feasible?
+    /// Checks whether an order is feasible.
     pub fn check(&self, order: &[EventId]) -> Result<(), Infeasible> {
         let (threads, kinds) = (self.run.events.threads(), self.run.events.kinds());
         let mut state = State::of_order(&self.recorded, order);
@@ -199,7 +200,8 @@ impl<'r> Checker<'r> {
         Err(broken(row, other, rule))
     }
 
-    /// `last` is the thread's event before, `before` the order's.
+    /// Checks that the rows of one access are adjacent; `last` is the thread's preceding event, `before` the
+    /// order's.
     fn is_whole(&self, row: u32, last: u32, before: u32) -> Result<(), Infeasible> {
         let sequence = self.run.events.sequence();
         let of = |row: u32| sequence.get(row as usize);

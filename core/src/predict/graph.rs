@@ -1,8 +1,8 @@
 //! The partial and temporal order graph (Definition 3 of [pecan]) in its compact form (Section 5.1).
 //!
-//! What is kept: the events by thread and by location (4 bytes an event each), the locksets as numbers
-//! that change at lock events only, and of the partial order what threads learned from each other at the
-//! events by which they communicate. Every other question is answered from that, by binary searches.
+//! The graph keeps the events by thread and by location (4 bytes an event each), the locksets as numbers that
+//! change at lock events only, and of the partial order the knowledge that threads gained at the events by
+//! which they communicate. Every other query is answered from that, by binary searches.
 //!
 //! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
 
@@ -12,16 +12,16 @@ use crate::orders::{
 };
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
-/// What the graph takes for order.
+/// Options for the partial order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GraphOptions {
-    /// Atomic accesses that order. The default are flags: a load that saw what another thread stored for
-    /// it would have decided otherwise earlier, while the order of counters and home-made locks is
+    /// Atomic accesses that create order. The default are flags: a load that saw the value another thread
+    /// stored for it would have decided otherwise earlier, while the order of counters and hand-made locks is
     /// as free as that of locks.
     pub atomics: Atomics,
 }
 
-/// The graph of one run: what must stay in order, what excludes each other, what belongs together.
+/// The graph of one run: forced order, mutual exclusion, atomic regions.
 #[derive(Debug)]
 pub struct Graph<'a> {
     run: &'a Run,
@@ -35,13 +35,13 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// The graph with the default options; linear in the events, and in the communication events times
+    /// Builds the graph with the default options; linear in the events, and in the communication events times
     /// the threads.
     pub fn new(run: &'a Run) -> Graph<'a> {
         Graph::with(run, &GraphOptions::default())
     }
 
-    /// The graph.
+    /// Builds the graph with these options.
     pub fn with(run: &'a Run, options: &GraphOptions) -> Graph<'a> {
         let mut anomalies = Vec::new();
         let semaphores = semaphores_as_locks(run);
@@ -72,9 +72,9 @@ impl<'a> Graph<'a> {
         self.run
     }
 
-    /// The partial order relation (Definition 1 of [pecan]): program order, fork and join, signal and
-    /// wake, and what else threads wait for (barriers, semaphores that are not used as locks, once-only
-    /// initialization, atomic flags). Not the order in which locks were taken.
+    /// The partial order relation (Definition 1 of [pecan]): program order, fork and join, signal and wakeup,
+    /// and other waiting of threads (barriers, semaphores that are not used as locks, once-only
+    /// initialization, atomic flags). The order of lock acquisitions is not part of it.
     ///
     /// [pecan]: crate::predict
     pub fn before(&self, a: EventId, b: EventId) -> bool {
@@ -84,26 +84,26 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The relation itself, for those who know the threads of their events.
+    /// The relation itself, for callers that know the threads of their events.
     pub fn order(&self) -> &HappensBefore {
         &self.order
     }
 
-    /// No common lock and no partial order: another schedule can put them next to each other, as far as
-    /// the hybrid model tells (Section 4.2 and Algorithm 1 of [pecan], whose text has the first condition
-    /// the wrong way round).
+    /// Returns whether two events have no common lock and no partial order: another schedule can make them
+    /// adjacent, as far as the hybrid model tells (Section 4.2 and Algorithm 1 of [pecan], whose text inverts
+    /// the first condition).
     ///
     /// [pecan]: crate::predict
     pub fn independent(&self, a: EventId, b: EventId) -> bool {
         self.common_lock(a, b).is_none() && !self.before(a, b) && !self.before(b, a)
     }
 
-    /// A lock that both events hold, not both for reading.
+    /// A lock held at both events, and not for reading at both.
     pub fn common_lock(&self, a: EventId, b: EventId) -> Option<LocationId> {
         self.locksets.common(self.lockset(a), self.lockset(b))
     }
 
-    /// The locks held at the event: from a `Lock` on, no longer at its `Unlock`.
+    /// The locks held at the event: from the `Lock` event on, no longer at the `Unlock`.
     pub fn lockset(&self, event: EventId) -> LocksetId {
         let thread = self.thread(event);
         thread.map_or(LocksetId(0), |thread| self.locksets.at(thread, event))
@@ -114,8 +114,8 @@ impl<'a> Graph<'a> {
         &self.locksets
     }
 
-    /// The `Lock` event of the outermost section that protects the event (the OML node of [pecan]). Of sections
-    /// that are not nested it is the one that has been held for longest.
+    /// The `Lock` event of the outermost section that protects the event (the OML node of [pecan]). Of
+    /// sections that are not nested it is the one held for longest.
     ///
     /// [pecan]: crate::predict
     pub fn outermost(&self, event: EventId) -> Option<EventId> {
@@ -123,12 +123,12 @@ impl<'a> Graph<'a> {
         Some(self.locks.sections().get(section)?.acquired)
     }
 
-    /// Critical sections, those of semaphores that are used as locks among them.
+    /// Critical sections, including those of semaphores that are used as locks.
     pub fn locks(&self) -> &Locks {
         &self.locks
     }
 
-    /// The atomic region that the event is in.
+    /// The atomic region that contains the event.
     pub fn region(&self, event: EventId) -> Option<RegionId> {
         self.regions.at(self.thread(event)?, event)
     }
@@ -164,19 +164,19 @@ impl<'a> Graph<'a> {
         &self.accesses
     }
 
-    /// The accesses of a location that read it, in order; read-modify-writes are among them.
+    /// The accesses of a location that read it, in order, including read-modify-writes.
     pub fn reads_of(&self, location: LocationId) -> impl Iterator<Item = EventId> + '_ {
         let rows = self.accesses.of(location).iter().copied();
         rows.filter(|&row| self.kind(row).is_some_and(EventKind::reads))
     }
 
-    /// The accesses of a location that write it, in order; read-modify-writes are among them.
+    /// The accesses of a location that write it, in order, including read-modify-writes.
     pub fn writes_of(&self, location: LocationId) -> impl Iterator<Item = EventId> + '_ {
         let rows = self.accesses.of(location).iter().copied();
         rows.filter(|&row| self.kind(row).is_some_and(EventKind::writes))
     }
 
-    /// The temporal order (Definition 2 of [pecan]): the next access of the same location, by anyone.
+    /// The temporal order (Definition 2 of [pecan]): the next access of the same location, by any thread.
     ///
     /// [pecan]: crate::predict
     pub fn next_access(&self, event: EventId) -> Option<EventId> {
@@ -184,19 +184,19 @@ impl<'a> Graph<'a> {
         self.accesses.after(location, event).first().copied()
     }
 
-    /// Whose event it is.
+    /// Thread of the event.
     pub fn thread(&self, event: EventId) -> Option<ThreadId> {
         let thread = self.run.events.threads().get(event.index());
         thread.copied().map(ThreadId)
     }
 
-    /// What kind of event it is; none for rows whose kind is not known.
+    /// Kind of the event; none if it is not known.
     pub fn kind(&self, event: EventId) -> Option<EventKind> {
         let kind = self.run.events.kinds().get(event.index());
         kind.and_then(|&kind| EventKind::from_u8(kind))
     }
 
-    /// What is wrong with the trace, in order; as [`Orders::anomalies`](crate::Orders::anomalies).
+    /// Anomalies of the trace, in order; as [`Orders::anomalies`](crate::Orders::anomalies).
     pub fn anomalies(&self) -> &[Anomaly] {
         &self.anomalies
     }
@@ -210,7 +210,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// One pass that counts and one that fills.
+    /// Groups the events in one pass that counts and one that fills.
     fn new(run: &Run) -> Threads {
         let threads = run.events.threads();
         let count = threads
@@ -243,7 +243,7 @@ impl Threads {
         Threads { starts, rows }
     }
 
-    /// Ids of threads go up to this, without it.
+    /// Exclusive bound of the thread ids.
     pub fn count(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }

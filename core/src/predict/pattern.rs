@@ -1,4 +1,4 @@
-//! Access anomalies as sequences `[E, T, SV, AR, AT]` (Section 3 of [pecan]), and those that are built in.
+//! Access anomalies as sequences `[E, T, SV, AR, AT]` (Section 3 of [pecan]), and the built-in ones.
 //!
 //! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
 
@@ -9,12 +9,12 @@ pub use parse::{PatternError, UserPatterns};
 
 use super::Class;
 
-/// Whether an event of a pattern reads or writes.
+/// Access type of an event of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Access {
-    /// It reads.
+    /// A read.
     Read,
-    /// It writes.
+    /// A write.
     Write,
 }
 
@@ -22,33 +22,33 @@ pub enum Access {
 /// different; regions are numbered within the pattern, not within the thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Step {
-    /// T: who.
+    /// T: the thread.
     pub thread: u8,
-    /// SV: which variable.
+    /// SV: the variable.
     pub variable: u8,
-    /// AR: in which atomic region.
+    /// AR: the atomic region.
     pub region: u8,
-    /// AT: reads or writes.
+    /// AT: the access type.
     pub access: Access,
 }
 
 /// A sequence of events that is an anomaly.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
-    /// How it is called, e.g. `w-r-w`; unique among the patterns of a search.
+    /// Name, e.g. `w-r-w`; unique among the patterns of a search.
     pub name: String,
-    /// What it is an anomaly of.
+    /// Class of the anomaly.
     pub class: Class,
     /// The events in their order.
     pub steps: Vec<Step>,
-    /// The events have to be next to each other, without anything that orders them: a race.
+    /// `true` if the events have to be adjacent, without anything that orders them: a race.
     pub consecutive: bool,
 }
 
 /// The patterns of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Patterns {
-    /// In the order in which they are looked for.
+    /// All patterns, in the order of the search.
     pub all: Vec<Pattern>,
 }
 
@@ -62,12 +62,12 @@ const ORDERS: [(&str, &str); 3] = [
     ("w-then-w", "w-w"),
 ];
 
-/// The triples on one variable that no serial order explains; the second event is the foreign one.
+/// The triples on one variable without an equivalent serial order; the second event is the foreign one.
 const TRIPLES: [&str; 4] = ["r-w-r", "w-w-r", "w-r-w", "r-w-w"];
 
-/// Of the eleven patterns of Vaziri, Tip and Dolby (*Associating synchronization constraints with data in
-/// an object-oriented language*, POPL 2006) 1 to 4 are the triples and 5 is `w-w-w`. These are 6 to 11: name,
-/// accesses, and which variable the foreign unit of work touches first.
+/// Atomic-set patterns 6 to 11. Of the eleven patterns of Vaziri, Tip and Dolby (*Associating synchronization
+/// constraints with data in an object-oriented language*, POPL 2006) 1 to 4 are the triples and 5 is `w-w-w`.
+/// Each entry has the name, the accesses, and the variable that the foreign unit of work accesses first.
 const SETS: [(&str, &str, [u8; 2]); 6] = [
     ("set-6", "w-w-w-w", [0, 1]),
     ("set-7", "w-w-w-w", [1, 0]),
@@ -78,7 +78,7 @@ const SETS: [(&str, &str, [u8; 2]); 6] = [
 ];
 
 impl Patterns {
-    /// Races, unserializable triples and the rest of the eleven atomic-set patterns.
+    /// Races, unserializable triples and the other atomic-set patterns of the eleven.
     pub fn built_in() -> Patterns {
         let mut all = Patterns::races().all;
         all.extend(Patterns::atomicity().all);
@@ -86,10 +86,10 @@ impl Patterns {
         Patterns { all }
     }
 
-    /// The patterns and regions of a TOML file; see [`UserPatterns`].
+    /// Parses the patterns and regions of a TOML file; see [`UserPatterns`].
     ///
     /// # Errors
-    /// What does not parse or contradicts itself, with its place and what was expected.
+    /// An error for text that does not parse or contradicts itself, with its position and the expected input.
     pub fn parse(text: &str) -> Result<UserPatterns, PatternError> {
         parse::parse(text)
     }
@@ -105,7 +105,8 @@ impl Patterns {
         }
     }
 
-    /// Accesses of one variable in critical sections of one lock that change places: `r-then-w`, `w-then-r`, `w-then-w`.
+    /// Order violations: accesses of one variable in critical sections of one lock that change places,
+    /// `r-then-w`, `w-then-r`, `w-then-w`.
     pub fn orders() -> Patterns {
         let order = |&(name, accesses): &(&str, &str)| {
             pattern(name, Class::Order, accesses, &[(0, 0), (1, 0)])
@@ -115,7 +116,7 @@ impl Patterns {
         }
     }
 
-    /// Atomicity violations of one variable: `r-w-r`, `w-w-r`, `w-r-w`, `r-w-w`.
+    /// Atomicity violations on one variable: `r-w-r`, `w-w-r`, `w-r-w`, `r-w-w`.
     pub fn atomicity() -> Patterns {
         let triple = |name: &&str| pattern(name, Class::Atomicity, name, &[(0, 0), (1, 0), (0, 0)]);
         Patterns {
@@ -123,7 +124,7 @@ impl Patterns {
         }
     }
 
-    /// Atomic-set violations that are no atomicity violations already: patterns 5 to 11.
+    /// Atomic-set violations that are no atomicity violations: patterns 5 to 11.
     pub fn atomic_sets() -> Patterns {
         let five = pattern(
             "w-w-w",

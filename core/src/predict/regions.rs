@@ -1,7 +1,7 @@
-//! Atomic regions: stretches of one thread that should look to others as if nothing came between.
+//! Atomic regions: stretches of one thread that should appear indivisible to others.
 //!
-//! Where they come from is an option: critical sections, calls of functions that hold a lock, what the user
-//! says, and what correct runs never show interrupted.
+//! Their sources are options: critical sections, calls of functions that hold a lock, the user's annotations,
+//! and stretches that correct runs never show interrupted.
 
 mod annotated;
 mod callers;
@@ -18,23 +18,23 @@ use super::{Graph, graph::Threads};
 use crate::orders::Locks;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
-/// Which regions count.
+/// Sources of regions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegionOptions {
     /// Outermost critical sections.
     pub sections: bool,
-    /// Calls of functions that hold a lock, from the first to the last locked access of the call: what
-    /// synchronized methods are in [pecan]'s Java. A call of which the first locked line comes again under a
-    /// lock that was taken anew ends there: it was a loop.
+    /// Calls of functions that hold a lock, from the first to the last locked access of the call: the
+    /// counterpart of synchronized methods in [pecan]'s Java. A call whose first locked line recurs under a
+    /// lock that was acquired anew ends there: it was a loop.
     ///
     /// [pecan]: crate::predict
     pub functions: bool,
-    /// Calls of functions that call several which hold a lock, from the first to the last locked access: a check and
-    /// what is done for it in two functions. They end where one of the calls comes again.
+    /// Calls of functions that call several functions which hold a lock, from the first to the last locked
+    /// access: a check and its action in two functions. They end where one of the calls recurs.
     pub callers: bool,
-    /// What the user says.
+    /// Regions that the user declares atomic.
     pub annotations: Vec<Annotation>,
-    /// What was learned from correct runs.
+    /// Regions learned from correct runs.
     pub inferred: Inferred,
 }
 
@@ -57,7 +57,7 @@ pub struct RegionId(pub u32);
 /// A stretch of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Region {
-    /// Whose.
+    /// Thread of the region.
     pub thread: ThreadId,
     /// Its first row.
     pub first: EventId,
@@ -65,20 +65,20 @@ pub struct Region {
     pub last: EventId,
 }
 
-/// The atomic regions of a run. They do not overlap: of nested ones the outermost counts, as in Section
-/// 4.1 of [pecan], and those that overlap otherwise make one.
+/// The atomic regions of a run. They do not overlap: of nested ones the outermost counts, as in Section 4.1
+/// of [pecan], and regions that overlap otherwise are merged.
 ///
 /// [pecan]: crate::predict
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Regions {
-    /// By thread, then by row.
+    /// Regions by thread, then by row.
     all: Vec<Region>,
-    /// Where each thread's begin.
+    /// Start of each thread's regions.
     starts: Vec<u32>,
 }
 
 impl Regions {
-    /// The regions of a run that the options count. One pass over the events for each kind.
+    /// Finds the regions of a run from the enabled sources. One pass over the events for each source.
     pub fn new(graph: &Graph<'_>, options: &RegionOptions) -> Regions {
         let mut stretches = Vec::new();
         if options.sections {
@@ -130,7 +130,7 @@ impl Regions {
         }
     }
 
-    /// The region that the event of `thread` is in.
+    /// The region that contains the event of `thread`.
     pub fn at(&self, thread: ThreadId, event: EventId) -> Option<RegionId> {
         let start = |thread: usize| self.starts.get(thread).map(|&start| start as usize);
         let (from, to) = (start(thread.index())?, start(thread.index() + 1)?);
@@ -161,7 +161,7 @@ impl Regions {
     }
 }
 
-/// Critical sections, to the end of the run where they were not left.
+/// Critical sections, up to the end of the run where they were not left.
 fn sections(locks: &Locks) -> impl Iterator<Item = Region> + '_ {
     locks.sections().iter().map(|section| Region {
         thread: section.thread,
@@ -170,7 +170,7 @@ fn sections(locks: &Locks) -> impl Iterator<Item = Region> + '_ {
     })
 }
 
-/// The events that end every region: here a thread waits for others or lets them go on.
+/// Boundaries of regions: events at which a thread waits for others or lets them go on.
 struct Boundaries<'a> {
     threads: &'a Threads,
     rows: Vec<Vec<EventId>>,
@@ -190,7 +190,7 @@ impl<'a> Boundaries<'a> {
         Boundaries { threads, rows }
     }
 
-    /// The parts of a stretch between boundaries that hold an event at least.
+    /// Cuts a stretch at boundaries into parts with at least one event.
     fn cut(&self, region: Region, into: &mut Vec<Region>) {
         let rows = self.rows.get(region.thread.index());
         let rows = rows.map_or(&[][..], Vec::as_slice);
@@ -204,7 +204,7 @@ impl<'a> Boundaries<'a> {
         self.add(region.thread, first, Some(region.last.0), into);
     }
 
-    /// The events of the thread from `first` to `last`, if there are any.
+    /// Adds the events of the thread from `first` to `last`, if there are any.
     fn add(&self, thread: ThreadId, first: EventId, last: Option<u32>, into: &mut Vec<Region>) {
         let events = self.threads.of(thread);
         let from = events.partition_point(|&event| event < first);

@@ -1,11 +1,11 @@
-//! Orders that show a candidate: Algorithms 3 and 4 of [pecan] and their extension to any pattern.
+//! Schedules for candidates: Algorithms 3 and 4 of [pecan] and their extension to any pattern.
 //!
-//! A [`Scheduler`] walks through the run in its own order, with threads held back before events of the candidate
-//! whose turn has not come, and, where a lock that they hold there is needed by others, before their outermost lock.
-//! That moves what the paper's algorithms move (its Figures 1, 4 and 5 come out), takes time linear in the
-//! run, and leaves the rest as it was recorded, so most reads see what they saw. Where it finds nothing, a bounded
-//! search through the orders of the steps of synchronization follows. Whatever comes out has passed
-//! [`feasible::Checker`]. What the values decide is not looked at: only running the order shows it.
+//! A [`Scheduler`] replays the run in its own order, with threads held back before events of the candidate
+//! whose turn has not come, and, where others need a lock that they would hold there, before their outermost
+//! lock. That moves the events that the paper's algorithms move (its Figures 1, 4 and 5 come out), takes time
+//! linear in the run, and leaves the rest as recorded, so most reads see the same values. Where it finds no
+//! order, a bounded search through the orders of the synchronization steps follows. Every result has passed
+//! [`feasible::Checker`]. Decisions by values are not examined: only an execution of the order shows them.
 //!
 //! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
 
@@ -32,44 +32,44 @@ use search::Ended;
 use unsnarl_trace::{EventId, Run};
 use walk::{Holds, Stuck, walk};
 
-/// Why there is no order for a candidate.
+/// Reason why a candidate has no order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoOrder {
     /// The candidate has no events.
     Empty,
     /// The run has no such event.
     NotInRun(EventId),
-    /// Two events of one thread that cannot be in this order.
+    /// Two events of one thread cannot be in this order.
     Contradicts {
-        /// The one that is to come first.
+        /// The event that is to come first.
         first: EventId,
-        /// The one that is to come second.
+        /// The event that is to come second.
         second: EventId,
     },
-    /// Forks, joins, barriers or once-only initialization always put the one before the other.
+    /// Forks, joins, barriers or once-only initialization force one event before the other.
     Ordered {
-        /// The one that always comes first.
+        /// The event that always comes first.
         first: EventId,
-        /// The other.
+        /// The other event.
         second: EventId,
     },
-    /// All orders were tried: this event cannot come when it has to.
+    /// The search was exhaustive: this event cannot come when it has to.
     Impossible {
         /// The event.
         event: EventId,
-        /// What stands in its way in the order nearest to the run, as far as it is one event.
+        /// The conflicting event in the order nearest to the run, if it is a single one.
         other: Option<EventId>,
     },
-    /// There are more orders than are tried.
+    /// There are more orders than the search tries.
     GaveUp {
-        /// The event that could not come in those that were.
+        /// The event that could not come in the orders tried.
         event: EventId,
-        /// What stands in its way in the order nearest to the run, as far as it is one event.
+        /// The conflicting event in the order nearest to the run, if it is a single one.
         other: Option<EventId>,
-        /// How many states of the search were looked at.
+        /// Number of search states examined.
         states: usize,
     },
-    /// The order that was made breaks a rule.
+    /// The resulting order violates a rule.
     Infeasible(Infeasible),
 }
 
@@ -113,12 +113,12 @@ impl NoOrder {
     }
 }
 
-/// The order for one candidate. Who has many candidates of a run makes a [`Scheduler`].
+/// Makes the order for one candidate. Make a [`Scheduler`] for many candidates of a run.
 pub fn generate(run: &Run, candidate: &Candidate) -> Result<Order, NoOrder> {
     Scheduler::new(run).order(candidate)
 }
 
-/// Makes orders of a run's events. Made once for a run, in time linear in its events.
+/// Maker of orders of a run's events, prepared once for a run, in time linear in its events.
 #[derive(Debug)]
 pub struct Scheduler<'r> {
     run: &'r Run,
@@ -128,7 +128,7 @@ pub struct Scheduler<'r> {
 }
 
 impl<'r> Scheduler<'r> {
-    /// Reads the run.
+    /// Prepares the run.
     pub fn new(run: &'r Run) -> Scheduler<'r> {
         Scheduler {
             run,
@@ -138,7 +138,8 @@ impl<'r> Scheduler<'r> {
         }
     }
 
-    /// The order for a candidate: linear in the run, unless only the search finds one or tells that there is none.
+    /// Makes the order for a candidate: linear in the run, unless only the search finds one or proves that
+    /// there is none.
     pub fn order(&self, candidate: &Candidate) -> Result<Order, NoOrder> {
         let goal = Goal::of(self.run, &self.index, candidate)?;
         self.is_not_ordered(&goal)?;
@@ -153,7 +154,7 @@ impl<'r> Scheduler<'r> {
         }
     }
 
-    /// Nothing that no schedule can change puts the events into another order.
+    /// Checks that no forced order contradicts the candidate.
     fn is_not_ordered(&self, goal: &Goal) -> Result<(), NoOrder> {
         let before = |a: &Point, b: &Point| {
             self.forced
@@ -189,7 +190,7 @@ impl<'r> Scheduler<'r> {
         self.searched(goal, &all, stuck)
     }
 
-    /// Holds threads back before their outermost lock as others turn out to need it.
+    /// Walks, holding threads back before their outermost lock as others turn out to need it.
     fn held_where_needed(&self, goal: &Goal) -> Result<Vec<u32>, Stuck> {
         let mut holds = Holds::new();
         loop {
@@ -207,7 +208,7 @@ impl<'r> Scheduler<'r> {
         }
     }
 
-    /// Where each thread of the candidate takes its outermost locks.
+    /// Acquisitions of the outermost locks of the candidate's threads.
     fn outermost(&self, goal: &Goal) -> Holds {
         let mut holds = Holds::new();
         for point in &goal.points {
@@ -222,7 +223,7 @@ impl<'r> Scheduler<'r> {
         holds
     }
 
-    /// The search: first only in what came last, then in everything.
+    /// Searches: first only in the last part of the run, then in everything.
     fn searched(&self, goal: &Goal, holds: &Holds, stuck: Stuck) -> Result<Vec<u32>, NoOrder> {
         let gates = goal.points.iter().map(|point| point.gate);
         let from = holds
@@ -260,7 +261,7 @@ impl<'r> Scheduler<'r> {
     }
 }
 
-/// The orders in which held threads are let go: all of up to three, of more both directions.
+/// The orders in which held threads are released: all for up to three, both directions for more.
 fn permutations(holds: Holds) -> Vec<Holds> {
     match holds.as_slice() {
         [] => Vec::new(),

@@ -1,10 +1,10 @@
-//! The search for candidates that a pattern directs (Section 5.2 of [pecan]).
+//! Pattern-directed search for candidates (Section 5.2 of [pecan]).
 //!
-//! No pairs of events are looked at: accesses are put into classes (`classes.rs`), and the mutation
-//! conditions (`fits.rs`) are asked once for each combination of source lines, of classes. The cost is linear in
-//! the events for the classes, and depends on lines, locksets and epochs after that. Patterns of the built-in
-//! shapes take this way; all others are searched by going through assignments (`general.rs`), with a
-//! limit that is told.
+//! No pairs of events are enumerated: accesses are grouped into classes (`classes.rs`), and the mutation
+//! conditions (`fits.rs`) are evaluated once for each combination of source lines, of classes. The cost is
+//! linear in the events for the classes, and depends on lines, locksets and epochs after that. Patterns of
+//! the built-in shapes take this way; all others are searched by enumerating assignments (`general.rs`), with
+//! a limit that is reported.
 //!
 //! [pecan]: Huang and Zhang, *Persuasive Prediction of Concurrency Access Anomalies*, ISSTA 2011.
 
@@ -29,15 +29,15 @@ use places::Places;
 use rustc_hash::FxHashMap;
 use shape::Shape;
 
-/// What [`StopReason::TooMuch`] says of a region with more accesses than are paired.
+/// Text of [`StopReason::TooMuch`] for a region with more accesses than are paired.
 const MANY_ACCESSES: &str =
     "a region has more than 256 different accesses; of those, pairs across locations were left out";
 
-/// How candidates are told.
+/// Options of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SearchOptions {
-    /// Candidates of one pattern on the same source lines that are told at most, 1 or more. The
-    /// paper's tables count one; further ones differ in location, thread or locks.
+    /// Maximum number of candidates of one pattern on the same source lines, 1 or more. The paper's tables
+    /// count one; further ones differ in location, thread or locks.
     pub per_lines: usize,
 }
 
@@ -49,9 +49,10 @@ impl Default for SearchOptions {
 
 /// Finds the candidates of the patterns, most likely to matter first (see `rank.rs`).
 ///
-/// A candidate has, for each pair of events in one region with foreign events between them in the pattern, places
-/// between the pair's events in which no common lock and no order keeps the foreign events from. Patterns that are
-/// `consecutive` need events that are independent. What the program decides from what it reads is not looked at.
+/// A candidate has, for each pair of events in one region with foreign events between them in the pattern,
+/// places between the pair's events in which no common lock and no order excludes the foreign events.
+/// Patterns that are `consecutive` need events that are independent. Decisions of the program by the values
+/// it reads are not examined.
 pub fn search(
     graph: &Graph<'_>,
     patterns: &Patterns,
@@ -104,7 +105,7 @@ struct Search<'a> {
     stopped: Option<StopReason>,
 }
 
-/// Classes by what they are on, each sorted.
+/// Classes grouped by a key, each sorted.
 type By<K> = Vec<(K, Vec<u32>)>;
 
 fn grouped<T, K: Ord + Copy>(keys: &[T], what: impl Fn(&T) -> Option<K>) -> By<K> {
@@ -122,7 +123,7 @@ fn grouped<T, K: Ord + Copy>(keys: &[T], what: impl Fn(&T) -> Option<K>) -> By<K
 }
 
 impl Search<'_> {
-    /// Notes when time is over.
+    /// Polls the budget and notes when it is exhausted.
     fn over(&mut self) -> bool {
         if let Some(why) = self.budget.stop() {
             self.stopped = Some(why);

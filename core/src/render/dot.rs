@@ -1,4 +1,4 @@
-//! Explanations as Graphviz: a cluster for each, its steps downwards, what connects them as arrows.
+//! Explanations as Graphviz: a cluster for each, its steps downwards, their connections as arrows.
 
 use super::lanes;
 use crate::{
@@ -59,7 +59,7 @@ fn cluster(number: usize, explanation: &Explanation, text: &mut String) {
     text.push_str("  }\n");
 }
 
-/// Index of the step that a marked site is; sites that are no steps have no node.
+/// Index of the step at a marked site; sites that are no steps have no node.
 fn step_of(explanation: &Explanation, site: u32) -> Option<u32> {
     let site: &SiteMark = explanation.sites.get(site as usize)?;
     site.step?.checked_sub(1)
@@ -74,7 +74,7 @@ fn words(kind: EdgeKind) -> (&'static str, &'static str) {
     }
 }
 
-/// A string of the language; lines end on the left.
+/// Quotes a string of the language; lines are left-aligned.
 pub(crate) fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", escaped.replace('\n', "\\l"))

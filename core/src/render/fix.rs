@@ -5,14 +5,14 @@ use crate::{
     fixes::{Fix, FixKind, Share, TrialVerdict},
 };
 
-/// The best fix, with what trying it has shown and what it costs; none when nothing is suggested.
+/// The best fix, with the result of its trial and its cost; none when there is no suggestion.
 pub fn fix(explanation: &Explanation) -> Option<String> {
     let fix = explanation.fixes.first()?;
     let tried = fix.tried.as_ref();
     let said = tried.map_or(String::new(), |trial| format!(" ({})", trial.in_words()));
     let sentence = format!("{}{said}.", fix.title);
     let costs = fix.share.map(cost).map(|cost| format!(" {cost}"));
-    // What an order of stores rests on no run shows; for other fixes `verify` says what they rest on.
+    // No run shows the assumptions of an order of stores; for other fixes `verify` states their assumptions.
     let rests_on = fix
         .assumes
         .first()
@@ -22,7 +22,7 @@ pub fn fix(explanation: &Explanation) -> Option<String> {
     Some(std::iter::once(sentence).chain(more).collect())
 }
 
-/// Why there is no fix, when one was tried and is none; empty otherwise.
+/// Reasons why tried fixes were rejected, when none holds; empty otherwise.
 pub fn not_fixed(explanation: &Explanation) -> &[String] {
     let holds = |fix: &Fix| {
         let tried = fix.tried.as_ref();
@@ -34,7 +34,7 @@ pub fn not_fixed(explanation: &Explanation) -> &[String] {
     }
 }
 
-/// What a lock serializes, as a run has it: a sentence.
+/// Sentence about the cost of a lock: the part of a run that it serializes.
 pub fn cost(share: Share) -> String {
     let Share { held, before, of } = share;
     let steps = format!("The lock is then held for {held} of the {of} steps of a run that passes");

@@ -1,4 +1,4 @@
-//! Explanations as one page that opens anywhere: no network, no script, light and dark.
+//! Explanations as one self-contained page: no network, no script, light and dark.
 
 mod board;
 mod curve;
@@ -10,20 +10,20 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// What is known about the runs of one program.
+/// Explanations of the runs of one program.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
     /// The program and its runs, in a line.
     pub title: String,
-    /// What explains its failing runs, best first.
+    /// Explanations of the failing runs, best first.
     pub explanations: &'a [Explanation],
-    /// How a passing run took the steps of an explanation, by the explanation's id.
+    /// Steps of an explanation as a passing run took them, by the explanation's id.
     pub passing: BTreeMap<String, Passing>,
-    /// What else there is to say, a paragraph for each: runs without an explanation, an analysis that ended early.
+    /// Further remarks, a paragraph for each: runs without an explanation, an analysis that ended early.
     pub remarks: Vec<String>,
 }
 
-/// The page.
+/// Renders the page.
 pub fn html(sections: &[Section<'_>]) -> String {
     let mut page = String::from(HEAD);
     for section in sections {
@@ -99,7 +99,7 @@ fn facts(explanation: &Explanation) -> Vec<String> {
     lines
 }
 
-/// The class, for people.
+/// Name of the class for people.
 fn kind(kind: BugKind) -> &'static str {
     match kind {
         BugKind::AtomicityViolation => "atomicity violation",
@@ -113,7 +113,7 @@ fn kind(kind: BugKind) -> &'static str {
     }
 }
 
-/// A sentence; what stands in backticks is code.
+/// A sentence in HTML; text in backticks is code.
 fn prose(text: &str) -> String {
     let mut result = String::new();
     for (at, part) in text.split('`').enumerate() {

@@ -1,8 +1,8 @@
-//! Threads side by side: a column for each thread of an explanation, in the order of the fork tree.
+//! Lanes of threads: a column for each thread of an explanation, in the order of the fork tree.
 
 use crate::explanation::{Explanation, Step};
 
-/// The threads that take a step or fail, each once, with the name that people use: `deposit (main.1)`.
+/// The threads that take a step or fail, each once, with their display name: `deposit (main.1)`.
 pub fn lanes(explanation: &Explanation) -> Vec<(String, String)> {
     let mut threads: Vec<&str> = Vec::new();
     for step in &explanation.steps {
@@ -17,7 +17,7 @@ pub fn lanes(explanation: &Explanation) -> Vec<(String, String)> {
         .collect()
 }
 
-/// `main.10` comes after `main.2`.
+/// Sort key of a thread's name, by which `main.10` comes after `main.2`.
 pub(crate) fn path(name: &str) -> Vec<(u32, String)> {
     let parts = name.split('.');
     parts
@@ -33,7 +33,7 @@ fn in_words(explanation: &Explanation, thread: &str) -> String {
         .map_or_else(|| thread.to_owned(), |site| site.thread.clone())
 }
 
-/// Whether the step is where the other thread came in.
+/// Returns whether the step is the interference of the other thread.
 pub fn intrudes(step: &Step) -> bool {
     matches!(step.note.as_str(), "in between" | "too early")
 }

@@ -10,7 +10,7 @@ use crate::{
     facts::short,
 };
 
-/// One explanation: a heading, what happened, the steps as a table, what is known besides.
+/// Renders one explanation: a heading, the sequence of events, the steps as a table, further facts.
 pub fn markdown(explanation: &Explanation) -> String {
     let mut text = format!("### {}\n\n", escaped(&explanation.headline));
     let mut paragraph = |line: &str| {
@@ -28,7 +28,7 @@ pub fn markdown(explanation: &Explanation) -> String {
     text
 }
 
-/// What else is known, a line for each.
+/// Further facts, a line for each.
 fn facts(explanation: &Explanation) -> Vec<String> {
     let said = [&explanation.remark, &explanation.contrast];
     let mut lines: Vec<String> = said
@@ -89,8 +89,8 @@ fn row(number: usize, step: &Step) -> String {
     )
 }
 
-/// Text in which nothing is taken for markup but code, as names in sentences are. In tables, and therefore everywhere, a
-/// bar ends a cell, also within code.
+/// Escapes text so that only code is markup, as for names in sentences. In tables, and therefore everywhere,
+/// a bar ends a cell, also within code.
 fn escaped(text: &str) -> String {
     let shown = |span: Span<'_>| match span {
         Span::Code(text) => code(text),
@@ -103,7 +103,7 @@ fn escaped(text: &str) -> String {
 fn plain(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for character in on_one_line(text).chars() {
-        // An underscore behind a letter begins nothing, so none ends there either.
+        // An underscore after a letter opens no emphasis, so none is closed there either.
         let in_word = result.ends_with(|c: char| c.is_alphanumeric() || c == '_');
         match character {
             '_' if in_word => {}

@@ -1,15 +1,16 @@
-//! Which parts of a text Markdown takes for code, and code that nothing in it ends.
+//! Code spans of a text as Markdown delimits them, and code that no text in it can end.
 
 /// A part of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Span<'t> {
-    /// Text between as many backticks at either end.
+    /// Code: text between equal numbers of backticks at either end.
     Code(&'t str),
-    /// Any other text; its backticks begin no code.
+    /// Other text; its backticks begin no code.
     Plain(&'t str),
 }
 
-/// The parts of a text as Markdown reads it: so many backticks end at the next place with exactly as many.
+/// Splits a text into spans as Markdown reads it: a row of backticks ends at the next row of exactly the same
+/// length.
 pub fn spans(text: &str) -> Vec<Span<'_>> {
     let (mut found, mut plain, mut at) = (Vec::new(), 0, 0);
     while let Some((start, len)) = backticks(text, at) {
@@ -30,14 +31,15 @@ pub fn spans(text: &str) -> Vec<Span<'_>> {
     found
 }
 
-/// The next row of backticks: where it begins and how many they are.
+/// The next row of backticks: its start and its length.
 fn backticks(text: &str, from: usize) -> Option<(usize, usize)> {
     let start = from + text.get(from..)?.find('`')?;
     let rest = text.get(start..)?;
     Some((start, rest.len() - rest.trim_start_matches('`').len()))
 }
 
-/// Code in more backticks than it has in a row, on one line: a paragraph that ends would end it.
+/// Code delimited by more backticks than it has in a row, on one line, since the end of a paragraph would end
+/// it.
 pub fn code(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -49,7 +51,7 @@ pub fn code(text: &str) -> String {
     format!("{fence}{pad}{}{pad}{fence}", on_one_line(text))
 }
 
-/// The text with blanks for line breaks and other control characters.
+/// The text with blanks in place of line breaks and other control characters.
 pub fn on_one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

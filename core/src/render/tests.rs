@@ -2,7 +2,7 @@ use super::*;
 use crate::{Budget, explain, fixture::corpus};
 use expect_test::expect;
 
-/// A lost update whose source text has what other languages take for markup.
+/// A lost update whose source text contains markup of other languages.
 const FAILING: &str = r#"
     file bank.c
     start main.1 add

@@ -10,10 +10,10 @@ use crate::{
 };
 use unsnarl_trace::shell;
 
-/// Widest line.
+/// Width of the widest line.
 const WIDTH: usize = 100;
 
-/// One explanation: first line, details, steps in columns, what passing runs do, certainty.
+/// Renders one explanation: first line, details, steps in columns, contrast with passing runs, certainty.
 pub fn text(explanation: &Explanation) -> String {
     let mut lines = Vec::new();
     let word = if explanation.kind == BugKind::Sequential {
@@ -62,7 +62,7 @@ pub fn text(explanation: &Explanation) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What each engine has found, and why the explanation stands where it does.
+/// Contributions of the engines, and the reason for the explanation's rank.
 pub fn why(explanation: &Explanation) -> String {
     let mut lines = Vec::new();
     if !explanation.rank.is_empty() {
@@ -101,7 +101,7 @@ fn passed_over(other: &PassedOver) -> String {
     format!("Not told: {}. {shares}", other.headline)
 }
 
-/// How sure, and in which runs.
+/// Certainty, and the runs concerned.
 fn tail(explanation: &Explanation) -> Option<String> {
     let sure = certainty(explanation)?;
     Some(
@@ -175,7 +175,7 @@ fn missing_before(explanation: &Explanation, step: usize) -> impl Iterator<Item 
     absent.filter(move |absent| absent.before as usize == step)
 }
 
-/// What stands behind a line that the failing run has not come to.
+/// Note on a line that the failing run has not reached.
 fn missing(absent: &Absent) -> String {
     match absent.thread.as_str() {
         "" => "(in passing runs it runs here)".to_owned(),
@@ -183,7 +183,7 @@ fn missing(absent: &Absent) -> String {
     }
 }
 
-/// The callers of a step, unless the thread's step before has said them.
+/// The callers of a step, unless the thread's preceding step has the same ones.
 fn newly_called(steps: &[Step], at: usize) -> Option<String> {
     let step = steps.get(at).filter(|step| !step.via.is_empty())?;
     let mut earlier = steps.iter().take(at).rev();
@@ -194,7 +194,7 @@ fn newly_called(steps: &[Step], at: usize) -> Option<String> {
     (!is_said).then(|| callers::in_words(&step.via))
 }
 
-/// Effects and notes, in columns of their own if that fits into `room`.
+/// Effects and notes, in separate columns if these fit into `room`.
 fn tails(steps: &[Step], cells: &[[String; 4]], room: usize) -> Vec<String> {
     let effects = cells.iter().map(|[.., effect]| effect.chars().count());
     let widest = effects.max().unwrap_or(0).min(MOST_COLUMN);
@@ -272,7 +272,7 @@ pub fn summary(explanations: &[Explanation]) -> String {
     }
 }
 
-/// What to say when no run of a corpus failed.
+/// Message for a corpus without failing runs.
 pub fn nothing_failed(corpus: &Corpus) -> String {
     let passed = corpus.passing().count();
     let other = corpus.len() - passed;
@@ -290,7 +290,7 @@ pub fn nothing_failed(corpus: &Corpus) -> String {
     text
 }
 
-/// What may help where failing runs have no explanation, in a sentence.
+/// Advice for failing runs without an explanation, in a sentence.
 pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
     match corpus.counts().passing() {
         0 => "No passing run was recorded to compare with: record more runs.",
@@ -301,7 +301,7 @@ pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
     }
 }
 
-/// What to say about failing runs that nothing explains.
+/// Message about failing runs without an explanation.
 pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
     let Some(run) = names.first().and_then(|name| corpus.get(name)) else {
         return String::new();

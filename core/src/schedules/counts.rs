@@ -1,12 +1,13 @@
-//! How large a question is, by the paper's kinds of constraints (figure 7 and table 1 of [symbiosis]).
+//! Size of a problem by the paper's kinds of constraints (figure 7 and table 1 of [symbiosis]).
 //!
-//! [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*, PLDI 2015.
+//! [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*,
+//! PLDI 2015.
 
 use super::{engine::Engine, problem::Problem};
 use crate::symbolic::{Action, Bug, Origin};
 use unsnarl_trace::EventKind;
 
-/// Constraints and variables.
+/// Numbers of constraints and variables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Steps of the trace.
@@ -17,27 +18,28 @@ pub struct Counts {
     pub path: u64,
     /// Phi_bug: 1, or 0 where the failure is no condition.
     pub bug: u64,
-    /// Phi_sync as the paper writes it down: orders of forks, joins and the like, and pairs of sections of a lock.
+    /// Phi_sync as in the paper: orders of forks, joins and the like, and pairs of critical sections of a
+    /// lock.
     pub sync: u64,
-    /// Phi_rw as the paper writes it down: for each read and each write that it may take, the value, the order of
-    /// the two, and the place of each other write.
+    /// Phi_rw as in the paper: for each read and each write that it may read from, the value, the order of
+    /// the two, and the position of each other write.
     pub rw: u64,
-    /// Phi_mo: neighbours in program order.
+    /// Phi_mo: adjacent steps in program order.
     pub mo: u64,
-    /// Value and order variables as the paper has them.
+    /// Value and order variables as in the paper.
     pub variables: u64,
-    /// Formulas that the solver really got.
+    /// Formulas that the solver actually got.
     pub given: u64,
-    /// Variables that it really got.
+    /// Variables that the solver actually got.
     pub given_variables: u64,
-    /// Questions to the solver, and orders that the graph looked at.
+    /// Queries to the solver, and orders that the graph examined.
     pub rounds: u64,
-    /// Z3's resource units.
+    /// Effort in Z3's resource units.
     pub effort: u64,
 }
 
 impl Counts {
-    /// Of the trace alone: what the paper's encoding would have. Linear in reads and writes.
+    /// Counts of the trace alone: the size of the paper's encoding. Linear in reads and writes.
     pub(super) fn of(problem: &Problem) -> Counts {
         let trace = problem.trace;
         let mut counts = Counts {
@@ -74,7 +76,7 @@ impl Counts {
         counts
     }
 
-    /// With what the engine did.
+    /// Adds the counts of the engine's work.
     pub(super) fn with(mut self, engine: &Engine) -> Counts {
         self.given += engine.solver.formulas;
         self.given_variables += engine.variables();
@@ -91,7 +93,7 @@ fn is_order(kind: EventKind) -> bool {
     )
 }
 
-/// Pairs of sections of different threads that exclude each other.
+/// Number of pairs of mutually exclusive critical sections of different threads.
 fn sections(problem: &Problem) -> u64 {
     let of_lock = |all: &[Vec<super::problem::Section>]| {
         let total: u64 = all.iter().map(|sections| sections.len() as u64).sum();
@@ -118,8 +120,8 @@ fn sections(problem: &Problem) -> u64 {
     locks.sum()
 }
 
-/// With w writes of a cell (and what it held at first), a read has w ways, each with its value and its order and w - 1
-/// other writes.
+/// Number of read-write constraints: with w writes of a cell (and its initial value), a read has w sources,
+/// each with its value, its order and w - 1 other writes.
 fn reads(problem: &Problem) -> u64 {
     let writes = |cell: usize| {
         let chains = problem.writes.get(cell).map_or(&[][..], |chains| chains);

@@ -1,13 +1,14 @@
 //! The loop between the solver and the graph.
 //!
-//! The solver knows of reads which writes they may take (a literal each, which fixes the value), of path conditions, and
-//! what is asked. What it chooses is worked out: where a value or a condition comes out otherwise that the solver does
-//! not know of, it is told. Then the choices go to the graph; a contradiction comes back as a clause.
+//! The solver knows the writes that each read may read from (a literal each, which fixes the value), the path
+//! conditions, and the goal. The engine evaluates its choice: it adds to the solver every value or condition
+//! that the solver does not know and that comes out differently. Then the choices go to the graph; a
+//! contradiction comes back as a clause.
 //!
-//! All is given as late as can be, since taking in is what costs most ([`reads`]). That a read takes what it takes in
-//! the order at hand, and finds the value that it finds there, and that a wait ends by the signal that it ends by there,
-//! is assumed until a refutation leans on it; only then is the solver given where the value comes from, and only after
-//! that what else the read may take, nearest first and a few at a time.
+//! Everything is added as late as possible, since taking in formulas costs most ([`reads`]). A read's source
+//! in the base order, its value there, and the signal that ends a wait there are assumptions until a
+//! refutation depends on them; only then does the solver get the origin of the value, and only after that the
+//! other sources that the read may have, nearest first and a few at a time.
 
 mod choices;
 mod reads;
@@ -29,16 +30,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::{collections::BTreeMap, rc::Rc};
 use z3::ast::Bool;
 
-/// What is asked besides the paths.
+/// Goal beyond the paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
-    /// Whether the run fails; `None` for either.
+    /// `true` if the run has to fail, `false` if it has to pass, `None` for either.
     pub fails: Option<bool>,
-    /// Orders that hold.
+    /// Orders that have to hold.
     pub orders: Vec<(NodeId, NodeId)>,
 }
 
-/// A found order with the values of what came from outside unrecorded.
+/// An order that was found, with values for unrecorded input from outside.
 pub(super) type Found = (Vec<NodeId>, Vec<(SymbolId, u128)>);
 
 pub(super) struct Engine<'p, 't, 'b> {
@@ -49,9 +50,9 @@ pub(super) struct Engine<'p, 't, 'b> {
     literals: Vec<Bool>,
     number_of: FxHashMap<Bool, u32>,
     known: FxHashMap<SymbolId, Known>,
-    /// The reads that are known, in the order in which they became so.
+    /// The known reads, in the order of discovery.
     reads: Vec<SymbolId>,
-    /// What the solver's terms speak of.
+    /// Symbols that occur in the solver's terms.
     mentioned: FxHashSet<SymbolId>,
     open: Vec<SymbolId>,
     symbols: FxHashMap<ExprId, Rc<[SymbolId]>>,
@@ -60,27 +61,28 @@ pub(super) struct Engine<'p, 't, 'b> {
     conditions: Vec<ExprId>,
     given: FxHashSet<ExprId>,
     groups: Vec<Vec<u32>>,
-    /// What reads find in the order at hand.
+    /// Values that reads have in the base order.
     recorded: FxHashMap<SymbolId, u128>,
-    /// What holds in every order.
+    /// Orders that always hold.
     always: Graph<'p, 't>,
-    /// What holds in every order that was asked for, while it is asked for, with the literal that says so.
+    /// Orders that hold under the current goal, with the literal of the goal.
     now: Option<(u32, Graph<'p, 't>)>,
-    /// What need not stay as in the order at hand, while something is asked for.
+    /// Assumptions from the base order that were dropped for the current goal.
     dropped: FxHashSet<u32>,
-    /// How far back the next values are traced whose origin a refutation asks for.
+    /// Distance to which values in a refutation are traced back next.
     reach: usize,
-    /// How much the next refutation gives free of what it leans on.
+    /// Number of assumptions that the next refutation drops.
     freed: usize,
     /// Literals for "fails" and "does not fail".
     bug: Option<(ExprId, [u32; 2])>,
-    /// What makes a refutation no proof.
+    /// Reason why a refutation is no proof.
     pub lacks: Option<String>,
     pub rounds: u64,
 }
 
 impl<'p, 't, 'b> Engine<'p, 't, 'b> {
-    /// Gives the solver what is asked and what synchronization leaves open. None when synchronization is impossible.
+    /// Adds the goal and the choices that synchronization leaves open to the solver. None when
+    /// synchronization is impossible.
     pub fn new(
         problem: &'p Problem<'t>,
         options: &Options,
@@ -132,7 +134,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         known.cloned().unwrap_or_else(|| Bool::from_bool(false))
     }
 
-    /// The choices of synchronization: at least one option each, and nothing used up twice.
+    /// Adds the choices of synchronization: at least one option each, and nothing used up twice.
     fn add_groups(&mut self) {
         let problem = self.problem;
         let mut users: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -157,7 +159,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         }
     }
 
-    /// Phi_bug and its negation, each behind a literal.
+    /// Adds Phi_bug and its negation, each implied by a literal of its own.
     fn add_bug(&mut self) {
         let exprs = &self.problem.trace.exprs;
         if let Bug::Condition { condition, .. } = self.problem.trace.bug {
@@ -171,7 +173,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         }
     }
 
-    /// Looks for an order with the recorded paths and what is asked.
+    /// Searches for an order with the recorded paths that satisfies the goal.
     pub fn solve(&mut self, asked: &Asked) -> Verdict<Found> {
         let Ok(graph) = Graph::new(self.problem, &[], &asked.orders) else {
             return self.refuted();
@@ -214,8 +216,8 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         }
     }
 
-    /// The goals; that things stay as in the order at hand, where that was not dropped; and that reads which may take
-    /// something else take what the solver knows of.
+    /// The assumptions of a query: the goals; that choices stay as in the base order, unless dropped; and
+    /// that reads with other possible sources have one that the solver knows.
     fn assumed(&self, goals: &[u32]) -> Vec<Bool> {
         let mut assumed = goals.to_vec();
         assumed.extend(self.preferred().filter(|hint| !self.dropped.contains(hint)));
@@ -228,7 +230,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         assumed.iter().map(|&literal| self.bool(literal)).collect()
     }
 
-    /// The options of synchronization that hold in the order at hand.
+    /// The options of synchronization that hold in the base order.
     fn preferred(&self) -> impl Iterator<Item = u32> {
         let groups = self.problem.groups.iter().zip(&self.groups);
         groups.filter_map(|(group, literals)| literals.get(group.preferred?).copied())
@@ -246,9 +248,9 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         }
     }
 
-    /// Gives up assumptions that a refutation leans on: first that values are as in the order at hand; then that things
-    /// stay as they are there, the nearest to what is asked first and twice as many each time; then those that leave
-    /// candidates out. False when it leans on none of them.
+    /// Drops assumptions that a refutation depends on: first that values are as in the base order; then that
+    /// choices stay as they are there, nearest to the goal first and twice as many each time; then those that
+    /// leave candidates out. `false` when the refutation depends on none of them.
     fn relax(&mut self, core: &FxHashSet<u32>, asked: &Asked) -> bool {
         if self.trace_back(core) {
             return true;
@@ -283,7 +285,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         is_more
     }
 
-    /// How far a read is from what is asked in the order at hand, or from the end.
+    /// Distance in the base order of a read from the goal, or from the end.
     fn far(&self, symbol: SymbolId, asked: &Asked) -> u32 {
         let place = |node: NodeId| self.problem.place_of(node);
         let here = self
@@ -295,9 +297,8 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         nearest.unwrap_or(u32::MAX - here)
     }
 
-    /// The reads whose candidates of the order at hand, taken together, leave only what the goal excludes; `None` when
-    /// they do not exclude it, an error with the reason when the solver gives up. All reads are asked about, or those
-    /// that are given.
+    /// The reads whose sources in the base order together imply the opposite of the goal; `None` when they do
+    /// not, an error with the reason when the solver gives up. Considers all reads, or the given ones.
     pub fn refuting(
         &mut self,
         fails: bool,
@@ -333,24 +334,24 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         }
     }
 
-    /// Is it before the other in every order?
+    /// Returns whether a node is before another in every order.
     pub fn always_before(&self, a: NodeId, b: NodeId) -> bool {
         self.always.is_before(a, b)
     }
 
-    /// A read that is known, and what it takes in the order at hand.
+    /// A known read with its source in the base order.
     pub fn hinted(&self, symbol: SymbolId) -> Option<(Read, Option<Write>)> {
         let known = self.known.get(&symbol)?;
         Some((known.read, known.given.first()?.0))
     }
 
-    /// Literals that the solver has: choices of reads and of synchronization, goals, assumptions.
+    /// Literals of the solver: choices of reads and of synchronization, goals, assumptions.
     pub fn variables(&self) -> u64 {
         (self.literals.len() + self.reads.len() + self.inputs.len()) as u64
     }
 }
 
-/// Phi_path: each condition once, without the failure's.
+/// Phi_path: each condition once, without that of the failure.
 fn conditions(problem: &Problem) -> Vec<ExprId> {
     let exprs = &problem.trace.exprs;
     let bug = match problem.trace.bug {

@@ -1,39 +1,41 @@
-//! Orders as a graph: does an order exist in which these reads take these writes, and if not, why?
+//! Orders as a graph: decides whether an order with these reads-from choices exists, and gives the reason if
+//! not.
 //!
-//! The graph holds what is before what in every such order. Its clocks (one number per chain and node) answer that
-//! in constant time; [`super::saturate`] adds what follows until nothing does. Each edge keeps what it follows from,
-//! so that a contradiction is told as the choices that cause it.
+//! The graph holds the precedence that is common to all such orders. Its clocks (one number per chain and
+//! node) answer queries in constant time; [`super::saturate`] adds consequences to the fixed point. Each edge
+//! keeps its reason, so that a contradiction is reported as the choices that cause it.
 
 use super::problem::{NodeId, Problem, Read};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
-/// What the solver chose: the number of its literal, and what follows from it.
+/// A choice of the solver: the number of its literal, and its consequence.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen<'e> {
     pub literal: u32,
     pub what: What<'e>,
 }
 
-/// See [`Chosen`].
+/// Consequence of a [`Chosen`] literal.
 #[derive(Clone, Debug)]
 pub(super) enum What<'e> {
-    /// The read takes what this node wrote, or what was there at first.
+    /// The read reads from this node, or the initial value.
     Reads(Read, Option<NodeId>),
-    /// These orders.
+    /// These orders hold.
     Orders(&'e [(NodeId, NodeId)]),
 }
 
-/// From what an edge follows.
+/// Reason of an edge.
 #[derive(Clone, Debug)]
 pub(super) enum Why {
-    /// It holds in every order.
+    /// The edge holds in every order.
     Always,
-    /// The question asks for it.
+    /// The goal demands it.
     Asked,
     /// The choice brings it.
     Chosen(u32),
-    /// It follows from a choice, if any, and from one node being before another by the first so many edges.
+    /// The edge follows from a choice, if any, and from the precedence of two nodes by the edges below this
+    /// number.
     Follows(Option<u32>, Option<(NodeId, NodeId)>, u32),
 }
 
@@ -44,28 +46,28 @@ struct Edge {
     why: Why,
 }
 
-/// Choices that no order has together.
+/// Choices that no order satisfies together.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Conflict {
     /// Their literals, ascending.
     pub literals: Vec<u32>,
-    /// It takes what was asked for, too.
+    /// `true` if the conflict also depends on the goal.
     pub asked: bool,
 }
 
-/// What is before what.
+/// Precedence graph.
 #[derive(Clone, Debug)]
 pub(super) struct Graph<'p, 't> {
     pub problem: &'p Problem<'t>,
     pub chosen: &'p [Chosen<'p>],
     edges: Vec<Edge>,
-    /// By node: the edges that leave it.
+    /// By node: the outgoing edges.
     out: Vec<Vec<u32>>,
     clocks: Vec<u32>,
 }
 
 impl<'p, 't> Graph<'p, 't> {
-    /// All that follows from these choices and orders, or a contradiction. Each round takes time in proportion to
+    /// Saturates these choices and orders, or returns a contradiction. Each round takes time in proportion to
     /// the nodes and edges times the chains; there are few.
     pub fn new(
         problem: &'p Problem<'t>,
@@ -102,7 +104,7 @@ impl<'p, 't> Graph<'p, 't> {
         Ok(graph)
     }
 
-    /// One more order.
+    /// Adds an order.
     pub fn add(&mut self, from: NodeId, to: NodeId) -> Result<(), Conflict> {
         self.push(from, to, Why::Asked);
         self.tighten()
@@ -138,19 +140,19 @@ impl<'p, 't> Graph<'p, 't> {
         self.problem.chains.len()
     }
 
-    /// How many nodes of a chain are before a node or are the node.
+    /// Number of nodes of a chain that are before a node, or are the node itself.
     pub fn clock(&self, id: NodeId, chain: usize) -> u32 {
         let at = id as usize * self.width() + chain;
         self.clocks.get(at).copied().unwrap_or(0)
     }
 
-    /// Is it before the other in every order?
+    /// Returns whether a node is before another in every order.
     pub fn is_before(&self, a: NodeId, b: NodeId) -> bool {
         let (chain, at) = self.problem.spot(a);
         a != b && self.clock(b, chain) > at
     }
 
-    /// Nodes that come directly after: the next of the chain, and along edges.
+    /// Direct successors: the next node of the chain, and those along edges.
     pub fn after(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let (chain, at) = self.problem.spot(id);
         let next = self.problem.chains.get(chain);
@@ -160,7 +162,7 @@ impl<'p, 't> Graph<'p, 't> {
         next.into_iter().chain(along.map(|edge| edge.to))
     }
 
-    /// How many chain links and edges end at each node.
+    /// Number of chain links and edges that end at each node.
     pub fn arrivals(&self) -> Vec<u32> {
         let mut arrivals: Vec<u32> = self
             .problem
@@ -176,7 +178,7 @@ impl<'p, 't> Graph<'p, 't> {
         arrivals
     }
 
-    /// Sets all clocks, or finds a circle.
+    /// Sets all clocks, or finds a cycle.
     fn tell_time(&mut self) -> Result<(), Conflict> {
         let width = self.width();
         let mut clocks = vec![0; self.problem.nodes.len() * width];
@@ -211,7 +213,7 @@ impl<'p, 't> Graph<'p, 't> {
         }
     }
 
-    /// A circle among the nodes that something still arrives at.
+    /// A cycle among the nodes that still have predecessors.
     fn circle(&self, arrivals: &[u32]) -> Conflict {
         let is_left = |id: NodeId| arrivals.get(id as usize).is_some_and(|&left| left > 0);
         let mut before: FxHashMap<NodeId, (NodeId, Option<u32>)> = FxHashMap::default();
@@ -246,11 +248,11 @@ impl<'p, 't> Graph<'p, 't> {
             walked.extend(step.map(|(_, edge)| edge));
             at = step.map(|(from, _)| from);
         }
-        // Every node that is left has one before it that is left, so the walk comes round.
+        // Every remaining node has a remaining predecessor, so the walk closes a cycle.
         self.everything()
     }
 
-    /// All choices: a contradiction of which no smaller part is known.
+    /// All choices, as a conflict of which no smaller part is known.
     pub fn everything(&self) -> Conflict {
         let mut literals: Vec<u32> = self.chosen.iter().map(|choice| choice.literal).collect();
         literals.sort_unstable();
@@ -260,7 +262,7 @@ impl<'p, 't> Graph<'p, 't> {
         }
     }
 
-    /// What a path from one node to another by the first so many edges, and these choices, follow from.
+    /// Reasons of a path between two nodes by the edges known so far, together with these choices.
     pub fn contradiction(&self, literals: &[u32], path: Option<(NodeId, NodeId)>) -> Conflict {
         let edges = path.map_or_else(Vec::new, |(a, b)| self.path(a, b, self.known()));
         self.explain(edges, literals)

@@ -1,8 +1,8 @@
-//! From a graph without contradictions to one order, as close to the order at hand as its orders allow.
+//! Linearization of a graph without contradictions, as close to the base order as its edges allow.
 //!
-//! What the graph leaves open (which of two sections comes first, on which side of a read a write falls) is decided
-//! as it comes. Where that leads nowhere, one of the decisions that block each other is taken the other way; both
-//! ways are followed, so that "no order" is a proof.
+//! Whatever the graph leaves open (which of two critical sections comes first, on which side of a read a
+//! write falls) is decided when it comes up. At a dead end, one of the decisions that block each other is
+//! reversed; both ways are explored, so that "no order" is a proof.
 
 use super::{
     graph::{Graph, What},
@@ -11,23 +11,23 @@ use super::{
 use crate::{Budget, StopReason, symbolic::Action};
 use rustc_hash::FxHashMap;
 
-/// What came of it.
+/// Result of the linearization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Line {
     /// An order of all nodes.
     Order(Vec<NodeId>),
-    /// There is none.
+    /// No order exists.
     None,
-    /// More decisions than allowed.
+    /// The bound on decisions was reached.
     GaveUp,
     /// The budget ended.
     Stopped(StopReason),
 }
 
-/// Decisions that are taken the other way, at most.
+/// Bound on the reversed decisions.
 const DECISIONS: u32 = 2000;
 
-/// An order of the graph's nodes. One try takes time in proportion to nodes times chains.
+/// Finds an order of the graph's nodes. One try takes time in proportion to nodes times chains.
 pub(super) fn linearize(graph: Graph, budget: &Budget) -> Line {
     let mut left = DECISIONS;
     search(graph, budget, &mut left)
@@ -63,9 +63,9 @@ fn search(mut graph: Graph, budget: &Budget, left: &mut u32) -> Line {
 enum Decided {
     /// The search ended.
     Line(Line),
-    /// The other way is impossible: the graph knows that now.
+    /// The reversed decision is impossible, and the graph has learned that.
     New,
-    /// It knew.
+    /// The reversed decision is impossible, as the graph knew.
     Known,
 }
 
@@ -89,7 +89,7 @@ fn decide(graph: &mut Graph, block: Block, budget: &Budget, left: &mut u32) -> D
     }
 }
 
-/// Two orders of which one holds: the one that the try took, and the other.
+/// Two orders of which one must hold: the one that the attempt took, and the other.
 struct Block {
     stays: (NodeId, NodeId),
     other: Option<(NodeId, NodeId)>,
@@ -99,11 +99,11 @@ struct Greedy<'g, 'p, 't> {
     graph: &'g Graph<'p, 't>,
     arrivals: Vec<u32>,
     next: Vec<usize>,
-    /// Who wrote a cell last.
+    /// Last writers of the cells.
     writers: FxHashMap<u32, NodeId>,
-    /// By cell and what is read there: the reads that have not happened.
+    /// By cell and source: the reads that have not happened yet.
     pending: FxHashMap<(u32, Option<NodeId>), Vec<NodeId>>,
-    /// By node: lock and section that begin or end there.
+    /// By node: locks and critical sections that begin or end there.
     begins: FxHashMap<NodeId, Vec<(usize, Section)>>,
     ends: FxHashMap<NodeId, Vec<(usize, Section)>>,
     held: Vec<Vec<Section>>,
@@ -147,7 +147,7 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
         self.graph.problem
     }
 
-    /// The whole order, or what blocks the threads.
+    /// The whole order, or the blocks of the threads.
     fn run(mut self) -> Result<Vec<NodeId>, Vec<Block>> {
         let count = self.problem().nodes.len();
         let mut order = Vec::with_capacity(count);
@@ -175,7 +175,7 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
         self.locked(id).or_else(|| self.unread(id))
     }
 
-    /// A section that another one is in the way of.
+    /// The block of a critical section by another one.
     fn locked(&self, id: NodeId) -> Option<Block> {
         for (lock, section) in self.begins.get(&id).map_or(&[][..], |all| all) {
             let open = self.held.get(*lock).map_or(&[][..], |held| held);
@@ -192,7 +192,7 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
         None
     }
 
-    /// A write over what somebody still has to read.
+    /// The block of a write over a value that still has to be read.
     fn unread(&self, id: NodeId) -> Option<Block> {
         let written = self
             .problem()

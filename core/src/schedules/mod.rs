@@ -1,15 +1,17 @@
 //! Schedules by constraint solving ([symbiosis], sections 3.3 to 3.5).
 //!
-//! [`synthesize`] looks for an order of a symbolic trace's steps that fails (Phi_fail), [`root_cause`] for the orders
-//! of steps without which a failing order would not fail (Phi_root), [`alternate`] for an order that does not fail
-//! and has a pair of steps the other way (Phi_alt). Phi_path, Phi_bug, Phi_sync, Phi_rw and Phi_mo are those of
-//! section 3.3, but no order variable ever reaches the solver: Z3 sees which write each read takes and what the
-//! values are then ([`engine`]), whether an order has those reads is decided by a graph ([`graph`]), and what the
-//! graph refuses goes back as a clause. Choices that nothing speaks against stay as in the order at hand.
+//! [`synthesize`] finds an order of a symbolic trace's steps that fails (Phi_fail), [`root_cause`] the orders
+//! of steps without which a failing order would not fail (Phi_root), [`alternate`] an order that does not
+//! fail and flips a pair of steps (Phi_alt). Phi_path, Phi_bug, Phi_sync, Phi_rw and Phi_mo are those of
+//! section 3.3, but no order variable ever reaches the solver: Z3 gets the sources that each read may have
+//! and the resulting values ([`engine`]), a graph decides whether an order has those reads ([`graph`]), and a
+//! choice that the graph rejects goes back as a clause. Choices without a contradiction stay as in the base
+//! order, which is the recorded or failing one.
 //!
 //! No order is returned that the independent checker of [`crate::dsp`] did not accept.
 //!
-//! [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*, PLDI 2015.
+//! [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*,
+//! PLDI 2015.
 
 mod counts;
 mod engine;
@@ -38,15 +40,15 @@ pub use counts::Counts;
 pub use queries::{Flips, alternate, synthesize};
 pub use root::root_cause;
 
-/// What the solver may do.
+/// Options and limits of the solver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Phi_mo.
     pub memory_model: MemoryModel,
-    /// How much the solver may work on one question, in its own resource units (some 10 million take about a
-    /// second). The same number gives the same answer on every machine.
+    /// Effort limit per query, in the solver's own resource units (some 10 million take about a second). The
+    /// same number gives the same answer on every machine.
     pub effort: u64,
-    /// How much memory the solver may take, in megabytes.
+    /// Memory limit of the solver, in megabytes.
     pub memory: u32,
 }
 
@@ -60,27 +62,27 @@ impl Default for Options {
     }
 }
 
-/// What came of a question.
+/// Result of a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer<T> {
     /// The answer.
     pub verdict: Verdict<T>,
-    /// How large the question was.
+    /// Size of the problem.
     pub counts: Counts,
 }
 
-/// The three answers.
+/// The three possible verdicts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict<T> {
-    /// There is one, and this is it.
+    /// The object that was asked for.
     Found(T),
     /// There is none: the solver refuted it.
     Impossible,
-    /// Nobody knows, for this reason.
+    /// The verdict is unknown, for this reason.
     Unknown(Unknown),
 }
 
-/// Why there is no answer.
+/// Reason for an unknown verdict.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unknown {
     /// The budget ended.
@@ -89,9 +91,9 @@ pub enum Unknown {
     Effort,
     /// [`Options::memory`] was used up.
     Memory,
-    /// The trace lacks something, or has something that is not solved for; in words.
+    /// The trace lacks something, or contains something unsupported; in words.
     Trace(String),
-    /// What the solver found did not pass the checker; the checker's reason.
+    /// The checker rejected the solver's result; the checker's reason.
     Refused(String),
 }
 
@@ -110,43 +112,43 @@ impl std::fmt::Display for Unknown {
     }
 }
 
-/// An order that was checked.
+/// A schedule that the checker accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Schedule {
     /// All steps of the trace.
     pub order: Vec<StepId>,
-    /// What was assumed to come from outside where nothing was recorded: the order happens with these values.
+    /// Assumed values of unrecorded input from outside, with which the order is feasible.
     pub inputs: Vec<(SymbolId, u128)>,
 }
 
-/// Why an order fails.
+/// Root cause of a failing order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RootCause {
-    /// Which write the reads take that make the run fail.
+    /// Sources of the reads that make the run fail.
     pub reads: Vec<ReadsFrom>,
-    /// The orders of steps of different threads because of which they do, in the order of the failing schedule:
-    /// with all of them, every order that takes the recorded paths fails.
+    /// The orders of steps of different threads that enforce these reads, in the order of the failing
+    /// schedule: every order that satisfies all of them and takes the recorded paths fails.
     pub orders: Vec<EventOrder>,
-    /// Without any one of [`RootCause::orders`] there is an order that does not fail. Otherwise the effort ended before
-    /// that was shown of each.
+    /// `true` if without any one of [`RootCause::orders`] there is an order that does not fail. Otherwise the
+    /// effort ended before that was shown for each.
     pub is_minimal: bool,
 }
 
-/// A read takes what a write left.
+/// Source of a read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ReadsFrom {
     /// The read.
     pub read: StepId,
-    /// The write; `None` for what was there at first.
+    /// The write; `None` for the initial value.
     pub write: Option<StepId>,
 }
 
-/// One step comes before another.
+/// Order of two steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct EventOrder {
-    /// The first.
+    /// The first step.
     pub before: StepId,
-    /// The second.
+    /// The second step.
     pub after: StepId,
 }
 
@@ -155,13 +157,13 @@ pub fn solver_version() -> String {
     format!("Z3 {}", z3::full_version())
 }
 
-/// Is it at least the release that the bindings were made for? An older one has other numbers for the kinds of
-/// terms, and misbehaves.
+/// Returns whether the solver is at least the release that the bindings were made for. An older one numbers
+/// the kinds of terms differently, and misbehaves.
 pub fn solver_is_recent() -> bool {
     is_recent(z3::full_version())
 }
 
-/// `Z3 5.4.0.0 ...` and later, 4.13 at least.
+/// Returns whether a version such as `Z3 5.4.0.0 ...` is 4.13 or later.
 fn is_recent(full_version: &str) -> bool {
     let number = full_version
         .split_whitespace()

@@ -1,18 +1,18 @@
-//! A symbolic trace as a question of order: what cannot be taken apart is one node, what is ordered in every run is
-//! an edge, what the solver may choose is a choice.
+//! A symbolic trace as an ordering problem: steps that cannot be separated are one node, forced orders are
+//! edges, and open alternatives are choices of the solver.
 
 use super::{MemoryModel, sync};
 use crate::symbolic::{Action, CellId, StepId, SymbolId, SymbolicTrace};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventKind, LocationId, ThreadId};
 
-/// Steps of one thread that happen without anything in between.
+/// Consecutive steps of one thread that are atomic.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub thread: ThreadId,
     /// The first and the last step's index in the thread.
     pub steps: (u32, u32),
-    /// The chain that it belongs to, and its place there.
+    /// The chain that it belongs to, and its position there.
     pub chain: u32,
     pub at: u32,
 }
@@ -20,7 +20,7 @@ pub(super) struct Node {
 /// A node's number. Nodes of a thread have ascending numbers.
 pub(super) type NodeId = u32;
 
-/// A lock is held between two nodes.
+/// A critical section: a lock is held between two nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Section {
     pub thread: ThreadId,
@@ -30,7 +30,7 @@ pub(super) struct Section {
     pub is_shared: bool,
 }
 
-/// All sections of one lock, and those by which nobody else may read: by thread, in program order.
+/// All critical sections of one lock, and those that exclude other readers: by thread, in program order.
 #[derive(Debug, Default)]
 pub(super) struct Lock {
     pub all: Vec<Vec<Section>>,
@@ -53,44 +53,47 @@ pub(super) struct Write {
     pub value: crate::symbolic::ExprId,
 }
 
-/// The orders that an option brings with it, and what it uses up: of options that use the same, one holds.
+/// The orders that an option implies, and the resource it uses up: of options with the same resource, one
+/// holds.
 pub(super) type Way = (Vec<(NodeId, NodeId)>, Option<u32>);
 
-/// What is chosen besides what reads take: exactly one of the options holds.
+/// A choice besides the sources of reads: exactly one of the options holds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     pub options: Vec<Way>,
-    /// The one that holds in the order at hand.
+    /// The option that holds in the base order.
     pub preferred: Option<usize>,
 }
 
-/// The question.
+/// An ordering problem.
 #[derive(Debug)]
 pub(super) struct Problem<'t> {
     pub trace: &'t SymbolicTrace,
     pub nodes: Vec<Node>,
-    /// Of each thread and step: its node.
+    /// For each thread and step: its node.
     of_step: Vec<Vec<NodeId>>,
-    /// Nodes that are ordered among themselves, each in exactly one chain. With sequential consistency a thread is one.
+    /// Totally ordered nodes, each node in exactly one chain. With sequential consistency, each thread is
+    /// one.
     pub chains: Vec<Vec<NodeId>>,
-    /// Orders that hold in every run, without those within a chain.
+    /// Orders that hold in every run, except those within a chain.
     pub edges: Vec<(NodeId, NodeId)>,
     pub locks: Vec<Lock>,
     pub groups: Vec<Group>,
-    /// By symbol.
+    /// Reads by symbol.
     pub reads: FxHashMap<SymbolId, Read>,
-    /// By cell, by chain: in the order of the chain.
+    /// Writes by cell and chain, in the order of the chain.
     pub writes: Vec<Vec<Vec<Write>>>,
-    /// What the cells hold at first, where that is known.
+    /// Initial values of the cells, where known.
     pub initial: Vec<Option<u128>>,
-    /// Where a node stands in the order at hand.
+    /// Position of each node in the base order.
     pub place: Vec<u32>,
-    /// What makes a refutation no proof, in words.
+    /// Reason why a refutation is no proof, in words.
     pub lacks: Option<String>,
 }
 
 impl<'t> Problem<'t> {
-    /// Of a trace; `order` is what orders stay close to. Linear in the trace.
+    /// Builds the problem of a trace; `order` is the base order that results stay close to. Linear in the
+    /// trace.
     pub fn new(trace: &'t SymbolicTrace, order: &[StepId], model: MemoryModel) -> Problem<'t> {
         let mut problem = Problem {
             trace,
@@ -128,7 +131,7 @@ impl<'t> Problem<'t> {
         self.node(id).map(|node| node.thread)
     }
 
-    /// Chain and place there.
+    /// Chain of a node, and its position there.
     pub fn spot(&self, id: NodeId) -> (usize, u32) {
         self.node(id)
             .map_or((usize::MAX, 0), |node| (node.chain as usize, node.at))
@@ -138,7 +141,7 @@ impl<'t> Problem<'t> {
         self.place.get(id as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// The steps of nodes in this order.
+    /// The steps of these nodes, in order.
     pub fn steps(&self, order: &[NodeId]) -> Vec<StepId> {
         let nodes = order.iter().filter_map(|&id| self.node(id));
         nodes
@@ -182,7 +185,7 @@ impl<'t> Problem<'t> {
         }
     }
 
-    /// Phi_mo.
+    /// Adds Phi_mo.
     fn make_chains(&mut self, model: MemoryModel) {
         for thread in 0..self.trace.threads.len() {
             let nodes = self.of_step.get(thread).cloned().unwrap_or_default();
@@ -210,7 +213,7 @@ impl<'t> Problem<'t> {
         nodes.push(id);
     }
 
-    /// Writes have chains of their own, by `key`. What else orders them within the thread are edges.
+    /// Gives writes chains of their own, by `key`. What else orders them within the thread are edges.
     fn relaxed(&mut self, nodes: &[NodeId], key: impl Fn(CellId) -> u32) {
         let main = self.chains.len();
         self.chains.push(Vec::new());
@@ -259,7 +262,7 @@ impl<'t> Problem<'t> {
         }
     }
 
-    /// Nodes that the order lacks come after all others.
+    /// Sets the positions of nodes; nodes that the order lacks come last.
     fn place(&mut self, order: &[StepId]) {
         self.place = vec![u32::MAX; self.nodes.len()];
         for (at, &id) in (0..).zip(order) {
@@ -301,7 +304,7 @@ impl<'t> Problem<'t> {
         }
     }
 
-    /// Orders stay close to this one from now on, in which synchronization is as it may be.
+    /// Replaces the base order, in which synchronization is feasible.
     pub fn stay_close_to(&mut self, order: &[NodeId]) {
         for (at, &id) in (0..).zip(order) {
             if let Some(place) = self.place.get_mut(id as usize) {
@@ -321,7 +324,7 @@ impl<'t> Problem<'t> {
         }
     }
 
-    /// Is it of this kind, on which object and with what value?
+    /// Kind, object and value of a synchronization node.
     pub fn sync(&self, id: NodeId) -> Option<(EventKind, LocationId, u64)> {
         self.actions(id).find_map(|(_, action)| match action {
             Action::Sync {

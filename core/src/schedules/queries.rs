@@ -1,4 +1,4 @@
-//! Phi_fail and Phi_alt.
+//! Queries for Phi_fail and Phi_alt.
 
 use super::{
     Answer, Counts, Options, Schedule, Unknown, Verdict,
@@ -14,18 +14,21 @@ use crate::{
 };
 use z3::{Config, with_z3_config};
 
-/// An order of all steps that fails as the trace says ([symbiosis], section 3.3), as close to the recorded one as it
-/// can be: that is a hint only, and may be missing. Exponential at worst, within the options.
+/// Finds an order of all steps that fails as the trace says ([symbiosis], section 3.3), as close to the
+/// recorded one as possible: the recorded order is a hint only, and may be missing. Exponential at worst,
+/// within the options.
 ///
 /// [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*, PLDI 2015.
 pub fn synthesize(trace: &SymbolicTrace, options: &Options, budget: &Budget) -> Answer<Schedule> {
     ask(trace, &trace.order, options, budget, true, &[])
 }
 
-/// An order that does not fail, takes the same paths, and has `pair` the other way than `order` ([symbiosis], section
-/// 3.5): its second step comes before its first. What else changes is what must, as far as the solver's choices show.
+/// Finds an order that does not fail, takes the same paths, and flips `pair` of `order` ([symbiosis], section
+/// 3.5): its second step comes before its first. Other changes are limited to necessary ones, as far as the
+/// solver's choices show.
 ///
-/// [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*, PLDI 2015.
+/// [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*,
+/// PLDI 2015.
 pub fn alternate(
     trace: &SymbolicTrace,
     order: &[StepId],
@@ -44,7 +47,7 @@ fn ask(
     fails: bool,
     orders: &[(StepId, StepId)],
 ) -> Answer<Schedule> {
-    // A context of its own: what was asked before must not change the answer.
+    // A context of its own, since earlier queries must not change the answer.
     with_z3_config(&Config::new(), || {
         let mut problem = Problem::new(trace, order, options.memory_model);
         if order.is_empty() {
@@ -85,7 +88,8 @@ fn ask(
     })
 }
 
-/// Where no order is known: each thread as far as synchronization lets it go. That is a hint like any other.
+/// Makes a base order where none is known: each thread runs as far as synchronization lets it. The order is a
+/// hint like any other.
 fn one_after_the_other(problem: &mut Problem, budget: &Budget) {
     let line = Graph::new(problem, &[], &[]).map(|graph| linearize(graph, budget));
     if let Ok(Line::Order(order)) = line {
@@ -93,7 +97,7 @@ fn one_after_the_other(problem: &mut Problem, budget: &Budget) {
     }
 }
 
-/// What it means to fail, or not to.
+/// Goal of failing, or of not failing.
 pub(super) fn goal(problem: &Problem, fails: bool) -> Result<Asked, String> {
     match &problem.trace.bug {
         Bug::Unknown(why) => Err(why.clone()),
@@ -115,7 +119,7 @@ pub(super) fn goal(problem: &Problem, fails: bool) -> Result<Asked, String> {
     }
 }
 
-/// Only what the checker accepts is an answer.
+/// Returns a schedule only if the checker accepts it.
 fn checked(
     problem: &Problem,
     (nodes, inputs): Found,
@@ -141,7 +145,7 @@ fn checked(
     }
 }
 
-/// Answers for [`crate::dsp::alternates`] about the pairs of one failing order.
+/// Solver for [`crate::dsp::alternates`] that answers about the pairs of one failing order.
 #[derive(Debug)]
 pub struct Flips<'t> {
     trace: &'t SymbolicTrace,
@@ -150,7 +154,7 @@ pub struct Flips<'t> {
 }
 
 impl<'t> Flips<'t> {
-    /// Of this trace and failing order; the options' effort is for all pairs together.
+    /// Makes the solver of this trace and failing order; the options' effort is for all pairs together.
     pub fn new(trace: &'t SymbolicTrace, order: &'t [StepId], options: Options) -> Flips<'t> {
         Flips {
             trace,

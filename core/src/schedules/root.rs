@@ -1,8 +1,8 @@
-//! Phi_root: because of which orders a failing schedule fails.
+//! Phi_root: the orders that make a failing schedule fail.
 //!
-//! Two steps, the first cheap: which of the reads, with the writes that they take in the failing schedule, exclude
-//! that the run does not fail (a core of the solver's, then one by one); then the orders of steps that give those
-//! reads, each taken away and left out when still no order passes.
+//! The first of two steps is cheap: it finds the reads that, with their sources in the failing schedule,
+//! exclude that the run passes (an unsat core of the solver, then minimized one by one). The second collects
+//! the orders of steps that enforce those sources, and drops each one without which still no order passes.
 
 use super::{
     Answer, Counts, EventOrder, Options, ReadsFrom, RootCause, Unknown, Verdict,
@@ -16,10 +16,12 @@ use crate::{
 };
 use z3::{Config, with_z3_config};
 
-/// Why `order` fails ([symbiosis], section 3.4). [`Verdict::Impossible`] when it does not. One question to the solver
-/// for each order that is tried to be left out; when the effort ends, what is left is not minimal, and says so.
+/// Finds the orders that make `order` fail ([symbiosis], section 3.4). [`Verdict::Impossible`] when it does
+/// not fail. One query to the solver for each order that it tries to drop; when the effort ends, the rest is
+/// marked as not minimal.
 ///
-/// [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*, PLDI 2015.
+/// [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*,
+/// PLDI 2015.
 pub fn root_cause(
     trace: &SymbolicTrace,
     order: &[StepId],
@@ -47,7 +49,7 @@ pub fn root_cause(
 
 fn search(engine: &mut Engine, passes: &Asked) -> Verdict<RootCause> {
     let problem = engine.problem;
-    // Where the failure is an order, that order is all there is to it.
+    // If the failure is an order, that order is the whole root cause.
     if let [(step, freed)] = passes.orders.as_slice() {
         let orders = vec![(*freed, *step)];
         return Verdict::Found(RootCause {
@@ -93,8 +95,9 @@ fn search(engine: &mut Engine, passes: &Asked) -> Verdict<RootCause> {
     })
 }
 
-/// The orders of the order at hand that give these reads what they take: the write before the read, and each
-/// other write of the cell on its side of the two. The nearest of each thread stands for all of its side.
+/// The orders of the base order that enforce the sources of these reads: the write before the read, and each
+/// other write of the cell on its side of the two. The nearest write of each thread stands for all on its
+/// side.
 fn orders_of(engine: &Engine, reads: &[SymbolId]) -> Vec<(NodeId, NodeId)> {
     let problem = engine.problem;
     let mut orders = Vec::new();
@@ -121,11 +124,11 @@ fn orders_of(engine: &Engine, reads: &[SymbolId]) -> Vec<(NodeId, NodeId)> {
     orders
 }
 
-/// What one order may cost to be left out, as a share of the whole effort: refuting without it can be hard, and
-/// then it stays.
+/// Share of the whole effort available for dropping one order: a refutation without it can be hard, and then
+/// it stays.
 const SHARES: u64 = 50;
 
-/// Leaves out what is not needed, the earliest first.
+/// Drops unnecessary orders, the earliest first.
 fn minimal(
     engine: &mut Engine,
     mut orders: Vec<(NodeId, NodeId)>,

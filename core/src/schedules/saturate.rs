@@ -1,4 +1,4 @@
-//! What follows for every order from what is known: from-reads, and that sections of a lock do not overlap.
+//! Saturation of an order graph: from-read edges, and mutual exclusion of critical sections.
 
 use super::{
     graph::{Conflict, Graph, What, Why},
@@ -7,8 +7,8 @@ use super::{
 
 type NewEdge = (NodeId, NodeId, Why);
 
-/// The edges that one look at each choice and each section adds; a contradiction where one would have to be before
-/// itself. Time in proportion to choices and sections, times chains, times a logarithm.
+/// The edges that one pass over the choices and critical sections adds; a contradiction where a node would
+/// precede itself. Time in proportion to choices and sections, times chains, times a logarithm.
 pub(super) fn what_follows(graph: &Graph) -> Result<Vec<NewEdge>, Conflict> {
     let mut new = Vec::new();
     for choice in graph.chosen {
@@ -22,7 +22,7 @@ pub(super) fn what_follows(graph: &Graph) -> Result<Vec<NewEdge>, Conflict> {
     Ok(new)
 }
 
-/// Phi_rw: every other write of the cell is before the write that is read, or after the read.
+/// Phi_rw: every other write of the cell is before the read's source, or after the read.
 fn reads(
     graph: &Graph,
     literal: u32,
@@ -40,7 +40,7 @@ fn reads(
     Ok(())
 }
 
-/// The last write of a chain that is before the read is before what is read.
+/// Orders the last write of a chain before the read to be before the read's source.
 fn before_read(
     graph: &Graph,
     literal: u32,
@@ -67,7 +67,7 @@ fn before_read(
     }
 }
 
-/// The first write of a chain that is after what is read is after the read.
+/// Orders the first write of a chain after the read's source to be after the read.
 fn after_write(
     graph: &Graph,
     literal: u32,
@@ -93,7 +93,7 @@ fn after_write(
     }
 }
 
-/// A section that begins before another one of the lock ends, ends before the other begins.
+/// Orders a critical section that begins before another one of the lock ends to end before the other begins.
 fn sections(graph: &Graph, lock: &Lock, new: &mut Vec<NewEdge>) {
     for section in lock.all.iter().flatten() {
         let Some(end) = section.to else {

@@ -1,41 +1,42 @@
-//! Z3 within limits: answers are the same for the same question, it can be cancelled, and it says why it gave up.
+//! Z3 with limits: it is deterministic, can be cancelled, and gives the reason when it gives up.
 
 use super::{Options, Unknown};
 use crate::Budget;
 use z3::{Params, SatResult, Solver, ast::Bool};
 
-/// What a question came to.
+/// Answer to a query.
 pub(super) enum Solved {
-    /// All of that can be.
+    /// Satisfiable, with a model.
     Sat(z3::Model),
-    /// It cannot, because of these of the assumptions.
+    /// Unsatisfiable, because of these assumptions.
     Unsat(Vec<Bool>),
-    /// Not known.
+    /// Unknown, for this reason.
     Unknown(Unknown),
 }
 
-/// The solver with what is left of its limits.
+/// The solver with the rest of its limits.
 pub(super) struct Limited<'b> {
     solver: Solver,
     budget: &'b Budget,
-    /// Where to stop, of all effort allowed.
+    /// Current effort limit, at most the total.
     effort: u64,
     allowed: u64,
-    /// Questions asked.
+    /// Number of queries.
     pub questions: u64,
-    /// Effort used up, in Z3's resource units.
+    /// Effort used, in Z3's resource units.
     pub used: u64,
-    /// Formulas asserted.
+    /// Number of formulas asserted.
     pub formulas: u64,
 }
 
-/// The first slice of effort, and the largest: between slices the budget is looked at. The first has to do for taking
-/// in all formulas (1 million was too little for 1,200 accesses): what is cut short there does not come to an end.
+/// The first slice of effort, and the largest: the budget is polled between slices. The first must suffice
+/// for taking in all formulas (1 million was too little for 1,200 accesses), since an interrupted intake is
+/// lost.
 const SLICES: (u32, u32) = (1 << 24, 1 << 26);
 
 impl<'b> Limited<'b> {
     pub fn new(options: &Options, budget: &'b Budget) -> Limited<'b> {
-        // The plain core: tactics would start anew at each question and forget what was learned.
+        // The plain core: tactics would start anew at each query and lose the learned clauses.
         let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
         let mut params = Params::new();
         params.set_u32("max_memory", options.memory);
@@ -51,12 +52,12 @@ impl<'b> Limited<'b> {
         }
     }
 
-    /// From now on this much may be used, and never more than was allowed in all.
+    /// Allows this much more effort, within the total.
     pub fn allow(&mut self, more: u64) {
         self.effort = self.used.saturating_add(more).min(self.allowed);
     }
 
-    /// What was allowed in all.
+    /// Total effort allowed.
     pub fn allowed(&self) -> u64 {
         self.allowed
     }
@@ -66,7 +67,7 @@ impl<'b> Limited<'b> {
         self.solver.assert(formula);
     }
 
-    /// Is everything that was asserted possible together with these assumptions?
+    /// Checks the assertions together with these assumptions.
     pub fn check(&mut self, assumptions: &[Bool]) -> Solved {
         self.questions += 1;
         let (mut slice, largest) = SLICES;
@@ -105,7 +106,7 @@ impl<'b> Limited<'b> {
         }
     }
 
-    /// All that this context has worked so far.
+    /// Effort that this context has spent so far.
     fn spent(&self) -> u64 {
         match self.solver.get_statistics().value("rlimit count") {
             Some(z3::StatisticsValue::UInt(count)) => u64::from(count),

@@ -1,15 +1,16 @@
-//! Phi_sync ([symbiosis], section 3.3): forks and joins, locks, condition variables, semaphores, barriers, once-only
-//! initializations.
+//! Phi_sync ([symbiosis], section 3.3): forks and joins, locks, condition variables, semaphores, barriers,
+//! once-only initializations.
 //!
-//! The rules are those of the checker ([`crate::dsp::check()`]): what it leaves open is chosen alike.
+//! The rules are those of the checker ([`crate::dsp::check()`]), and open points are resolved in the same
+//! way.
 
 use super::problem::{Group, Lock, NodeId, Problem, Section};
 use crate::symbolic::Action;
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventKind, LocationId, ThreadId};
 
-/// Adds what synchronization says. Linear in the trace but for the pairs of steps on one object that the solver
-/// chooses from.
+/// Adds the constraints of synchronization. Linear in the trace except for the pairs of steps on one object
+/// that the solver chooses from.
 pub(super) fn constrain(problem: &mut Problem) {
     let mut steps: BTreeMap<LocationId, Vec<(NodeId, EventKind)>> = BTreeMap::new();
     for id in 0..problem.nodes.len() as u32 {
@@ -51,7 +52,7 @@ fn fork(problem: &mut Problem, id: NodeId, value: u64) {
     }
 }
 
-/// Locks that the thread still held are given back for it: nobody waits for that.
+/// Adds a join. Locks that the joined thread still held are released for it; nothing waits for that.
 fn join(problem: &mut Problem, id: NodeId, value: u64) {
     for chain in chains(problem, thread(value)) {
         let own = |&&node: &&NodeId| {
@@ -73,7 +74,7 @@ fn once(problem: &mut Problem, steps: &[(NodeId, EventKind)]) {
     }
 }
 
-/// What a thread holds of a lock, while its steps are looked at.
+/// Acquisitions of a lock that a thread holds at its current step.
 #[derive(Default)]
 struct Depth {
     exclusive: (u32, NodeId),
@@ -173,7 +174,8 @@ fn change(problem: &Problem, id: NodeId) -> Option<(LocationId, Change)> {
     })
 }
 
-/// Where the section that ends here began, and whether it is shared. An error for a lock that the thread does not hold.
+/// Applies a change to the depth; returns the start of a section that ends here, and whether it is shared. An
+/// error for a lock that the thread does not hold.
 fn step(depth: &mut Depth, id: NodeId, change: Change) -> Result<Option<(NodeId, bool)>, ()> {
     let is_shared = match change {
         Change::Take { is_shared } => is_shared,
@@ -199,7 +201,7 @@ fn step(depth: &mut Depth, id: NodeId, change: Change) -> Result<Option<(NodeId,
     }
 }
 
-/// What was used against the rules keeps the order at hand.
+/// Keeps the base order of the uses of an object used against the rules.
 fn as_recorded(problem: &mut Problem, mut uses: Vec<NodeId>) {
     uses.sort_by_key(|&id| problem.place_of(id));
     let pairs = uses
@@ -208,7 +210,7 @@ fn as_recorded(problem: &mut Problem, mut uses: Vec<NodeId>) {
     problem.edges.extend(pairs);
 }
 
-/// A failed attempt needs another thread that holds the lock, unless it failed on a free one.
+/// Constrains a failed attempt: another thread holds the lock, unless the attempt failed on a free one.
 fn attempt(problem: &mut Problem, id: NodeId, sections: &[Section]) {
     let thread = problem.thread(id);
     let others = sections
@@ -231,7 +233,7 @@ fn attempt(problem: &mut Problem, id: NodeId, sections: &[Section]) {
     }
 }
 
-/// What is held until the end is taken after all others.
+/// Orders sections that are held until the end after all others.
 fn until_the_end(problem: &mut Problem, sections: &[Section]) {
     for open in sections.iter().filter(|section| section.to.is_none()) {
         for other in sections {
@@ -245,7 +247,7 @@ fn until_the_end(problem: &mut Problem, sections: &[Section]) {
     }
 }
 
-/// Where each wait goes on, and whether only after a signal.
+/// Constrains the waits: each resumption comes after a signal, if it needs one.
 fn waits(problem: &mut Problem, steps: &BTreeMap<LocationId, Vec<(NodeId, EventKind)>>) {
     for (&condition, steps) in steps {
         let of_kind = |wanted: EventKind| {
@@ -281,7 +283,7 @@ fn waits(problem: &mut Problem, steps: &BTreeMap<LocationId, Vec<(NodeId, EventK
     }
 }
 
-/// The step at which a wait that a signal ended goes on.
+/// The step that resumes a wait ended by a signal.
 fn goes_on(problem: &Problem, condition: LocationId, wait: NodeId) -> Option<NodeId> {
     let thread = problem.thread(wait)?;
     let after = (wait + 1..problem.nodes.len() as u32)
@@ -292,11 +294,11 @@ fn goes_on(problem: &Problem, condition: LocationId, wait: NodeId) -> Option<Nod
     let &(on, _) = after.peek()?;
     let wake =
         after.find(|(_, (kind, object, _))| *kind == EventKind::Wake && *object == condition);
-    // Without a wake the thread was told and then waited for the mutex to the end.
+    // Without a wakeup event the thread was signalled and then waited for the mutex until the end.
     wake.is_none_or(|(_, (.., value))| value == 0).then_some(on)
 }
 
-/// All arrivals of a round come before all who leave it. Who meets is who met in the order at hand.
+/// Orders all arrivals of a round before all departures. The rounds are those of the base order.
 fn barrier(problem: &mut Problem, steps: &[(NodeId, EventKind)]) {
     let mut steps: Vec<(NodeId, EventKind)> = steps
         .iter()
@@ -346,7 +348,7 @@ fn barrier(problem: &mut Problem, steps: &[(NodeId, EventKind)]) {
     problem.edges.retain(|(a, b)| a != b);
 }
 
-/// Each unit that is taken was there at first or was given before.
+/// Constrains a semaphore: each unit taken was there initially or was given before.
 fn semaphore(problem: &mut Problem, steps: &[(NodeId, EventKind)], units: &mut u32) {
     let mut steps: Vec<(NodeId, EventKind)> = steps
         .iter()
@@ -380,7 +382,7 @@ fn semaphore(problem: &mut Problem, steps: &[(NodeId, EventKind)], units: &mut u
     *units += first as u32;
 }
 
-/// As many as the recorded order needs; without one, as all steps together need.
+/// The initial units: as many as the recorded order needs; without one, as all steps together need.
 fn first_units(problem: &Problem, steps: &[(NodeId, EventKind)]) -> usize {
     let (mut now, mut least) = (0i64, 0i64);
     for (_, kind) in steps {

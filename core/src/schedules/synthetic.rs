@@ -1,9 +1,9 @@
-//! Symbolic traces made up for measuring: failing runs of two programs, of any size.
+//! Synthetic symbolic traces for benchmarks: failing runs of two programs, of any size.
 //!
-//! *Bank*: threads change accounts under the account's lock and the bank's total under another; one change of the
-//! total is split over two critical sections, and another thread's comes in between. *Queue*: threads put into and
-//! take from a queue, looking in one critical section whether there is something and taking it in another (the
-//! paper's pfscan); at the end two find the last element.
+//! *Bank*: threads change accounts under the account's lock and the bank's total under another one; one
+//! change of the total is split over two critical sections, and another thread's change interleaves. *Queue*:
+//! threads put into and take from a queue, checking in one critical section whether there is an element and
+//! taking it in another (the paper's pfscan); at the end two threads find the last element.
 
 use crate::symbolic::{
     Action, Binary, Bug, Cell, CellId, Compare, ExprId, Object, Origin, Step, StepId, Symbol,
@@ -11,17 +11,17 @@ use crate::symbolic::{
 };
 use unsnarl_trace::{EventId, EventKind, LocationId, SiteId, ThreadId};
 
-/// Which program.
+/// Synthetic program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Program {
-    /// A lost update, found out at the end.
+    /// A lost update, detected at the end.
     Bank,
     /// Check, then act.
     Queue,
 }
 
 /// The trace of a failing run with about this many reads and writes. The same arguments give the same trace.
-/// Threads: those that work, besides the main thread; 2 at least.
+/// `threads` counts the worker threads, besides the main thread; 2 at least.
 pub fn failing(program: Program, accesses: u32, threads: u16, seed: u64) -> SymbolicTrace {
     let threads = threads.max(2);
     let mut maker = Maker {
@@ -39,16 +39,16 @@ pub fn failing(program: Program, accesses: u32, threads: u16, seed: u64) -> Symb
     maker.builder.trace
 }
 
-/// What a thread is going to do; the last is next.
+/// Pending steps of a thread; the last one is next.
 type Plan = Vec<Do>;
 
 #[derive(Clone, Copy)]
 enum Do {
     Lock(u32),
     Unlock(u32),
-    /// Reads, and the path needs this much there.
+    /// Reads a value, which the path requires to be at least this.
     Read(CellId, u32),
-    /// Writes what was read last, and this on top.
+    /// Writes the last value read plus this.
     Write(CellId, i32),
 }
 
@@ -76,7 +76,7 @@ impl Maker {
         self.finish_plans();
         let main = ThreadId(0);
         self.join();
-        // As far as the total goes, the run is right when it is what all changes make of it.
+        // The run is correct if the total is the sum of all changes.
         let expected = u128::from(self.builder.expected);
         let found = self.builder.read(main, total);
         let expected = self.builder.trace.exprs.number(expected, 32);
@@ -89,7 +89,7 @@ impl Maker {
         self.builder.bug(main, wrong);
     }
 
-    /// A change of an account, and most times one of the total.
+    /// A change of an account, usually with one of the total.
     fn transaction(&mut self, accounts: &[CellId], total: CellId) -> Plan {
         let at = self.random.below(accounts.len() as u64);
         let account = accounts.get(at as usize).copied().unwrap_or(total);
@@ -113,7 +113,7 @@ impl Maker {
         plan
     }
 
-    /// The first thread's change of the total, with the second's in between.
+    /// The first thread's change of the total, interrupted by the second's.
     fn lost_update(&mut self, total: CellId) {
         self.builder.expected = self.builder.expected.wrapping_add_signed(70 + 30);
         let section = |middle: Do| [Do::Lock(0), middle, Do::Unlock(0)];
@@ -176,7 +176,7 @@ impl Maker {
         self.builder.release(second, 0);
     }
 
-    /// Notes something of one's own, then puts in or takes out. What is taken was looked at before.
+    /// Writes a private note, then puts in or takes out an element, which was checked before.
     fn work(&mut self, notes: &[CellId], filled: CellId, level: &mut i32) -> Plan {
         let at = self.random.below(notes.len() as u64);
         let note = notes.get(at as usize).copied().unwrap_or(filled);
@@ -187,7 +187,7 @@ impl Maker {
             Do::Write(note, 1),
             Do::Unlock(lock),
         ];
-        // As many as there are threads can be on their way at a time.
+        // At most one element per thread can be on its way at a time.
         if *level > i32::from(self.threads) && self.random.below(2) == 0 {
             *level -= 1;
             plan.extend([Do::Lock(0), Do::Read(filled, 1), Do::Unlock(0)]);
@@ -231,7 +231,7 @@ impl Maker {
         }
     }
 
-    /// Random threads work, each for some steps in a row.
+    /// Runs random threads, each for some steps in a row.
     fn run_until(&mut self, accesses: u32, mut next: impl FnMut(&mut Maker) -> Plan) {
         while self.builder.accesses < accesses {
             let thread = 1 + self.random.below(u64::from(self.threads)) as u16;
@@ -294,7 +294,7 @@ impl Maker {
     }
 }
 
-/// Makes a trace step by step, in the order in which they run.
+/// Makes a trace step by step, in execution order.
 pub(crate) struct Builder {
     pub trace: SymbolicTrace,
     memory: Vec<u128>,
@@ -320,7 +320,7 @@ impl Builder {
         }
     }
 
-    /// A cell of 32 bits.
+    /// Adds a cell of 32 bits.
     pub fn cell(&mut self, name: &str, initial: u32) -> CellId {
         let number = self.trace.cells.len() as u32;
         let base = (u64::from(number) + 1) << 32;
@@ -367,7 +367,7 @@ impl Builder {
         id
     }
 
-    /// Its symbol.
+    /// Reads a cell; returns the symbol.
     pub fn read(&mut self, thread: ThreadId, cell: CellId) -> ExprId {
         let event = self.event();
         self.read_as(thread, cell, event)
@@ -410,7 +410,7 @@ impl Builder {
         self.push(thread, event, Action::Write { cell, value })
     }
 
-    /// Reads, and writes this on top, without anything in between.
+    /// Adds a number to a cell atomically.
     #[cfg(test)]
     pub fn add(&mut self, thread: ThreadId, cell: CellId, by: u32) -> ExprId {
         let event = self.event();
@@ -421,7 +421,7 @@ impl Builder {
         found
     }
 
-    /// What an expression is in the run so far.
+    /// Value of an expression in the run so far.
     pub fn value(&mut self, of: ExprId) -> u128 {
         let symbols = &self.trace.symbols;
         let symbol = |id: SymbolId| symbols.get(id.index())?.recorded;

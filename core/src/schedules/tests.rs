@@ -28,7 +28,7 @@ fn old_solvers_are_told_apart() {
     }
 }
 
-/// All feasible orders of a small trace, with whether each fails: one after the other, step by step.
+/// All feasible orders of a small trace, with whether each fails, by stepwise enumeration.
 fn all_orders(trace: &SymbolicTrace) -> Vec<(Vec<StepId>, bool)> {
     let checker = Checker::new(trace);
     let (mut open, mut found) = (vec![Vec::<StepId>::new()], Vec::new());

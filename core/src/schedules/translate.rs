@@ -1,31 +1,32 @@
-//! Expressions as terms of the solver: bit-vectors of their own width, so that what wraps around wraps around.
+//! Translation of expressions to terms of the solver: bit-vectors of their own width, so that overflow wraps
+//! around.
 
 use crate::symbolic::{Binary, Compare, ExprId, Exprs, Node, Unary};
 use rustc_hash::FxHashMap;
 use z3::ast::{BV, Bool};
 
-/// The terms of one solver, each expression once.
+/// The terms of one solver, each expression translated once.
 #[derive(Default)]
 pub(crate) struct Terms {
     known: FxHashMap<ExprId, BV>,
-    /// Conditions, which need no bit-vector of one bit.
+    /// Conditions as truth values, which need no bit-vector of one bit.
     truths: FxHashMap<ExprId, Bool>,
 }
 
 impl Terms {
-    /// The expression as a term. Linear in what is new of it; deep expressions need no stack.
+    /// Translates an expression to a term. Linear in its new parts; deep expressions need no stack.
     pub fn term(&mut self, exprs: &Exprs, id: ExprId) -> BV {
         self.prepare(exprs, id);
         self.bits(exprs, id)
     }
 
-    /// The condition (one bit) as a truth value.
+    /// Translates a condition (one bit) to a truth value.
     pub fn truth(&mut self, exprs: &Exprs, id: ExprId) -> Bool {
         self.prepare(exprs, id);
         self.condition(exprs, id)
     }
 
-    /// Operands first.
+    /// Translates operands first.
     fn prepare(&mut self, exprs: &Exprs, id: ExprId) {
         let mut open = vec![id];
         while let Some(&next) = open.last() {
@@ -121,7 +122,7 @@ impl Terms {
     }
 }
 
-/// A number of up to 128 bits.
+/// Makes a number of up to 128 bits.
 pub(super) fn number(bits: u128, width: u8) -> BV {
     let low = BV::from_u64(bits as u64, u32::from(width.min(64)));
     match width.checked_sub(64) {

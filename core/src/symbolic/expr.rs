@@ -1,4 +1,4 @@
-//! Expressions over integers of fixed width, each distinct one once.
+//! Hash-consed expressions over integers of fixed width.
 //!
 //! Addresses are 64-bit integers as well: the base of an object ([`Object`](super::Object)) plus an offset, so
 //! that comparing, subtracting and testing for null need nothing of their own. Truth values have one bit.
@@ -21,7 +21,7 @@ impl SymbolId {
     }
 }
 
-/// Operations on two operands of one width, with a result of that width; they wrap around.
+/// Binary operations with operands and result of one width; arithmetic wraps around.
 ///
 /// Division by zero gives all ones (unsigned), as in SMT-LIB; a path that divides holds that the divisor is not zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,7 +42,7 @@ pub enum Binary {
     Xor,
 }
 
-/// Comparisons: operands of one width, a result of one bit.
+/// Comparisons of two operands of one width, with a one-bit result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are those of the intermediate code")]
 pub enum Compare {
@@ -53,20 +53,20 @@ pub enum Compare {
     Sle,
 }
 
-/// Operations on one operand.
+/// Unary operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unary {
-    /// All bits the other way; of one bit: "not".
+    /// Bitwise complement; logical negation for one bit.
     Not,
-    /// Wider, filled with zeros.
+    /// Zero extension.
     ZExt,
-    /// Wider, filled with the sign.
+    /// Sign extension.
     SExt,
-    /// The bits from this one on, as many as the result's width.
+    /// The bits from this index on, as many as the result is wide.
     Extract(u8),
 }
 
-/// What an expression is made of. Its width stands in [`Exprs::width`].
+/// Operator and operands of an expression. [`Exprs::width`] gives its width.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Node {
     /// A number, zero-extended.
@@ -79,13 +79,13 @@ pub enum Node {
     Binary(Binary, ExprId, ExprId),
     /// See [`Compare`].
     Compare(Compare, ExprId, ExprId),
-    /// The first operand's bits above the second's.
+    /// Concatenation: the first operand holds the high bits.
     Concat(ExprId, ExprId),
-    /// Condition of one bit, value when it is 1, value when it is 0.
+    /// If-then-else: a one-bit condition, the value when it is 1, the value when it is 0.
     If(ExprId, ExprId, ExprId),
 }
 
-/// The table of expressions. Operands stand before what is made of them.
+/// The table of expressions. Operands precede the expressions that use them.
 #[derive(Clone, Debug, Default)]
 pub struct Exprs {
     nodes: Vec<(Node, u8)>,
@@ -93,14 +93,14 @@ pub struct Exprs {
 }
 
 impl Exprs {
-    /// What the expression is made of; zero of one bit for an id that is not in the table.
+    /// Returns the expression's node; a one-bit zero for an id that is not in the table.
     pub fn node(&self, id: ExprId) -> Node {
         self.nodes
             .get(id.0 as usize)
             .map_or(Node::Constant(0), |(node, _)| *node)
     }
 
-    /// Its width in bits, 1 to 128.
+    /// Width of the expression in bits, 1 to 128.
     pub fn width(&self, id: ExprId) -> u8 {
         self.nodes.get(id.0 as usize).map_or(1, |(_, width)| *width)
     }
@@ -110,12 +110,12 @@ impl Exprs {
         self.nodes.len()
     }
 
-    /// No expressions.
+    /// `true` if the table is empty.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The number, if the expression is one.
+    /// The constant, if the expression is one.
     pub fn constant(&self, id: ExprId) -> Option<u128> {
         match self.node(id) {
             Node::Constant(bits) => Some(bits),
@@ -123,32 +123,32 @@ impl Exprs {
         }
     }
 
-    /// A number; bits beyond the width are cut off.
+    /// Makes a constant; bits beyond the width are cut off.
     pub fn number(&mut self, bits: u128, width: u8) -> ExprId {
         self.intern(Node::Constant(bits & fold::mask(width)), width)
     }
 
-    /// An unknown value.
+    /// Makes an unknown value.
     pub fn symbol(&mut self, symbol: SymbolId, width: u8) -> ExprId {
         self.intern(Node::Symbol(symbol), width)
     }
 
-    /// See [`Unary`]; `width` is the result's.
+    /// Applies a [`Unary`]; `width` is the result's.
     pub fn unary(&mut self, op: Unary, of: ExprId, width: u8) -> ExprId {
         fold::unary(self, op, of, width)
     }
 
-    /// See [`Binary`]. Both operands have one width.
+    /// Applies a [`Binary`]. Both operands have one width.
     pub fn binary(&mut self, op: Binary, a: ExprId, b: ExprId) -> ExprId {
         fold::binary(self, op, a, b)
     }
 
-    /// See [`Compare`]. Both operands have one width.
+    /// Applies a [`Compare`]. Both operands have one width.
     pub fn compare(&mut self, op: Compare, a: ExprId, b: ExprId) -> ExprId {
         fold::compare(self, op, a, b)
     }
 
-    /// `high`'s bits above `low`'s.
+    /// Concatenates two values: `high`'s bits above `low`'s.
     pub fn concat(&mut self, high: ExprId, low: ExprId) -> ExprId {
         fold::concat(self, high, low)
     }
@@ -158,12 +158,12 @@ impl Exprs {
         fold::choose(self, condition, yes, no)
     }
 
-    /// The condition the other way.
+    /// Negates a condition.
     pub fn not(&mut self, condition: ExprId) -> ExprId {
         self.unary(Unary::Not, condition, 1)
     }
 
-    /// The node's id, with a new row if there is none. Nothing is simplified.
+    /// Returns the node's id, with a new row if there is none. Nothing is simplified.
     pub(super) fn intern(&mut self, node: Node, width: u8) -> ExprId {
         if let Some(&id) = self.known.get(&(node, width)) {
             return id;
@@ -222,8 +222,9 @@ impl Exprs {
         symbols
     }
 
-    /// The value under an assignment of all symbols, which gives `None` for one that has no value: then the
-    /// expression has none. `values` keeps what was worked out; [`Values::new`] for each assignment.
+    /// Evaluates the expression under an assignment of all symbols; the expression has no value if the
+    /// assignment returns `None` for a symbol that matters. `values` caches results; use a new [`Values`] for
+    /// each assignment.
     pub fn value(
         &self,
         id: ExprId,
@@ -259,7 +260,7 @@ impl Exprs {
         self.evaluate(id, |operand| values.get(operand), symbol)
     }
 
-    /// The value of one node, when those of its operands are known. `None` when one that matters is not.
+    /// Evaluates one node from the values of its operands. `None` when one that matters is unknown.
     pub(crate) fn evaluate(
         &self,
         id: ExprId,
@@ -292,7 +293,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Nothing is known yet.
+    /// An empty cache.
     pub fn new() -> Values {
         Values::default()
     }

@@ -1,11 +1,11 @@
-//! Arithmetic on bits, and expressions made as simple as a look at their operands allows.
+//! Arithmetic on bits, and expressions simplified as far as their direct operands allow.
 //!
 //! The rules keep what people wrote recognizable: sums of constants come together, comparisons lose the
 //! widening and the truth values that the compiler puts around them. Nothing is reordered beyond that.
 
 use super::expr::{Binary, Compare, ExprId, Exprs, Node, Unary};
 
-/// All bits of a width, 1 to 128.
+/// A mask with all bits of a width set, 1 to 128.
 pub(super) fn mask(width: u8) -> u128 {
     match width {
         128.. => u128::MAX,
@@ -13,7 +13,7 @@ pub(super) fn mask(width: u8) -> u128 {
     }
 }
 
-/// The bits as a signed number.
+/// Interprets the bits as a signed number.
 pub(super) fn signed(bits: u128, width: u8) -> i128 {
     let unused = 128u32.saturating_sub(u32::from(width.max(1)));
     ((bits << unused) as i128) >> unused
@@ -101,7 +101,7 @@ pub(super) fn unary(exprs: &mut Exprs, op: Unary, of: ExprId, width: u8) -> Expr
     }
 }
 
-/// A part of two joined values, from the one that it lies in.
+/// Extracts bits of a concatenation from the operand that holds all of them.
 fn extract_of_pair(
     exprs: &mut Exprs,
     (low, width): (u8, u8),
@@ -286,7 +286,7 @@ mod tests {
         Compare::Sle,
     ];
 
-    /// Builds a random expression by the choices and returns it beside its value worked out directly.
+    /// Builds a random expression from the choices and returns it with its value, computed independently.
     fn build(
         exprs: &mut Exprs,
         choices: &mut impl Iterator<Item = u8>,

@@ -1,7 +1,7 @@
-//! Symbolic per-thread traces ([symbiosis], section 3.2): what each thread of a run did, as expressions over the
-//! values that it read from shared memory.
+//! Symbolic per-thread traces ([symbiosis], section 3.2): the actions of each thread of a run, as expressions
+//! over the values that it read from shared memory.
 //!
-//! [`expr`] are the expressions, [`trace`] is what a walk of a run's threads over the program model makes.
+//! [`expr`] holds the expressions, [`trace`] the result of a walk of a run's threads over the program model.
 
 pub mod expr;
 mod fold;

@@ -1,8 +1,10 @@
-//! The paths of threads in the source's words: steps with what happened between them in memory of the thread's own,
-//! and which branch decided what. Only walks that are asked for them make them ([`walk_in_words`](super::walk_in_words)).
+//! Paths of threads in the source's words: the steps of a thread, the assignments to its private memory
+//! between them, and the branch that each node is control dependent on. A walk makes them only on request
+//! ([`walk_in_words`](super::walk_in_words)).
 //!
-//! Where [`ThreadTrace::steps`](super::ThreadTrace::steps) say everything over what was read from shared memory, here
-//! each assignment of a variable gives it a new unknown ([`LocalId`]), and what uses the variable uses that.
+//! While [`ThreadTrace::steps`](super::ThreadTrace::steps) are expressions over values read from shared
+//! memory, each assignment of a variable introduces a new unknown here ([`LocalId`]), and later uses of the
+//! variable refer to it.
 
 use super::expr::{ExprId, SymbolId};
 use unsnarl_trace::ThreadId;
@@ -11,7 +13,7 @@ use unsnarl_trace::ThreadId;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LocalId(pub u32);
 
-/// Symbols from here on are what assignments of variables made.
+/// The first id of symbols that stand for assignments of variables.
 const FIRST: u32 = 1 << 31;
 
 impl LocalId {
@@ -20,7 +22,7 @@ impl LocalId {
         self.0 as usize
     }
 
-    /// What the variable holds from there on, as an unknown. It has no row among
+    /// The unknown that stands for the assigned value. It has no row among
     /// [`SymbolicTrace::symbols`](super::SymbolicTrace::symbols).
     pub fn symbol(self) -> SymbolId {
         SymbolId(self.0 | FIRST)
@@ -28,7 +30,7 @@ impl LocalId {
 }
 
 impl SymbolId {
-    /// The assignment, if the unknown is what a variable holds.
+    /// The assignment that the unknown stands for, if any.
     pub fn local(self) -> Option<LocalId> {
         (self.0 & FIRST != 0).then_some(LocalId(self.0 & !FIRST))
     }
@@ -41,20 +43,20 @@ pub struct Local {
     pub variable: u32,
     /// Width in bits.
     pub width: u8,
-    /// What it was given in the recorded run; `None` when that is not known.
+    /// The assigned value in the recorded run; `None` when it is not known.
     pub recorded: Option<u128>,
 }
 
-/// A variable, or a part of one, in memory that only one thread uses.
+/// A variable, or a part of one, in memory private to one thread.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Variable {
-    /// The source's name (`bal`, `job.size`).
+    /// Name in the source (`bal`, `job.size`).
     pub name: String,
-    /// Who uses it.
+    /// The only thread that uses the variable.
     pub thread: ThreadId,
-    /// Its address; each call of a function has variables of its own.
+    /// Address of the variable; each call of a function has variables of its own.
     pub address: u64,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u8,
 }
 
@@ -71,35 +73,36 @@ pub struct SourcePlace {
     pub function: String,
 }
 
-/// Something that a thread did.
+/// A node of a thread's path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathNode {
-    /// What.
+    /// The action of the node.
     pub what: PathAction,
     /// Row of [`SymbolicTrace::places`](super::SymbolicTrace::places).
     pub place: u32,
-    /// The branch that decided that the thread came here, as an index into its path: the node is directly control
-    /// dependent on it, or lies in a function that was called where that branch decided.
+    /// The branch that the node is directly control dependent on, in its function or at the call of that
+    /// function; an index into the thread's path.
     pub guard: Option<u32>,
 }
 
-/// What a thread did.
+/// An action of a thread: a step, an assignment of a private variable, or a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathAction {
     /// A step.
     Step {
         /// Index into [`ThreadTrace::steps`](super::ThreadTrace::steps).
         index: u32,
-        /// What it writes or assumes, over variables; `None` for other steps.
+        /// The value that the step writes, or the condition that it assumes, over variables; `None` for other
+        /// steps.
         said: Option<ExprId>,
     },
     /// An assignment of a variable.
     Assign {
-        /// What it is from now on.
+        /// The unknown that stands for the variable's new value.
         local: LocalId,
-        /// What it is given.
+        /// The assigned value.
         value: ExprId,
     },
-    /// A branch that is no step, since it does not depend on shared memory: this was 1.
+    /// A branch that is no step, since its condition does not depend on shared memory; the condition was 1.
     Branch(ExprId),
 }

@@ -1,4 +1,4 @@
-//! Expressions as a person writes them: `balance - a[4]`, `filled <= 0`.
+//! Expressions as source text: `balance - a[4]`, `filled <= 0`.
 
 use super::{
     expr::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary},
@@ -6,7 +6,7 @@ use super::{
 };
 use std::fmt::{self, Write};
 
-/// Binding strength of what was written last, weakest first.
+/// Binding strength of the operator that was written last, weakest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
     Choice,
@@ -21,11 +21,11 @@ enum Strength {
     Prefix,
 }
 
-/// Deeper ones are cut short with `...`: nobody reads them.
+/// Depth below which expressions are cut short with `...`, since nobody reads them.
 const DEEPEST: u32 = 40;
 
 impl Exprs {
-    /// The expression in the source's words; `name` names symbols and `address` numbers that are addresses.
+    /// The expression as source text; `name` names symbols and `address` names numbers that are addresses.
     pub fn show(
         &self,
         id: ExprId,
@@ -87,7 +87,7 @@ impl<N: Fn(SymbolId) -> String, A: Fn(u128) -> Option<String>> Shown<'_, N, A> {
         }
     }
 
-    /// Small negative numbers are what people mean by bits that are nearly all set.
+    /// Writes a number; bits that are nearly all set are shown as a small negative number.
     fn number(&self, out: &mut String, bits: u128, width: u8) -> fmt::Result {
         if let Some(name) = Some(bits).filter(|_| width == 64).and_then(self.address) {
             return out.write_str(&name);
@@ -100,7 +100,8 @@ impl<N: Fn(SymbolId) -> String, A: Fn(u128) -> Option<String>> Shown<'_, N, A> {
         }
     }
 
-    /// Widening and cutting off are not shown: the source seldom does.
+    /// Writes a unary operation; extensions and truncations are not shown, since the source seldom spells
+    /// them out.
     fn unary(
         &self,
         out: &mut String,
@@ -164,7 +165,7 @@ impl<N: Fn(SymbolId) -> String, A: Fn(u128) -> Option<String>> Shown<'_, N, A> {
     }
 }
 
-/// What the right operand needs to stand without brackets: `a - (b - c)`.
+/// The binding strength that a right operand needs to stand without parentheses: `a - (b - c)`.
 fn above(strength: Strength) -> Strength {
     match strength {
         Strength::Choice => Strength::Either,
@@ -187,7 +188,7 @@ fn compare_sign(op: Compare) -> (&'static str, Strength) {
     }
 }
 
-/// The sign when the operands change places.
+/// The comparison sign after its operands are swapped.
 fn turned_sign(op: Compare) -> Option<&'static str> {
     match op {
         Compare::Eq => None,

@@ -1,4 +1,4 @@
-//! The symbolic trace: per thread the steps that it took, with what it read as unknowns.
+//! The symbolic trace: the steps of each thread, with values read from shared memory as unknowns.
 
 use super::{
     expr::{ExprId, Exprs, SymbolId},
@@ -13,13 +13,13 @@ pub struct SymbolicTrace {
     pub exprs: Exprs,
     /// The symbols, by [`SymbolId`].
     pub symbols: Vec<Symbol>,
-    /// Memory objects in ascending order of their bases: how numbers that are addresses are named.
+    /// Memory objects in ascending order of their bases, used to name numbers that are addresses.
     pub objects: Vec<Object>,
-    /// Shared memory in pieces that no access cuts, by [`CellId`].
+    /// Shared memory in pieces that no access splits, by [`CellId`].
     pub cells: Vec<Cell>,
     /// The threads, by [`ThreadId`] of the run.
     pub threads: Vec<ThreadTrace>,
-    /// The recorded order: all steps, threads mixed as they ran. Empty when no order was recorded.
+    /// All steps in their recorded order, threads interleaved. Empty when no order was recorded.
     pub order: Vec<StepId>,
     /// Assignments of variables in memory of one thread, by [`LocalId`](super::LocalId), where paths were asked for.
     pub locals: Vec<Local>,
@@ -27,20 +27,20 @@ pub struct SymbolicTrace {
     pub variables: Vec<Variable>,
     /// Places of path nodes; row 0 is "not known".
     pub places: Vec<SourcePlace>,
-    /// What went wrong.
+    /// The bug condition of the failure.
     pub bug: Bug,
-    /// Where a value was taken as recorded although it depends on what was read, each place once.
+    /// Values that were fixed to their recorded number although they depend on values read, each site once.
     pub concretized: Vec<Concretized>,
-    /// What could not be followed, in words, with what that costs.
+    /// Parts of the run that could not be followed, in words, with the consequence.
     pub gaps: Vec<String>,
 }
 
 /// A step: thread and index into its [`ThreadTrace::steps`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct StepId {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
-    /// Which of its steps.
+    /// Index of the step in its thread.
     pub index: u32,
 }
 
@@ -60,24 +60,24 @@ impl CellId {
 pub struct Symbol {
     /// Width in bits.
     pub width: u8,
-    /// What it was in the recorded run; `None` when no values were recorded.
+    /// Value in the recorded run; `None` when no values were recorded.
     pub recorded: Option<u128>,
-    /// Where it comes from.
+    /// Origin of the value.
     pub origin: Origin,
     /// The source's name for it (`balance`, `a[4]`, `result of rand`).
     pub name: String,
 }
 
-/// Where an unknown value comes from.
+/// Origin of an unknown value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// This step read it.
+    /// A read by this step.
     Read(StepId),
-    /// It comes from outside (input, a library's result): the same in every order.
+    /// A source outside the model (input, a library's result): the same in every order.
     Outside {
-        /// Who got it.
+        /// The thread that got the value.
         thread: ThreadId,
-        /// Where.
+        /// The site at which the thread got it.
         site: SiteId,
     },
 }
@@ -104,48 +104,48 @@ pub struct Cell {
     pub address: u64,
     /// Its size in bytes, 1 to 16.
     pub size: u8,
-    /// What it holds before any step writes it; `None` when nobody knows.
+    /// Value before the first write; `None` when it is unknown.
     pub initial: Option<u128>,
 }
 
-/// What one thread did.
+/// Steps and path of one thread.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ThreadTrace {
     /// Its steps in program order.
     pub steps: Vec<Step>,
-    /// The steps again with what happened between them, where that was asked for.
+    /// The path in the source's words, if it was asked for.
     pub path: Vec<PathNode>,
 }
 
 /// One step of a thread.
 ///
 /// Steps of one event (an access of several cells, a read-modify-write) are neighbours, share `event`, and
-/// happen without anything in between.
+/// are atomic.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
-    /// The recorded event; `None` for path conditions and for what was added.
+    /// The recorded event; `None` for path conditions and for added steps.
     pub event: Option<EventId>,
-    /// Where in the program.
+    /// Site of the step in the program.
     pub site: SiteId,
-    /// What it does.
+    /// The step's action.
     pub action: Action,
 }
 
-/// What a step does.
+/// Action of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Reads a cell into a symbol of the cell's width.
     Read {
-        /// From where.
+        /// The cell that is read.
         cell: CellId,
-        /// What it is called from now on.
+        /// The symbol that stands for the value read.
         symbol: SymbolId,
     },
     /// Writes a cell.
     Write {
-        /// Where.
+        /// The cell that is written.
         cell: CellId,
-        /// What, of the cell's width.
+        /// The value written, of the cell's width.
         value: ExprId,
     },
     /// A branch, a switch, an index or an address that was taken as recorded: this must be 1 for the thread to
@@ -153,29 +153,30 @@ pub enum Action {
     Assume(ExprId),
     /// Synchronization: any kind of event that is no access and no failure, with object and value as in the run.
     Sync {
-        /// Which.
+        /// Kind of the event.
         kind: EventKind,
-        /// On what.
+        /// The object that is synchronized on.
         object: LocationId,
-        /// As in [`unsnarl_trace::EventKind`]: the thread of a fork or join, whom a signal woke.
+        /// Value as in [`unsnarl_trace::EventKind`]: the thread of a fork or join, the thread that a signal
+        /// woke.
         value: u64,
     },
-    /// A lock is given back here that the thread still held when the run ended ([symbiosis], section 4.2).
+    /// Release of a lock that the thread still held when the run ended ([symbiosis], section 4.2).
     Release {
         /// The lock.
         object: LocationId,
-        /// It was held shared.
+        /// `true` if the lock was held shared.
         is_shared: bool,
     },
 }
 
-/// What went wrong: what Phi_bug says.
+/// The bug condition, Phi_bug in [symbiosis].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Bug {
-    /// Nothing, or nobody knows what; the reason in words.
+    /// No failure, or one without a known condition; the reason in words.
     Unknown(String),
-    /// At this step (the last of its thread) the condition was 1, and the run failed for it: an assertion's
-    /// condition the other way, an address that is null.
+    /// The condition that was 1 at this step (the last of its thread) and failed the run: a negated
+    /// assertion, or a null address.
     Condition {
         /// The step, an [`Action::Assume`] of the condition.
         step: StepId,
@@ -186,10 +187,10 @@ pub enum Bug {
     AfterFree {
         /// The access.
         step: StepId,
-        /// What freed the block.
+        /// The step that freed the block.
         freed: StepId,
     },
-    /// Threads wait for each other: nothing can go on after the recorded steps.
+    /// A deadlock: no thread can go on after the recorded steps.
     Deadlock,
 }
 
@@ -199,12 +200,12 @@ impl Default for Bug {
     }
 }
 
-/// A value that was taken as recorded.
+/// A value that was fixed to its recorded number.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Concretized {
-    /// Where.
+    /// Site of the value.
     pub site: SiteId,
-    /// What, in words: `index of flags`, `result of sqrt`.
+    /// Description of the value: `index of flags`, `result of sqrt`.
     pub what: String,
 }
 
@@ -237,8 +238,8 @@ impl SymbolicTrace {
         self.cells.get(id.index())
     }
 
-    /// What the cells hold at first, by [`CellId`]: where nobody knows, what the recorded order's first read found
-    /// before any write. Linear in the recorded order.
+    /// Initial values of the cells, by [`CellId`]: where none is known, the value that the first read in the
+    /// recorded order found before any write. Linear in the recorded order.
     pub fn first_values(&self) -> Vec<Option<u128>> {
         let mut values: Vec<Option<u128>> = self.cells.iter().map(|cell| cell.initial).collect();
         let mut written = vec![false; values.len()];

@@ -1,4 +1,4 @@
-//! Phi_mo: which steps of a thread have to come before which.
+//! Phi_mo: the program order that a memory model preserves.
 
 use super::{Infeasible, Rule, broken};
 use crate::symbolic::{Action, CellId, StepId, SymbolicTrace};
@@ -6,24 +6,24 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use unsnarl_trace::ThreadId;
 
-/// Which steps of a thread take effect in program order.
+/// Memory model: the steps of a thread that take effect in program order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum MemoryModel {
-    /// All of them.
+    /// All steps.
     #[default]
     Sequential,
     /// A write may take effect after later reads of other cells (without forwarding: a read of the same cell waits).
     TotalStore,
-    /// Besides, writes of different cells take effect in any order.
+    /// As total store order, and writes of different cells may take effect in any order.
     PartialStore,
 }
 
-/// How far a thread has come.
+/// Progress of a thread.
 #[derive(Debug, Default)]
 struct Progress {
-    /// All steps before this one have taken effect.
+    /// The index before which all steps have taken effect.
     first: u32,
-    /// Later ones that have.
+    /// Later steps that have taken effect.
     later: BTreeSet<u32>,
 }
 
@@ -40,14 +40,14 @@ impl Progress {
     }
 }
 
-/// What the steps of an event do together.
+/// Combined effect of an event's steps on the store buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Nature {
-    /// It only writes: it may wait in the thread's store buffer.
+    /// A write, which may wait in the thread's store buffer.
     Write,
-    /// It does not write, and is no synchronization: it may pass writes that wait.
+    /// A read without synchronization, which may pass writes that wait.
     Read,
-    /// All that came before has taken effect: synchronization, and what reads and writes in one.
+    /// A fence: all earlier steps must have taken effect. Synchronization and read-modify-writes.
     Fence,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct InOrder<'t> {
 }
 
 impl<'t> InOrder<'t> {
-    /// None.
+    /// The state before any step.
     pub fn new(trace: &'t SymbolicTrace, model: MemoryModel) -> InOrder<'t> {
         InOrder {
             trace,
@@ -71,7 +71,8 @@ impl<'t> InOrder<'t> {
         }
     }
 
-    /// The step takes effect: once, after what has to come before it, and with nothing between steps of one event.
+    /// Lets a step take effect: once, after the steps that have to come before it, and with nothing between
+    /// steps of one event.
     pub fn step(&mut self, id: StepId) -> Result<(), Infeasible> {
         let Some(step) = self.trace.step(id) else {
             return Err(broken(id, None, Rule::Known));
@@ -106,7 +107,7 @@ impl<'t> InOrder<'t> {
         Ok(())
     }
 
-    /// Has the earlier step of the thread to come first?
+    /// `true` if the earlier step of the thread has to take effect first.
     fn waits(&self, id: StepId, earlier: StepId) -> bool {
         if self.nature(earlier) != Nature::Write {
             return true;
@@ -121,7 +122,7 @@ impl<'t> InOrder<'t> {
         }
     }
 
-    /// The cells that the step's event accesses.
+    /// The cells accessed by the step's event.
     fn cells(&self, id: StepId) -> impl Iterator<Item = CellId> {
         self.actions(id).filter_map(|action| match action {
             Action::Read { cell, .. } | Action::Write { cell, .. } => Some(cell),
@@ -145,7 +146,7 @@ impl<'t> InOrder<'t> {
         }
     }
 
-    /// What the steps of the step's event do; of a step without an event, what it does.
+    /// Actions of all steps of the step's event; the step's own action if it has no event.
     fn actions(&self, id: StepId) -> impl Iterator<Item = Action> {
         let steps = self.trace.threads.get(id.thread.index());
         let steps = steps.map_or(&[][..], |thread| &thread.steps);

@@ -1,4 +1,4 @@
-//! The rules of synchronization, object by object.
+//! The rules of synchronization, per object.
 
 use super::{
     Rule,
@@ -8,15 +8,15 @@ use crate::symbolic::{Action, StepId, SymbolicTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventKind, LocationId, ThreadId};
 
-/// What is broken, and by which other step.
+/// A violated rule, with the other step involved.
 type Broken = (Option<StepId>, Rule);
 
-/// What a trace says about all its orders.
+/// Facts of a trace that hold in all its orders.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// Where threads are created.
+    /// Steps that create threads.
     forks: FxHashMap<ThreadId, StepId>,
-    /// The last step of each thread that it took by itself.
+    /// The last step of each thread that it took itself.
     ends: FxHashMap<ThreadId, StepId>,
     returns: FxHashMap<StepId, Return>,
     units: FxHashMap<LocationId, u64>,
@@ -96,7 +96,7 @@ impl Facts {
         }
     }
 
-    /// How many meet at each barrier.
+    /// Counts the threads that meet at each barrier.
     fn barriers(&mut self, trace: &SymbolicTrace) {
         let mut left: FxHashSet<LocationId> = FxHashSet::default();
         for &id in &trace.order {
@@ -122,7 +122,7 @@ impl Facts {
         }
     }
 
-    /// What the recorded order does against the rules.
+    /// Finds the violations of the rules in the recorded order.
     fn as_recorded(&mut self, trace: &SymbolicTrace) {
         let mut odd: FxHashSet<LocationId> = FxHashSet::default();
         let mut on_free = FxHashSet::default();
@@ -146,7 +146,7 @@ impl Facts {
     }
 }
 
-/// Who holds a lock.
+/// Holders of a lock.
 #[derive(Debug, Default)]
 struct Held {
     by: Option<StepId>,
@@ -164,7 +164,7 @@ pub(super) struct Objects<'f> {
     waits: Waits,
     units: FxHashMap<LocationId, u64>,
     arrived: FxHashMap<LocationId, u64>,
-    /// Of each thread at a barrier: how many must have come before it leaves.
+    /// Per thread at a barrier: the number of arrivals required before it leaves.
     generation: FxHashMap<(LocationId, ThreadId), u64>,
     once: FxHashMap<LocationId, (StepId, bool)>,
     odd: FxHashMap<LocationId, usize>,
@@ -172,7 +172,7 @@ pub(super) struct Objects<'f> {
 }
 
 impl<'f> Objects<'f> {
-    /// Nothing has happened yet.
+    /// The state before the first step.
     pub fn of_order(facts: &'f Facts, order: &[StepId]) -> Objects<'f> {
         let place = order.iter().enumerate().map(|(at, &id)| (id, at));
         Objects {
@@ -190,7 +190,7 @@ impl<'f> Objects<'f> {
         }
     }
 
-    /// The step happens. What breaks a rule happens all the same.
+    /// Applies the step; one that violates a rule takes effect nevertheless.
     pub fn step(&mut self, trace: &SymbolicTrace, id: StepId) -> Result<(), Broken> {
         let mut result = self.created(id);
         *self.done.entry(id.thread).or_default() += 1;
@@ -214,7 +214,7 @@ impl<'f> Objects<'f> {
         result.and(own)
     }
 
-    /// The object whose recorded use broke the rule at this step, if it is an object's rule.
+    /// The object whose recorded use violated the rule at this step, if the rule is about an object.
     pub fn blamed(&self, trace: &SymbolicTrace, id: StepId, rule: Rule) -> Option<LocationId> {
         match rule {
             Rule::Signal => self.last_condition,
@@ -414,7 +414,7 @@ fn sync(trace: &SymbolicTrace, id: StepId) -> Option<(EventKind, LocationId, u64
     }
 }
 
-/// What a step of synchronization is about.
+/// Object of a synchronization step.
 fn object(trace: &SymbolicTrace, id: StepId) -> Option<LocationId> {
     match trace.step(id)?.action {
         Action::Sync { object, .. } | Action::Release { object, .. } => Some(object),

@@ -1,36 +1,37 @@
-//! Waits on condition variables: where each goes on, and whether that needs a signal.
+//! Waits on condition variables: the step at which each resumes, and whether it needs a signal.
 
 use super::is_kind;
 use crate::symbolic::{Action, StepId, SymbolicTrace};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventKind, LocationId, ThreadId};
 
-/// Where a wait goes on.
+/// Resumption of a wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Return {
-    /// The step at which the thread goes on: it takes the mutex again, or wakes where that is not in the trace.
+    /// The step at which the thread resumes: the reacquisition of the mutex, or the wakeup where that is not
+    /// in the trace.
     pub step: StepId,
-    /// By a signal, not by time or by itself.
+    /// `true` if a signal ended the wait, not a timeout or a spurious wakeup.
     pub signalled: bool,
 }
 
-/// A thread that waits.
+/// A waiting thread.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     wait: StepId,
     told: bool,
 }
 
-/// Who waits where.
+/// Threads that wait, by condition variable.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     on: FxHashMap<LocationId, Vec<Waiting>>,
-    /// By the step at which a wait goes on: its condition.
+    /// The condition variable of a wait, by the step at which it resumes.
     returns: FxHashMap<StepId, (LocationId, bool)>,
 }
 
 impl Waits {
-    /// The thread begins to wait.
+    /// Starts a wait.
     pub fn begin(&mut self, wait: StepId, condition: LocationId, end: Option<Return>) {
         let waiting = Waiting { wait, told: false };
         self.on.entry(condition).or_default().push(waiting);
@@ -39,7 +40,7 @@ impl Waits {
         }
     }
 
-    /// A signal, or a broadcast. `place` says where a wait goes on in the order.
+    /// Handles a signal or a broadcast. `place` gives the position in the order at which a wait resumes.
     pub fn tell(
         &mut self,
         condition: LocationId,
@@ -60,7 +61,8 @@ impl Waits {
         }
     }
 
-    /// The step may be where a wait goes on: was the thread told, if it had to be? `None` when it is no such step.
+    /// Resumes a wait at this step and returns whether the thread was signalled, if it had to be. `None` for
+    /// a step that resumes no wait.
     pub fn go_on(&mut self, step: StepId) -> Option<(LocationId, bool)> {
         let (condition, signalled) = self.returns.remove(&step)?;
         let waiting = self.on.get_mut(&condition)?;
@@ -72,7 +74,7 @@ impl Waits {
     }
 }
 
-/// Where each wait of the trace goes on.
+/// The resumption of each wait of the trace.
 pub(super) fn returns(trace: &SymbolicTrace) -> FxHashMap<StepId, Return> {
     let mut returns = FxHashMap::default();
     for (thread, steps) in (0..).map(ThreadId).zip(&trace.threads) {
@@ -103,7 +105,7 @@ fn end(trace: &SymbolicTrace, condition: LocationId, after: &[StepId]) -> Option
     let wake = after
         .iter()
         .find(|&&id| object(trace, id, EventKind::Wake) == Some(condition));
-    // Without a wake the thread was told and then waited for the mutex to the end.
+    // Without a wakeup event the thread was signalled and then waited for the mutex until the end.
     let signalled = wake.is_none_or(|&wake| value(trace, wake) == Some(0));
     Some(Return { step, signalled })
 }

@@ -1,18 +1,18 @@
-//! Which region should be one step, or which operation should come first.
+//! Choice of the advice: a region that should be atomic, or an operation that should come first.
 
 use super::side::{Key, Lock, Op, Side};
 
-/// What the two orders suggest.
+/// Suggestion derived from two orders.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Hint {
     Region {
         first: Key,
         last: Key,
-        /// Where the region begins and ends when the critical sections around it are part of it.
+        /// The region's bounds extended by the critical sections around it.
         from: Key,
         to: Key,
         between: Vec<Key>,
-        /// A lock that is held at both ends, in sections of their own.
+        /// A lock that is held at both ends, in separate critical sections.
         lock: Option<u32>,
     },
     Order {
@@ -21,18 +21,20 @@ pub(super) enum Hint {
     },
 }
 
-/// What is known beyond the orders.
+/// Facts beyond the orders.
 pub(super) struct Asked<'a> {
     pub failing: &'a Side,
     pub alternate: &'a Side,
-    /// Is the operation part of what the failure depends on?
+    /// Returns whether the failure depends on the operation.
     pub matters: &'a dyn Fn(Key) -> bool,
-    /// When the others' operations up to the second come before the first: does it fail all the same?
+    /// Returns whether the run still fails when the others' operations up to the second come before the
+    /// first.
     pub fails_all_the_same: &'a dyn Fn(Key, Key) -> bool,
 }
 
-/// What the pair says that came the other way round: `pair.0` came first in the failing order. `has_lines` says
-/// whether a region (its operations, and where the critical sections around them begin and end) is within a function.
+/// Suggestion of a flipped pair: `pair.0` came first in the failing order. `has_lines` returns whether a
+/// function contains a region (given by its operations, and by the bounds of the critical sections around
+/// them).
 pub(super) fn hint(
     asked: &Asked,
     pair: (Key, Key),
@@ -73,8 +75,9 @@ pub(super) fn hint(
     }
 }
 
-/// The region that ends with the pair's second: it begins with the thread's last access of the same cell before the
-/// first of the pair, or of what another thread accesses between, too, when the failure depends on that.
+/// The region that ends with the pair's second: it begins with the thread's last access of the same cell
+/// before the pair's first, or before another access in between by another thread that the failure depends
+/// on.
 fn ending(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
     let (failing, op) = (asked.failing, asked.failing.op(b)?);
     let (from, to) = (failing.place(a)?, failing.place(b)?);
@@ -98,9 +101,10 @@ fn beginning(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
     Some((a, last))
 }
 
-/// The same when the failing run ended before the thread came to the region's end: how the alternate went on tells.
-/// The region goes on to the last of the accesses by which the thread changes something else for the others, each
-/// variable once, or to where it accesses the same variable again when there are none.
+/// The region that begins with the pair's first, when the failing run ended before the region did: the
+/// alternate shows the rest. The region extends to the last of the accesses by which the thread changes other
+/// variables for the other threads, each variable once, or to its next access of the same variable when there
+/// are none.
 fn beginning_later(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
     let (failing, op, other) = (asked.failing, asked.failing.op(a)?, asked.failing.op(b)?);
     let from = failing.place(a)?;
@@ -132,7 +136,7 @@ fn beginning_later(asked: &Asked, (a, b): (Key, Key)) -> Option<(Key, Key)> {
     Some((a, last.key))
 }
 
-/// The first of these operations of a thread with which a region makes sense; `region` says from where to where.
+/// The first of these operations of a thread that yields a region; `region` gives the bounds.
 fn nearest(
     asked: &Asked,
     mine: &[(usize, &Op)],
@@ -158,9 +162,9 @@ fn nearest(
         .map(|(_, op)| op.key)
 }
 
-/// What of others came between in the failing order and conflicts with the region; none when something of the kind
-/// is between in the alternate, too. A thread that takes another way in the alternate may not come to one end: then
-/// what came between must be beyond the other.
+/// Operations of other threads that interfere with the region in the failing order; none when the alternate
+/// has interference, too. A thread that departs in the alternate may not reach one end of the region; all
+/// interfering operations must then lie beyond the other end.
 fn between(asked: &Asked, first: Key, last: Key) -> Option<Vec<Key>> {
     let between = within(asked, asked.failing, first, last)?;
     let alternate = asked.alternate;
@@ -178,7 +182,7 @@ fn between(asked: &Asked, first: Key, last: Key) -> Option<Vec<Key>> {
     (is_whole && !between.is_empty()).then_some(between)
 }
 
-/// Does the thread create or wait for others between these places?
+/// `true` if the thread creates or joins threads between these operations.
 fn waits(side: &Side, first: Key, last: Key) -> bool {
     let (Some(from), Some(to)) = (side.place(first), side.place(last)) else {
         return false;
@@ -188,8 +192,8 @@ fn waits(side: &Side, first: Key, last: Key) -> bool {
     inner.any(|op| Some(op.thread) == thread && op.lock == Lock::Waits)
 }
 
-/// What of others is between two operations of a thread and conflicts with them, or with what matters between them.
-/// The failing run may have ended before the last.
+/// Operations of other threads between two operations of a thread that conflict with them, or with relevant
+/// ones between them. The failing run may have ended before the last.
 fn within(asked: &Asked, side: &Side, first: Key, last: Key) -> Option<Vec<Key>> {
     let from = side.place(first)?;
     let to = side.place(last).unwrap_or(side.ops.len());
@@ -205,7 +209,7 @@ fn within(asked: &Asked, side: &Side, first: Key, last: Key) -> Option<Vec<Key>>
     Some(conflicting.map(|op| op.key).collect())
 }
 
-/// The region with the critical sections that its ends lie in.
+/// The region extended by the critical sections that its ends lie in.
 fn around(side: &Side, first: Key, last: Key) -> (Key, Key, Option<u32>) {
     let unknown = (first, last, None);
     let (Some(from), Some(to)) = (side.place(first), side.place(last)) else {
@@ -238,7 +242,7 @@ fn around(side: &Side, first: Key, last: Key) -> (Key, Key, Option<u32>) {
     (begins, ends.unwrap_or(last), common.map(|(lock, _)| *lock))
 }
 
-/// Locks that a thread holds after these operations, the outermost first, and where it took them.
+/// Locks that a thread holds after these operations, the outermost first, with their acquisitions.
 fn held<'s>(ops: impl Iterator<Item = &'s Op>) -> Vec<(u32, Key)> {
     let mut held: Vec<(u32, Key)> = Vec::new();
     for op in ops {

@@ -1,4 +1,4 @@
-//! Which of the differences between two orders are shown: few, and those that the failure hangs on.
+//! Choice of the differences that are shown: few, and those that the failure depends on.
 
 use super::{
     Projection,
@@ -9,17 +9,16 @@ use super::{
 };
 use rustc_hash::FxHashSet;
 
-/// A pair that came the other way round, and what it suggests.
+/// A flipped pair and its suggestion.
 pub(super) type Told = ((Key, Key), Hint);
 
-/// Operations that are shown, at most, as long as a variation is left to choose.
+/// Bound on the operations shown, as long as a variation is left to choose.
 const TO_READ: usize = 6;
 
 impl Projection<'_> {
-    /// The variations that are shown: where a thread goes another way, and those that the failure depends on, from
-    /// the failure backwards, as many as are quickly read beside the region that is advised. The others only when
-    /// there are none of these. When the read that fails was turned round itself, where threads go after that says
-    /// nothing.
+    /// The variations to show: departures, and those that the failure depends on, from the failure backwards,
+    /// as many as are quickly read beside the advised region. Others are shown only when there are none of
+    /// these. When the failing read itself was flipped, departures after it mean nothing.
     pub(super) fn chosen(&self, varying: &[Variation], told: Option<&Told>) -> Vec<Variation> {
         let pair = told.map(|(pair, _)| *pair);
         let failing = self.failure(varying);
@@ -58,7 +57,8 @@ impl Projection<'_> {
         chosen
     }
 
-    /// Does the read that fails come on the other side of a write that it takes its value from in one of the orders?
+    /// `true` if the order of the failing read and a write it takes its value from differs between the
+    /// orders.
     fn came_early(&self, failing: Key, varying: &[Variation]) -> bool {
         let mut about = varying
             .iter()
@@ -70,7 +70,7 @@ impl Projection<'_> {
         })
     }
 
-    /// Does a shown variation lead to the failure, or away from it?
+    /// `true` if a shown variation leads to the failure, or makes a thread depart.
     pub(super) fn explains(&self, shown: &[Variation]) -> bool {
         shown.iter().any(|variation| match variation.to {
             To::Read(key, _) => self.source.decides(key) || self.source.matters(key),
@@ -78,8 +78,9 @@ impl Projection<'_> {
         })
     }
 
-    /// The pair that is told of, and what it suggests: the given one if it makes a region, or can be seen in what is
-    /// shown; else one of what is shown; else a write that the failing run did not come to, which should come first.
+    /// The pair to show and its suggestion: the given one if it makes a region, or is visible in the shown
+    /// variations; else one of the shown variations; else a write that the failing run did not reach, which
+    /// should come first.
     pub(super) fn told(&self, given: Option<Told>, shown: &[Variation]) -> Option<Told> {
         let mut seen: FxHashSet<Key> = shown.iter().flat_map(Variation::keys).collect();
         seen.extend(self.failure(shown));
@@ -118,7 +119,7 @@ impl Projection<'_> {
         })
     }
 
-    /// The operation that fails: of the last reads on its line that the failure depends on one that is among what
+    /// The operation that fails: among the last reads on its line that the failure depends on, one that
     /// varies, or else the last; the check itself where there is none.
     pub(super) fn failure(&self, varying: &[Variation]) -> Option<Key> {
         let failure = self.source.failure()?;
@@ -147,8 +148,8 @@ impl Projection<'_> {
         Some(shown.copied().unwrap_or(failure))
     }
 
-    /// The pair that came the other way round, from the variations: a read and the write that it took its value
-    /// from, or takes it from in the alternate.
+    /// A flipped pair from the variations: a read and the write that it takes its value from, in the failing
+    /// order or in the alternate.
     fn pair(&self, shown: &[Variation]) -> Option<(Key, Key)> {
         let swapped = |first: Key, second: Key| {
             let before = |side: &Side| Some(side.place(first)? < side.place(second)?);

@@ -1,20 +1,20 @@
-//! What two orders do differently: data flow, and the order itself.
+//! Differences between two orders: data flow, and the order itself.
 
 use super::side::{Key, Side, To};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A value that comes from another write.
+/// A destination whose value comes from different writes in the two orders.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Variation {
     pub to: To,
-    /// The write in the failing order; none for what was there before.
+    /// The write in the failing order; none for the initial value.
     pub failing: Option<Key>,
     /// The write in the alternate.
     pub alternate: Option<Key>,
 }
 
 impl Variation {
-    /// The operations that take part.
+    /// The operations of the variation.
     pub fn keys(&self) -> impl Iterator<Item = Key> {
         let reader = match self.to {
             To::Read(key, _) => Some(key),
@@ -23,7 +23,7 @@ impl Variation {
         [self.failing, reader, self.alternate].into_iter().flatten()
     }
 
-    /// What is read, or left.
+    /// The cell of the destination.
     pub fn cell(&self) -> u32 {
         match self.to {
             To::Read(_, cell) | To::End(cell) => cell,
@@ -31,8 +31,9 @@ impl Variation {
     }
 }
 
-/// Data-flow variations, in the failing order of their reads: reads that both orders have, once for each operation
-/// and pair of writes; cells whose last writes both orders have, when no read shows the same.
+/// Data-flow variations, in the failing order of their reads: reads that both orders have, once for each
+/// operation and pair of writes; and final values of cells whose last writes both orders have, when no read
+/// shows the same.
 pub(super) fn variations(failing: &Side, alternate: &Side) -> Vec<Variation> {
     let (in_failing, in_alternate) = (failing.flows(), alternate.flows());
     let mut varying: Vec<Variation> = in_failing
@@ -71,15 +72,15 @@ pub(super) fn variations(failing: &Side, alternate: &Side) -> Vec<Variation> {
     varying
 }
 
-/// The fewest operations that are to be moved to make one order of the other, of those that both have: all but a
-/// longest common subsequence. Of several, those of the later places. `n log n`.
+/// The fewest operations to move to make one order of the other, among those that both have: all but a
+/// longest common subsequence. Of several subsequences, the one with the later operations. `n log n`.
 pub(super) fn moved(from: &[Key], to: &[Key]) -> FxHashSet<Key> {
     let place: FxHashMap<Key, usize> = to.iter().enumerate().map(|(at, &key)| (key, at)).collect();
     let common: Vec<(Key, usize)> = from
         .iter()
         .filter_map(|key| Some((*key, *place.get(key)?)))
         .collect();
-    // Patience sorting: the last element of the best sequence of each length, and what comes before each.
+    // Patience sorting: the last element of the best sequence of each length, and each element's predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(common.len());
     let at = |i: usize| common.get(i).map_or(0, |(_, place)| *place);

@@ -1,23 +1,23 @@
-//! How a run went on after the order of a trace that it was made to have.
+//! Continuation of a run that executed the order of a trace.
 
 use super::side::{Key, Lock, Op, lock_of};
 use crate::symbolic::{StepId, SymbolicTrace};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
-/// Operations that are no steps of the trace have keys from here on.
+/// The first key of operations that are no steps of the trace.
 const FIRST: Key = 1 << 31;
 
-/// The events of a run behind those of an order, thread by thread.
+/// The events of a run after those of an order, thread by thread.
 pub(super) struct Continued<'r> {
     pub run: &'r Run,
     pub ops: Vec<Op>,
-    /// By key from [`FIRST`] on.
+    /// Events by key, from [`FIRST`] on.
     events: Vec<EventId>,
 }
 
 impl<'r> Continued<'r> {
-    /// `failing` is the run of the trace, `passing` one that had the order. Linear in both.
+    /// Matches `failing`, the run of the trace, with `passing`, one that executed the order. Linear in both.
     pub fn new(
         trace: &SymbolicTrace,
         failing: &Run,
@@ -57,7 +57,7 @@ impl<'r> Continued<'r> {
             thread,
             reads: cells(event.kind.reads()),
             writes: cells(event.kind.writes()),
-            // Locks have other numbers in another run; whether the thread waits is what is asked.
+            // Locks have other numbers in another run; only whether the thread waits matters here.
             lock: match lock_of(event.kind, 0) {
                 Lock::Waits => Lock::Waits,
                 _ => Lock::None,
@@ -66,18 +66,18 @@ impl<'r> Continued<'r> {
         self.events.push(id);
     }
 
-    /// The event behind the key.
+    /// The event of the key.
     pub fn id(&self, key: Key) -> Option<EventId> {
         self.events.get(key.checked_sub(FIRST)? as usize).copied()
     }
 
-    /// The same with its run.
+    /// The event of the key with its run.
     pub fn event(&self, key: Key) -> Option<(&Run, Event)> {
         Some((self.run, self.run.events.get(self.id(key)?)?))
     }
 }
 
-/// By thread's name its number, and how many operations it has in the order.
+/// Numbers of the threads by name, with the count of their operations in the order.
 fn had<'r>(
     trace: &SymbolicTrace,
     failing: &'r Run,
@@ -101,7 +101,8 @@ fn had<'r>(
     had
 }
 
-/// Accesses, and the synchronization that a thread does in every run: not whether it has to wait.
+/// `true` for accesses, and for synchronization that a thread does in every run, independent of whether it
+/// has to wait.
 fn is_op(kind: EventKind) -> bool {
     use EventKind::{Alloc, Begin, Blocked, Branch, End, Failure, Fence, LockWait, Yield};
     !matches!(

@@ -1,4 +1,4 @@
-//! Operations in the words that people see.
+//! Operations in words.
 
 use crate::{
     callers,
@@ -8,7 +8,7 @@ use crate::{
 };
 use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId, ThreadId, Value};
 
-/// An operation of a thread at a place.
+/// Makes an operation of a thread at a site.
 pub(super) fn at(run: &Run, thread: ThreadId, site: SiteId, does: Does) -> Operation {
     Operation {
         thread: facts::thread_name(run, thread),
@@ -27,7 +27,7 @@ pub(super) fn at(run: &Run, thread: ThreadId, site: SiteId, does: Does) -> Opera
     }
 }
 
-/// An event as an operation.
+/// Makes an operation from an event.
 pub(super) fn of_event(run: &Run, id: EventId) -> Operation {
     let Some(event) = run.events.get(id) else {
         return at(run, ThreadId(0), SiteId(0), Does::Synchronizes);
@@ -41,7 +41,7 @@ pub(super) fn of_event(run: &Run, id: EventId) -> Operation {
     operation
 }
 
-/// The event's place and those of the calls that led there, innermost first.
+/// The event's place and those of its calls, innermost first.
 pub(super) fn calls(run: &Run, event: &Event) -> Vec<Place> {
     let calls = callers::frames(run, event.stack);
     let sites = std::iter::once(event.site).chain(calls);

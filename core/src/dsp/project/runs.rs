@@ -1,7 +1,7 @@
-//! The projection of two recorded runs: one that failed, and the alternate as it was executed.
+//! The projection of two recorded runs: a failing run, and the executed alternate.
 //!
-//! Events are the same when thread, kind, place and name of what they access are the same and each is the n-th of
-//! its kind in its run. What the failing run did not come to is in the alternate only.
+//! Events correspond when thread, kind, place and name of the accessed object are the same and each is the
+//! n-th of its kind in its run. Events that the failing run did not reach are in the alternate only.
 
 use super::{
     Source, describe, projection,
@@ -20,16 +20,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, EventKind, Run, Value};
 
-/// What is known of two runs beyond their events.
+/// Facts about two runs beyond their events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hints {
-    /// The events that were turned round: the first came first in the failing run.
+    /// The flipped events: the first came first in the failing run.
     pub pair: Option<(EventId, EventId)>,
     /// Events of the failing run that the failure was computed from.
     pub matters: BTreeSet<EventId>,
 }
 
-/// What a symbolic trace says about the executed alternate of a pair of its steps.
+/// Facts that a symbolic trace gives about the executed alternate of a pair of its steps.
 pub fn hints(trace: &SymbolicTrace, failing: &[StepId], pair: (StepId, StepId)) -> Hints {
     let event = |id: StepId| trace.step(id).and_then(|step| step.event);
     let slice = Slice::new(trace, failing);
@@ -43,7 +43,7 @@ pub fn hints(trace: &SymbolicTrace, failing: &[StepId], pair: (StepId, StepId)) 
     }
 }
 
-/// The projection of a failing run and one that did not fail. Linear in the runs.
+/// Projects a failing run and one that did not fail. Linear in the runs.
 pub fn project_runs(failing: &Run, alternate: &Run, hints: &Hints) -> Dsp {
     let (mut source, sides, keys) = keyed(failing, alternate);
     let key = |event: EventId| keys.get(&event).copied();
@@ -57,7 +57,7 @@ pub fn project_runs(failing: &Run, alternate: &Run, hints: &Hints) -> Dsp {
     projection(&source, first, second, pair)
 }
 
-/// Two runs with their operations, and these by the failing run's events.
+/// Matches two runs' operations; also returns the operations by event of the failing run.
 pub(super) fn keyed<'r>(
     failing: &'r Run,
     alternate: &'r Run,
@@ -80,7 +80,7 @@ pub(super) fn keyed<'r>(
     (source, sides, keys)
 }
 
-/// What an event is called in every run.
+/// Identity of an event in both runs.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Name {
     thread: String,
@@ -187,7 +187,7 @@ pub(super) struct Runs<'r> {
     cells: Vec<String>,
     cone: FxHashSet<Key>,
     deciding: FxHashSet<Key>,
-    /// Where threads wait for ever in the failing run.
+    /// Operations at which threads block for ever in the failing run.
     pub(super) stuck: FxHashSet<Key>,
 }
 
@@ -200,8 +200,8 @@ impl Runs<'_> {
         }
     }
 
-    /// What the failing thread read at the place of the failure, and the writes that it came from: without
-    /// expressions, this is what is known to matter.
+    /// The data cone without expressions: the values that the failing thread read at the place of the
+    /// failure, and the writes they came from.
     fn cone(&self, side: &Side) -> FxHashSet<Key> {
         let mut cone = FxHashSet::default();
         let failure = self.failing.meta.failure.as_ref();
@@ -225,8 +225,8 @@ impl Runs<'_> {
         cone
     }
 
-    /// The read because of which a thread first does something else in the alternate: of each thread that does, the
-    /// last one before that which found another value; of several threads, the first.
+    /// The read that makes a thread depart in the alternate: of each departing thread, the last read before
+    /// its departure with another value; of several threads, the first.
     fn departure(&self, failing: &Side, alternate: &Side) -> Option<Key> {
         let of = |side: &Side| -> BTreeMap<u16, Vec<Key>> {
             let mut threads: BTreeMap<u16, Vec<Key>> = BTreeMap::new();
@@ -239,7 +239,7 @@ impl Runs<'_> {
         let departures = first.iter().filter_map(|(thread, keys)| {
             let others = second.get(thread)?;
             let same = keys.iter().zip(others).take_while(|(a, b)| a == b).count();
-            // A thread that the failure cut off did nothing else; one that leaves early in the alternate did.
+            // A thread that the failure cut off did not depart; one that leaves early in the alternate did.
             (same < keys.len()).then_some(())?;
             let before = keys.get(..same)?.iter().rev().copied();
             let mut reads =
@@ -298,7 +298,7 @@ impl Source for Runs<'_> {
         self.name(lock)
     }
 
-    /// Of threads that wait, anything may.
+    /// Returns whether the operation matters; of threads that wait, any may.
     fn matters(&self, key: Key) -> bool {
         !self.stuck.is_empty() || self.cone.contains(&key)
     }
@@ -307,7 +307,7 @@ impl Source for Runs<'_> {
         self.deciding.contains(&key)
     }
 
-    /// Only expressions could tell.
+    /// Always `false`, since only expressions could tell.
     fn fails_all_the_same(&self, _: Key, _: Key) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! An order as the projection sees it: operations with what they read and write, from a symbolic trace or a run.
+//! An order as the projection sees it: operations with their accesses, from a symbolic trace or a run.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::EventKind;
@@ -6,20 +6,20 @@ use unsnarl_trace::EventKind;
 /// The number of an operation, the same in both orders.
 pub(super) type Key = u32;
 
-/// What an operation does with a lock.
+/// Effect of an operation on a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lock {
-    /// Nothing.
+    /// No effect.
     None,
-    /// Takes it.
+    /// Acquires it.
     Takes(u32),
-    /// Gives it back.
+    /// Releases it.
     Gives(u32),
-    /// None: it creates, or waits for, other threads.
+    /// No lock: the operation creates or joins threads.
     Waits,
 }
 
-/// Does a step of this kind create or wait for other threads? No region that has one can be one step.
+/// `true` for kinds that create or join threads. A region with such an operation cannot be atomic.
 pub(super) fn waits(kind: EventKind) -> bool {
     matches!(
         kind,
@@ -32,7 +32,7 @@ pub(super) fn waits(kind: EventKind) -> bool {
     )
 }
 
-/// What an event of this kind does with the lock that it is about.
+/// Effect of an event of this kind on its lock.
 pub(super) fn lock_of(kind: EventKind, lock: u32) -> Lock {
     match kind {
         EventKind::Lock | EventKind::SharedLock => Lock::Takes(lock),
@@ -47,24 +47,24 @@ pub(super) fn lock_of(kind: EventKind, lock: u32) -> Lock {
 pub(super) struct Op {
     pub key: Key,
     pub thread: u16,
-    /// Cells.
+    /// Cells that are read.
     pub reads: Vec<u32>,
     pub writes: Vec<u32>,
     pub lock: Lock,
 }
 
 impl Op {
-    /// Does it access memory?
+    /// Returns whether the operation accesses memory.
     pub fn is_access(&self) -> bool {
         !self.reads.is_empty() || !self.writes.is_empty()
     }
 
-    /// What it accesses.
+    /// Cells that the operation accesses.
     pub fn cells(&self) -> impl Iterator<Item = u32> {
         self.reads.iter().chain(&self.writes).copied()
     }
 
-    /// Do they access a cell that one of them writes?
+    /// Returns whether both access a cell that one of them writes.
     pub fn conflicts(&self, other: &Op) -> bool {
         let meets = |mine: &[u32], theirs: &[u32]| mine.iter().any(|cell| theirs.contains(cell));
         meets(&self.writes, &other.writes)
@@ -73,21 +73,21 @@ impl Op {
     }
 }
 
-/// Where a value goes.
+/// Destination of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum To {
-    /// Into this operation, from this cell.
+    /// An operation that reads it from this cell.
     Read(Key, u32),
-    /// It is left in the cell.
+    /// The cell's final value.
     End(u32),
 }
 
-/// An order.
+/// An order of operations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Side {
     pub ops: Vec<Op>,
     places: FxHashMap<Key, usize>,
-    /// Operations from here on are behind what both orders are compared in.
+    /// Index from which on operations are not compared.
     end: usize,
 }
 
@@ -96,7 +96,7 @@ impl Side {
         Side::with_later(ops, Vec::new())
     }
 
-    /// An order of which is known how the run went on after it.
+    /// An order followed by a known continuation of the run.
     pub fn with_later(mut ops: Vec<Op>, later: Vec<Op>) -> Side {
         let end = ops.len();
         ops.extend(later);
@@ -108,7 +108,7 @@ impl Side {
         }
     }
 
-    /// Where an operation comes.
+    /// Position of an operation.
     pub fn place(&self, key: Key) -> Option<usize> {
         self.places.get(&key).copied()
     }
@@ -118,12 +118,12 @@ impl Side {
         self.ops.get(self.place(key)?)
     }
 
-    /// Operations between two places, without these.
+    /// Operations between two positions, ends excluded.
     pub fn between(&self, from: usize, to: usize) -> &[Op] {
         self.ops.get(from + 1..to).unwrap_or(&[])
     }
 
-    /// By reader the write that its value comes from; none for what was there before.
+    /// The write of each destination's value; none for an initial value.
     pub fn flows(&self) -> FxHashMap<To, Option<Key>> {
         let mut last: FxHashMap<u32, Key> = FxHashMap::default();
         let mut cells: FxHashSet<u32> = FxHashSet::default();

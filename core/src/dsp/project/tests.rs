@@ -112,7 +112,7 @@ fn the_case_studies() {
     .assert_eq(&told(&dsp(CACHE4J)));
 }
 
-/// A customer looks for a free seat and takes it later; who finds none goes away.
+/// A customer looks for a free seat and takes it later; a customer who finds none goes away.
 const SEATS: &str = "
     file seats.c
     start main.1 customer
@@ -162,7 +162,8 @@ fn a_thread_that_goes_another_way_in_the_alternate_run() {
     .assert_eq(&told(&dsp));
 }
 
-/// [symbiosis]'s running example as it is executed: in the alternate the consumer finds the queue empty and leaves.
+/// The running example of [symbiosis], as executed: in the alternate the consumer finds the queue empty and
+/// leaves.
 #[test]
 fn a_thread_that_leaves_early_departs_at_its_check() {
     let check = "main.2 lock m @9 take\nmain.2 R filled =FOUND @10 take\nmain.2 unlock m @11 take";

@@ -22,9 +22,9 @@ use crate::{
 use std::cell::RefCell;
 use unsnarl_trace::{Event, Run};
 
-/// The projection of a failing order and an alternate of it. The values of the failing order are those that come
-/// of it when it is re-simulated; linear in the orders. When the alternate was executed, `passing` is the run that
-/// had it: a region may end where the failing run did not come to.
+/// The projection of a failing order and an alternate of it. Values of the failing order come from
+/// re-simulation; linear in the orders. When the alternate was executed, `passing` is that run: a region may
+/// then end at an operation that the failing run did not reach.
 pub fn project(
     trace: &SymbolicTrace,
     run: &Run,
@@ -66,7 +66,7 @@ struct Traced<'t> {
     slices: [Slice; 2],
     failing: Feasible,
     alternate: Feasible,
-    /// For the question whether a region would help; an attempt changes its buffers.
+    /// Simulator that decides whether a region would help; an attempt changes its buffers.
     simulator: RefCell<Simulator<'t>>,
     continued: Option<Continued<'t>>,
 }
@@ -76,7 +76,7 @@ impl Traced<'_> {
         self.simulator.borrow().program.flat(id)
     }
 
-    /// Steps by event: accesses, synchronization, and the condition that fails.
+    /// Operations of an order, by event: accesses, synchronization, and the failing condition.
     fn ops(&self, order: &[StepId]) -> Vec<Op> {
         let mut ops: Vec<Op> = Vec::new();
         for &id in order {
@@ -103,7 +103,7 @@ impl Traced<'_> {
         ops
     }
 
-    /// An operation that came after the alternate.
+    /// An operation from the continuation of the alternate.
     fn later(&self, key: Key) -> Option<(&Run, Event)> {
         self.continued.as_ref()?.event(key)
     }
@@ -131,7 +131,7 @@ impl Traced<'_> {
         self.trace.exprs.value(of, &mut Values::new(), &symbol)
     }
 
-    /// A number as the source would write it.
+    /// Formats a number as the source would write it.
     fn number(&self, bits: u128, width: u8, is_pointer: bool) -> String {
         if let Ok(address) = u64::try_from(bits)
             && width == 64
@@ -154,7 +154,7 @@ impl Traced<'_> {
         }
     }
 
-    /// Does the cell hold an address at some time of the recorded run?
+    /// `true` if the cell holds an address at some time of the recorded run.
     fn holds_pointers(&self, step: &Step) -> bool {
         let (Action::Read { cell, .. } | Action::Write { cell, .. }) = step.action else {
             return false;
@@ -178,8 +178,8 @@ impl Traced<'_> {
         })
     }
 
-    /// Is a condition about an address: "this pointer is that object"? A program that follows the pointer makes
-    /// it, not a branch.
+    /// `true` for a condition that a pointer refers to a certain object. Following the pointer makes it, not
+    /// a branch of the program.
     fn is_about_address(&self, flat: u32) -> bool {
         let id = self.simulator.borrow().program.id(flat);
         let Some(Action::Assume(condition)) = self.trace.step(id).map(|step| step.action) else {
@@ -317,7 +317,7 @@ impl Source for Traced<'_> {
         })
     }
 
-    /// In an alternate of the same steps nobody goes another way.
+    /// Always `false`: in an alternate of the same steps no thread departs.
     fn decides(&self, _: Key) -> bool {
         false
     }
@@ -344,7 +344,7 @@ impl Source for Traced<'_> {
                 .collect();
             (attempts, !simulator.base.is_empty())
         };
-        // Where the thread waits before its outermost lock first: nobody is kept out.
+        // The thread is first held before its outermost lock, where it keeps no thread out.
         let ended = attempts
             .iter()
             .map(|attempt| self.simulator.borrow_mut().attempt(attempt));

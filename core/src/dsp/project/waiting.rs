@@ -1,12 +1,12 @@
-//! The projection of a run in which all threads wait, and one in which the same threads do not: locks that two threads
-//! take in different orders, or a signal that came before the wait.
+//! The projection of a run in which all threads wait, and one in which they do not: for locks that two
+//! threads acquire in different orders, or a signal that came before the wait.
 
 use super::{Key, Projection, Side, advice::Hint, finish_with, runs::keyed};
 use crate::dsp::model::Dsp;
 use unsnarl_trace::{Event, EventId, EventKind, Run, raw::WaitsFor};
 
-/// The projection of a run in which all threads wait, and one that had the pair (of the first run's events) the other
-/// way round and passed. Linear in the runs.
+/// Projects a run in which all threads wait, and one that flipped the pair (of the first run's events) and
+/// passed. Linear in the runs.
 pub fn project_waiting(failing: &Run, alternate: &Run, pair: (EventId, EventId)) -> Option<Dsp> {
     let (mut source, [first, second], keys) = keyed(failing, alternate);
     let key = |event: EventId| keys.get(&event).copied();
@@ -27,7 +27,8 @@ pub fn project_waiting(failing: &Run, alternate: &Run, pair: (EventId, EventId))
     Some(dsp)
 }
 
-/// Where the threads of the pair wait at the end for each other's locks; for a wait the wait itself.
+/// Operations at which the threads of the pair block at the end on each other's locks; for a condition, the
+/// wait itself.
 fn stuck(
     run: &Run,
     pair: (Key, Key),
@@ -49,7 +50,7 @@ fn stuck(
     stuck
 }
 
-/// From the first lock to the one that the thread waits for: in one piece in the alternate.
+/// The region from the first lock to the one that the thread waits for, uninterrupted in the alternate.
 fn section(side: &Side, (first, second): (Key, Key), stuck: &[Key]) -> Option<Hint> {
     let thread = |key: Key| side.op(key).map(|op| op.thread);
     let last = stuck
@@ -66,7 +67,7 @@ fn section(side: &Side, (first, second): (Key, Key), stuck: &[Key]) -> Option<Hi
     })
 }
 
-/// What a thread was about to do when it began to wait for a lock for ever.
+/// The operation that a thread blocked in for ever on a lock.
 pub(super) fn wanted(event: &Event) -> Option<EventKind> {
     match (event.kind, WaitsFor::from_u32(event.size)?) {
         (EventKind::Blocked, WaitsFor::Lock) => Some(EventKind::Lock),

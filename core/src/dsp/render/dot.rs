@@ -98,7 +98,7 @@ fn edge(name: &str, number: usize, flow: &Flow, colour: &str) -> String {
     text
 }
 
-/// A string of the language.
+/// Quotes a string of the language.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", escaped.replace('\n', "\\l"))

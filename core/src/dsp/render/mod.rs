@@ -1,4 +1,4 @@
-//! A projection for people: as text, as Graphviz, as a picture; and its sentence.
+//! A projection as text, as Graphviz and as a picture, with its headline.
 
 mod dot;
 mod svg;
@@ -13,8 +13,8 @@ pub use text::text;
 use super::model::{Advice, Does, Dsp, Flow, Operation};
 use crate::{explanation::Region, facts};
 
-/// What would keep the program from failing like this, in a sentence:
-/// `With lines 100 to 107 of withdraw made atomic the assertion holds.` None when nothing follows from the orders.
+/// Sentence that says what would prevent the failure: `With lines 100 to 107 of withdraw made atomic the
+/// assertion holds.` None without advice.
 pub fn headline(dsp: &Dsp) -> Option<String> {
     let holds = holds(dsp);
     match dsp.advice.as_ref()? {
@@ -56,7 +56,7 @@ fn lines(region: &Region) -> String {
     }
 }
 
-/// The two locks that the advised region takes, one after the other.
+/// The two locks that the advised region acquires, one after the other.
 fn locks(dsp: &Dsp) -> Option<(&str, &str)> {
     let Some(Advice::Region { first, last, .. }) = &dsp.advice else {
         return None;
@@ -69,7 +69,7 @@ fn locks(dsp: &Dsp) -> Option<(&str, &str)> {
     Some((lock(*first)?, lock(*last)?))
 }
 
-/// What is so when the program does not fail.
+/// Property of the program when it does not fail.
 fn holds(dsp: &Dsp) -> &'static str {
     if dsp.operations.iter().any(|operation| operation.is_stuck) {
         return "no thread waits for ever";
@@ -81,7 +81,7 @@ fn holds(dsp: &Dsp) -> &'static str {
     }
 }
 
-/// `consumer (main.1) reads fifo at pbzip2.c:287`.
+/// An operation as a clause: `consumer (main.1) reads fifo at pbzip2.c:287`.
 fn clause(operation: &Operation) -> String {
     let what = match operation.variable.as_str() {
         "" => String::new(),
@@ -95,7 +95,7 @@ fn clause(operation: &Operation) -> String {
     )
 }
 
-/// `reads filled = 0`; `finds filled <= 0`.
+/// An operation with its value: `reads filled = 0`; `finds filled <= 0`.
 fn deed(operation: &Operation, failing: bool) -> String {
     let value = match failing {
         true => &operation.failing_value,
@@ -131,7 +131,7 @@ fn flow_into(dsp: &Dsp, at: u32, failing: bool) -> Option<&Flow> {
     flows.iter().find(|flow| flow.to == Some(at))
 }
 
-/// What is not shown, in a sentence.
+/// Sentence about the variations left out.
 fn left_out(dsp: &Dsp) -> Option<String> {
     match dsp.counts.not_shown {
         0 => None,

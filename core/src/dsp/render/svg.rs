@@ -1,4 +1,5 @@
-//! The projection as a picture: two columns, in each a lane for every thread, time downwards, data flows as curves.
+//! The projection as a picture: two columns with a lane for every thread, time downwards, data flows as
+//! curves.
 
 use super::{deed, facts, headline};
 use crate::dsp::model::{Dsp, Flow, Operation};
@@ -10,9 +11,9 @@ const ROW: usize = 84;
 const HEIGHT: usize = 60;
 const TOP: usize = 84;
 const GAP: usize = 60;
-/// Characters of a line in a box.
+/// Width of a box in characters.
 const FITS: usize = 34;
-/// Room for the text of a flow.
+/// Width of a flow's text.
 const FLOW: usize = 120;
 
 struct Column<'d> {
@@ -22,7 +23,7 @@ struct Column<'d> {
     threads: &'d [String],
 }
 
-/// A picture by itself, for browsers and editors.
+/// A standalone picture, for browsers and editors.
 pub fn svg(dsp: &Dsp) -> String {
     let threads: BTreeSet<&String> = dsp.operations.iter().map(|op| &op.thread).collect();
     let threads: Vec<String> = threads.into_iter().cloned().collect();
@@ -169,7 +170,8 @@ impl Column<'_> {
     }
 }
 
-/// The curve, and where its text stands. The row of the reader has no other box, so there is room beside it.
+/// The curve, and the position of its text. The row of the reader has no other box, so there is room beside
+/// it.
 fn between(from: (usize, usize), to: (usize, usize)) -> (String, (usize, usize)) {
     let (y1, y2) = (from.1 + HEIGHT / 2, to.1 + HEIGHT / 2);
     if to.0 > from.0 {

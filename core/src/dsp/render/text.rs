@@ -1,4 +1,4 @@
-//! The projection as text: the two orders beside each other, or one under the other where that is too wide.
+//! The projection as text: the two orders side by side, or one below the other where that is too wide.
 
 use super::{deed, facts, flow_into, headline, left_out};
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     render::MOST_COLUMN,
 };
 
-/// Columns that two orders beside each other need at least.
+/// Bound below which two orders do not fit side by side, in columns.
 const BESIDE: usize = 80;
 
-/// The projection in at most so many columns (40 at least).
+/// The projection in at most this many columns (40 at least).
 pub fn text(dsp: &Dsp, columns: usize) -> String {
     let (beside, columns) = (columns >= BESIDE, columns.max(40));
     let width = if beside { (columns - 3) / 2 } else { columns };
@@ -82,7 +82,7 @@ fn order(dsp: &Dsp, failing: bool, width: usize) -> Vec<String> {
     lines
 }
 
-/// Three lines: where, the source, and what.
+/// A step in three lines: its place, its source line, and its action.
 fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -> Vec<String> {
     let moved = if operation.is_moved { '>' } else { ' ' };
     let number = at + 1;
@@ -119,7 +119,7 @@ fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -
         .collect()
 }
 
-/// At most so many characters.
+/// Cuts a line to at most `width` characters.
 fn cut(line: &str, width: usize) -> String {
     match line.chars().count() > width {
         false => line.trim_end().to_owned(),

@@ -1,4 +1,4 @@
-//! Reads by a thread that went on because of what another one had given away before it was done.
+//! Reads by a thread that went on because of another one's premature announcement.
 
 use super::{Candidate, Story, candidate, distance};
 use crate::{
@@ -16,11 +16,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use unsnarl_trace::EventId;
 
-/// Reads that are looked at, the nearest to the failure.
+/// Bound on the reads examined, the nearest to the failure.
 const MOST: usize = 64;
 
-/// Accesses near the failure that another thread's write came behind, or would have, though that thread had let the
-/// reader's thread go on before.
+/// Reads near the failure that depend on a later or missing write of another thread, though that thread had
+/// announced it before.
 pub(super) fn announced(view: &View, budget: &Budget) -> Vec<Candidate> {
     let reads = near_reads(view);
     let setters = setters(view, &reads);
@@ -70,7 +70,8 @@ fn told_by(
     Some(candidate(view, story, &rows, contrast, new))
 }
 
-/// Units and signals are there to be waited for; of what is written under a lock that is not sure.
+/// Cost of the contrast: units and signals exist to be waited for; of writes under a lock that is not
+/// certain.
 fn contrast(view: &View, given: &Publication) -> u32 {
     let (store, load) = (view.event(given.store).kind, view.event(given.load).kind);
     match !store.is_access() || store.is_atomic() && load.is_atomic() {
@@ -79,13 +80,13 @@ fn contrast(view: &View, given: &Publication) -> u32 {
     }
 }
 
-/// When the thread that gave something wrote what the reader read.
+/// Time of the write by the announcing thread, relative to the read.
 enum Written {
-    /// Behind what it gave, before the reader looked; or in no order that the source prescribes.
+    /// After the announcement and before the read; or in no order that the source prescribes.
     InTime,
-    /// Only when the reader had looked.
+    /// After the read.
     Later(EventId),
-    /// Not at all.
+    /// Never.
     Never,
 }
 
@@ -111,7 +112,8 @@ fn written_later(view: &View, reader: EventId, given: &Publication) -> Written {
     }
 }
 
-/// The write that passing runs have and that the thread had still to do; what it had written last, or nobody.
+/// The write that passing runs have and that the announcing thread had still to do, if it wrote the current
+/// value or no thread did.
 fn never_written(
     view: &View,
     reader: EventId,
@@ -137,7 +139,7 @@ fn never_written(
     })
 }
 
-/// Reads of shared locations that flowed into the failure on short ways.
+/// Reads of shared locations that flowed into the failure over a short distance.
 fn near_reads(view: &View) -> Vec<EventId> {
     const NEAR: u32 = 6;
     let reads = view.slice.within(NEAR).filter(|row| {
@@ -152,7 +154,7 @@ fn near_reads(view: &View) -> Vec<EventId> {
     reads
 }
 
-/// Writes whose values the places of the reads see in passing runs, of the same variables.
+/// Writes that the sites of the reads read from in passing runs, to the same variables.
 fn setters(view: &View, reads: &[EventId]) -> FxHashMap<AccessKey, Vec<PairKey>> {
     let counts = view.corpus.counts();
     let keys: FxHashSet<AccessKey> = reads.iter().map(|&row| view.key(row)).collect();

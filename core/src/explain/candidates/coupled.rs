@@ -10,7 +10,8 @@ use crate::{
     pairs::{CoupledPairs, seen_couples},
 };
 
-/// Couples as in Test Procedure III. What passing runs have too is weak, but may be the cause with other values.
+/// Couples as in Test Procedure III. A couple that passing runs also have is weak evidence, but may be the
+/// cause with other values.
 pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
     let passing = view.corpus.counts().passing();
     let (mut found, mut poll) = (Vec::new(), Poll::new(budget));
@@ -27,8 +28,8 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
     keep_best(found)
 }
 
-/// Different elements of an array belong together only where one piece of code has both, as a transfer does; in another
-/// turn of a loop or another call they are just the next ones.
+/// Returns whether elements of an array belong together: only where one piece of code accesses both, as a
+/// transfer does; in another iteration or another call they are just the next ones.
 fn is_one_update(view: &View, couple: &CoupledPairs) -> bool {
     let name = |d: &Dependency| view.run.location(d.location);
     !facts::are_elements(name(&couple.first), name(&couple.second))
@@ -61,8 +62,8 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
     )
 }
 
-/// Does the interruption on the first of the two locations alone make the difference? Then the second one
-/// only shows what came of it.
+/// Returns whether the interruption on the first of the two locations explains the failure alone. The second
+/// one is then only a consequence.
 pub(super) fn is_told_by_one(couple: &Candidate, interrupted: &[Candidate]) -> bool {
     let Story::MultiVariable(pairs) = couple.story else {
         return false;

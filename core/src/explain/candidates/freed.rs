@@ -1,4 +1,4 @@
-//! Memory that was used after it was freed.
+//! Uses of memory after it was freed.
 
 use super::{Candidate, NOT_NEW, Story, candidate, keep_best};
 use crate::explain::view::View;

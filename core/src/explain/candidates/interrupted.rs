@@ -1,4 +1,4 @@
-//! Two accesses of a thread with another thread's in between.
+//! Two accesses of a thread with another thread's access in between.
 
 use super::{
     Candidate, NOT_NEW, Story, UNRELATED, add, apart, candidate, distance, keep_best, seen, usual,
@@ -12,10 +12,10 @@ use crate::{
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{EventId, EventKind, FailureKind};
 
-/// Unserializable triples of the failing run. What passing runs have too may still be the cause, with
-/// other values, when the failure itself read it; then it has to be near.
+/// Unserializable triples of the failing run. A triple that passing runs also have may still be the cause,
+/// with other values, when the failure itself read the location; then it has to be near.
 ///
-/// Looks at no more of them once the time is over; of many only the best are kept.
+/// Stops when the time is over; of many triples only the best are kept.
 pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
     let counts = view.corpus.counts();
     let (mut found, mut poll) = (Vec::new(), Poll::new(budget));
@@ -56,7 +56,7 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
     keep_best(found)
 }
 
-/// The pairs that interruptions consist of: those are told as such, not as two accesses in the wrong order.
+/// The pairs that interruptions consist of, which are explained as interruptions, not as order violations.
 pub(super) fn pairs_of(view: &View, interruptions: &[Candidate]) -> FxHashSet<PairKey> {
     let triples = interruptions
         .iter()
@@ -81,8 +81,8 @@ pub(super) fn pairs_of(view: &View, interruptions: &[Candidate]) -> FxHashSet<Pa
     pairs.collect()
 }
 
-/// A thread that writes, lets another write, and reads what is there now is mostly fine with it (a shared
-/// counter); one that reads the same value twice has noticed nothing.
+/// Cost of a likely harmless triple: a thread that writes, lets another write, and reads the new value is
+/// mostly fine with it (a shared counter); one that reads the same value twice has noticed nothing.
 fn harmless(view: &View, triple: &Triple, runs: u32) -> u32 {
     let (first, second) = (view.event(triple.first), view.event(triple.second));
     let unchanged = first.value.is_some() && first.value == second.value;
@@ -96,15 +96,15 @@ fn harmless(view: &View, triple: &Triple, runs: u32) -> u32 {
     }
 }
 
-/// A thread that waits for another one between two looks at a variable expects that it changes.
+/// Returns whether the thread waits for another one between two reads of a variable, and so expects a change.
 fn waits_between(view: &View, triple: &Triple) -> bool {
     let waits = view.rows.waits(view.thread(triple.second));
     let after = waits.partition_point(|row| *row <= triple.first);
     waits.get(after).is_some_and(|row| *row < triple.second)
 }
 
-/// When a block was freed twice, an interruption in that block, or of what the thread looked at just before,
-/// is most likely in the count of its users.
+/// Bonus after a double free for an interruption in that block, or of the data that the thread read just
+/// before, which is most likely its reference count.
 fn freed_twice(view: &View, triple: &Triple) -> u32 {
     const JUST_BEFORE: usize = 8;
     let block = |location| crate::facts::block(view.run.location(location));
@@ -123,9 +123,9 @@ fn freed_twice(view: &View, triple: &Triple) -> u32 {
     }
 }
 
-/// Are the three meant as one step, or were two of them meant to have one order? When passing runs have
-/// the other thread's access on both sides, each order alone is fine; when only ever on one side, the
-/// order was meant.
+/// Classifies a triple as an atomicity violation, or as an order violation of two of its accesses. When
+/// passing runs have the other thread's access on both sides, each order alone is fine; when only ever on one
+/// side, the order was intended.
 fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
     const ENOUGH: u32 = 3;
     let counts = view.corpus.counts();
@@ -139,7 +139,8 @@ fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
     let symmetric = view.place(triple.remote).function == view.place(triple.second).function;
     let carried = first == EventKind::Rmw || second == EventKind::Rmw || symmetric;
     let updates = first.reads() && second.writes();
-    // What comes first in every schedule, such as the variable's first value, is no part of what went wrong.
+    // An access that comes first in every schedule, such as the variable's initialization, is no part of the
+    // failure.
     if !first.reads() && view.is_forced(triple.first, triple.remote) {
         return Story::Order {
             early: triple.remote,
@@ -164,7 +165,7 @@ fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
     }
 }
 
-/// Sets a pointer to NULL.
+/// Returns whether the row sets a pointer to NULL.
 fn tears_down(view: &View, row: EventId) -> bool {
     view.value(row).as_deref() == Some("NULL")
 }

@@ -1,4 +1,4 @@
-//! Writes that never came.
+//! Writes that never happened.
 
 use super::{
     Candidate, NOT_NEW, Story, UNRELATED, candidate, distance,
@@ -16,7 +16,7 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, ThreadId};
 
-/// Test Procedure II: reads of the failure whose write, present in passing runs, never came.
+/// Test Procedure II: reads of the failure without the write that precedes them in passing runs.
 pub(super) fn missing(view: &View) -> Vec<Candidate> {
     let counts = view.corpus.counts();
     if counts.passing() == 0 {
@@ -60,12 +60,12 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
     stories.collect()
 }
 
-/// Cost of a write that comes after the visit that corresponds to the read in some of the passing runs that have it;
+/// Cost of a write that comes after the read's corresponding visit in some of the passing runs that have it;
 /// none when it comes later in all of them: then it is not missing in a run that was cut off there.
 fn comes_later(view: &View, original: PairKey, before: &Before) -> Option<u32> {
     let counts = view.corpus.counts();
     let site = counts.site(original.head)?;
-    // Where the thread never comes there, names of threads tell nothing.
+    // The names of threads mean nothing if the thread never gets there.
     let with = counts.stats(original).runs.min(before.runs);
     match before.written(site) {
         _ if before.runs == 0 => Some(0),
@@ -74,8 +74,8 @@ fn comes_later(view: &View, original: PairKey, before: &Before) -> Option<u32> {
     }
 }
 
-/// Reads near the failure before which another thread, which still runs, had not written yet, as it had in every
-/// passing run before the same visit: though others had, perhaps on the same line.
+/// Reads near the failure before which another thread, which still runs, had not written yet, though it had
+/// before the same visit in every passing run; other threads may have, perhaps on the same line.
 pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
     const NEAR: u32 = 2;
     const ENOUGH: u32 = 3;
@@ -105,7 +105,7 @@ pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
     found
 }
 
-/// The first thread that had written in every passing run and has not here, though it can.
+/// The first thread that had written in every passing run and has not in this one, though it can.
 fn not_there_yet(view: &View, reader: EventId, before: &Before) -> Option<(ThreadId, PairKey)> {
     let accesses = view.orders.accesses();
     let rows = accesses.before(view.event(reader).location, reader).iter();
@@ -126,7 +126,7 @@ fn not_there_yet(view: &View, reader: EventId, before: &Before) -> Option<(Threa
     Some((by, PairKey { head, tail }))
 }
 
-/// Cost of a read that sees in passing runs, too, what it saw here: the write was not missing, but came later.
+/// Cost of a read that sees the same value in passing runs, too: the write was not missing, but came later.
 fn usual(view: &View, reader: EventId) -> u32 {
     let counts = view.corpus.counts();
     let source = view
@@ -142,7 +142,7 @@ fn usual(view: &View, reader: EventId) -> u32 {
     NOT_NEW / 2 * runs.min(counts.passing()) / counts.passing().max(1)
 }
 
-/// Cost of a write that cannot come any more: it did not run for another reason.
+/// Cost of a write that cannot happen any more: it did not run for another reason.
 fn too_late_to_come(view: &View, original: PairKey, reader: EventId) -> u32 {
     let site = view.corpus.counts().site(original.head);
     match site.is_some_and(|site| never_comes(view, &site.place, reader)) {
@@ -151,9 +151,9 @@ fn too_late_to_come(view: &View, original: PairKey, reader: EventId) -> u32 {
     }
 }
 
-/// Reads of the failure at sites that see other threads' writes elsewhere, as of the other elements of an
-/// array, but here nothing that anybody has written, while a thread may still write it; in passing runs they see
-/// such writes more often.
+/// Reads of the failure at sites that see other threads' writes elsewhere, as of other array elements, but
+/// here only the initial value, while a thread may still write it; in passing runs they see such writes more
+/// often.
 pub(super) fn unset_sibling(view: &View) -> Vec<Candidate> {
     let counts = view.corpus.counts();
     let written = |row: EventId| {
@@ -191,8 +191,8 @@ pub(super) fn unset_sibling(view: &View) -> Vec<Candidate> {
     stories.collect()
 }
 
-/// When nothing else is found: reads of the failure before which only some passing runs have the write. It
-/// may be that the others passed for another reason.
+/// Fallback candidates: reads of the failure before which only some passing runs have the write. These runs
+/// may have passed for another reason.
 pub(super) fn seldom(view: &View) -> Vec<Candidate> {
     const NEVER_SURE: u32 = 60;
     let counts = view.corpus.counts();
@@ -230,7 +230,8 @@ fn same_variable(view: &View, original: PairKey, reader: EventId) -> bool {
     view.corpus.counts().location(original) == view.run.location(view.event(reader).location)
 }
 
-/// Did the write happen after all, before the read (and something else came in between) or after it?
+/// Returns whether the write happened after all, before the read (and another write came in between) or after
+/// it.
 fn ran(view: &View, original: PairKey, reader: EventId) -> bool {
     let rows = view
         .orders
@@ -240,7 +241,8 @@ fn ran(view: &View, original: PairKey, reader: EventId) -> bool {
     rows.into_iter().any(|&row| view.key(row) == original.head)
 }
 
-/// A missing pair that came late after all is told better with the pair that came in time.
+/// Returns whether a missing pair that came late is explained better together with the pair that came in
+/// time.
 pub(super) fn is_half(candidate: &Candidate, couples: &[Candidate]) -> bool {
     let Story::Missing { reader: row, .. } = candidate.story else {
         return false;

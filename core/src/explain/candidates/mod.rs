@@ -1,4 +1,4 @@
-//! What may have caused a failure: evidence of the procedures, each with a cost. The cheapest wins.
+//! Candidate causes of a failure: evidence of the procedures, each with a cost. The cheapest one is chosen.
 
 mod announced;
 mod coupled;
@@ -32,92 +32,92 @@ pub(super) use spurious::spurious as spurious_wakeup;
 use unsnarl_trace::{EventId, ThreadId};
 use woken::Woken;
 
-/// One possible cause.
+/// A possible cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Story {
     /// Two accesses that belong together were interrupted.
     Atomicity(Triple),
-    /// The same over two locations.
+    /// Accesses to two locations that belong together were interrupted.
     MultiVariable(CoupledPairs),
-    /// `early` ran before `late`; passing runs have them the other way round.
+    /// `early` ran before `late`; passing runs have the opposite order.
     Order {
-        /// What ran first in the failing run.
+        /// The access that ran first in the failing run.
         early: EventId,
-        /// What ran after it.
+        /// The access that ran after it.
         late: EventId,
     },
     /// `reader` ran, but the write that precedes it in passing runs did not.
     Missing {
-        /// As in passing runs: the write and the read.
+        /// The write and the read, as in passing runs.
         original: PairKey,
         /// The read in the failing run.
         reader: EventId,
-        /// Who does the write in every passing run: for a line that others have run here.
+        /// Thread that does the write in every passing run: for a line that other threads have run in this
+        /// one.
         by: Option<ThreadId>,
     },
-    /// A thread gave up because others held what it tried to lock.
+    /// A thread gave up because other threads held the lock that it tried to acquire.
     Refused {
-        /// Where the lock was taken that it could not have.
+        /// Acquisition of the lock by the other thread.
         held: EventId,
         /// Its last attempt.
         attempt: EventId,
     },
-    /// A thread had changed something when it did not get the lock for the rest, and left it so.
+    /// A thread had changed something when it failed to acquire the lock for the rest, and left it so.
     HalfWay {
-        /// What it had changed.
+        /// Its write.
         write: EventId,
-        /// Its attempt at the lock.
+        /// Its attempt to acquire the lock.
         attempt: EventId,
     },
-    /// A wait ended without a signal or by one for somebody else, and what was looked at before it was not looked at
-    /// again.
+    /// A wait ended spuriously, or by a signal for another thread, and the condition was not checked again.
     Unchecked {
-        /// The look before the wait.
+        /// The check before the wait.
         check: EventId,
-        /// Where the wait ended.
+        /// End of the wait.
         wake: EventId,
     },
-    /// There was no memory for a block.
+    /// An allocation failed.
     NoMemory {
-        /// Where it was asked for.
+        /// The failed allocation.
         alloc: EventId,
     },
     /// A block was used (or freed again) after it was freed.
     AfterFree {
-        /// Where it was freed.
+        /// Row of the free.
         free: EventId,
-        /// Where it was used.
+        /// Row of the use.
         used: EventId,
     },
 }
 
-/// A story with what speaks for it.
+/// A story with its evidence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Candidate {
-    /// What may have happened.
+    /// The possible cause.
     pub story: Story,
-    /// Less is better.
+    /// Cost of the story; less is better.
     pub cost: u32,
-    /// No passing run has it, and passing runs have been seen.
+    /// `true` if no passing run has it, and there are passing runs.
     pub new: bool,
-    /// Most passing runs have it, and its accesses are made to meet: it explains nothing.
+    /// `true` if most passing runs have it, and its accesses are meant to meet: it explains nothing.
     pub is_usual: bool,
-    /// It flowed into the failure.
+    /// `true` if it flowed into the failure.
     pub relevant: bool,
-    /// Where it was complete; earlier ones come first among equals.
+    /// Row at which it was complete; earlier ones come first among equals.
     at: EventId,
 }
 
 /// Cost of one step of distance to the failure.
 const PER_STEP: u32 = 4;
 
-/// Distance of what did not flow into the failure.
+/// Distance of accesses that did not flow into the failure.
 const UNRELATED: u32 = 30;
 
 /// Cost of a story about memory that has no name in the program.
 const NAMELESS: u32 = 60;
 
-/// Cost of what passing runs have too.
+/// Cost of a story that passing runs also have.
 const NOT_NEW: u32 = 20;
 
 /// All candidates, best first.
@@ -176,10 +176,10 @@ fn candidate(view: &View, story: Story, rows: &[EventId], contrast: u32, new: bo
     }
 }
 
-/// Rows of a story, to make the order of equals definite.
+/// Rows of a story, to make the order of ties deterministic.
 fn rows(view: &View, story: &Story) -> (EventId, EventId) {
     match story {
-        // Of several accesses in between the last one is what the thread saw.
+        // Of several interfering accesses the thread saw the last one.
         Story::Atomicity(triple) => (triple.first, EventId(u32::MAX - triple.remote.0)),
         Story::MultiVariable(couple) => (couple.first.head, couple.second.tail),
         Story::Order { early, late } => (*early, *late),
@@ -192,13 +192,13 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
     }
 }
 
-/// Do most passing runs have it, of enough to tell?
+/// Returns whether most passing runs have it, out of enough runs to tell.
 fn usual(runs: u32, passing: u32) -> bool {
     const ENOUGH: u32 = 10;
     passing >= ENOUGH && runs * 2 > passing
 }
 
-/// Cost of being seen in passing runs.
+/// Cost by the number of passing runs that have it.
 fn seen(runs: u32, passing: u32) -> u32 {
     match (runs, passing) {
         (_, 0) => NOT_NEW / 4,
@@ -207,16 +207,17 @@ fn seen(runs: u32, passing: u32) -> u32 {
     }
 }
 
-/// Candidates of one kind that are kept, the best.
+/// Bound on the candidates kept of each kind, the best ones.
 const KEEP: usize = 400;
 
-/// Of stories about the same lines one is enough.
+/// Keeps the best story of several about the same lines.
 fn keep_best(mut found: Vec<Candidate>) -> Vec<Candidate> {
     shrink(&mut found);
     found
 }
 
-/// Adds a candidate; what would not be kept is dropped now and then, so that their number is bounded.
+/// Adds a candidate; candidates that would not be kept are dropped now and then, so that their number is
+/// bounded.
 fn add(found: &mut Vec<Candidate>, one: Candidate) {
     const AT_MOST: usize = 64 * KEEP;
     found.push(one);
@@ -230,8 +231,8 @@ fn shrink(found: &mut Vec<Candidate>) {
     found.truncate(KEEP);
 }
 
-/// Cost of two accesses of one thread that are no part of one operation: in functions that nothing common calls, or of
-/// two visits of the same lines, as in two turns of a loop.
+/// Cost of two accesses of one thread that are no part of one operation: in functions without a common
+/// caller, or of two visits of the same lines, as in two iterations of a loop.
 fn apart(view: &View, first: EventId, second: EventId) -> u32 {
     const NOTHING_COMMON: u32 = 12;
     const ANOTHER_VISIT: u32 = 30;

@@ -4,7 +4,7 @@ use super::{Candidate, PER_STEP, Story, UNRELATED, candidate, distance};
 use crate::explain::view::View;
 use unsnarl_trace::{EventId, EventKind, LocationId, Value};
 
-/// The allocation that got no memory and is nearest to the failure.
+/// The failed allocation nearest to the failure.
 pub(super) fn no_memory(view: &View) -> Vec<Candidate> {
     let rows = view.run.events.iter();
     let refused =
@@ -19,7 +19,8 @@ pub(super) fn no_memory(view: &View) -> Vec<Candidate> {
     story.into_iter().collect()
 }
 
-/// How far the failure is: by what the thread still did when it is the failing one, else by where its NULL went.
+/// Distance to the failure: by the remaining steps of the thread if it is the failing one, else by the path
+/// of its NULL.
 fn steps_away(view: &View, alloc: EventId) -> Option<u32> {
     const AT_ONCE: usize = 12;
     const PER_DISTANCE: u32 = 4;

@@ -1,4 +1,4 @@
-//! Attempts to lock that failed again and again before the thread gave up.
+//! Repeated failed attempts to acquire a lock, after which the thread gave up.
 
 use super::{Candidate, Story, UNRELATED, candidate, distance};
 use crate::explain::{
@@ -7,13 +7,13 @@ use crate::explain::{
 };
 use unsnarl_trace::EventKind;
 
-/// Cost of it: what flowed into the failure is a better story.
+/// Cost of it, since a story that flowed into the failure is better.
 const BEHIND_DATA: u32 = 6;
 
-/// Cost of work that was left half done: what did not happen for that reason flowed into the failure, too.
+/// Cost of work that was left half done, since its omitted part flowed into the failure, too.
 const HALF_WAY: u32 = 1;
 
-/// The last of the attempts to lock with which the failing thread ended, if there were several.
+/// The last of the failed attempts to lock with which the failing thread ended, if there were several.
 pub(super) fn refused(view: &View) -> Vec<Candidate> {
     const SEVERAL: usize = 2;
     let attempts = attempts(view);
@@ -26,8 +26,8 @@ pub(super) fn refused(view: &View) -> Vec<Candidate> {
     vec![found]
 }
 
-/// What a thread changed that the failure comes from, before it tried a lock in vain and gave up: at a place where no
-/// passing run has tried in vain.
+/// Changes of a thread that flowed into the failure, before it tried a lock in vain and gave up, at a place
+/// where no passing run has tried in vain.
 pub(super) fn half_way(view: &View) -> Vec<Candidate> {
     let rows = view.run.events.iter();
     let tries = rows.filter(|(_, event)| event.kind == EventKind::TryLockFailed);

@@ -1,4 +1,4 @@
-//! Pairs that passing runs have only the other way round.
+//! Pairs that passing runs have only in the opposite order.
 
 use super::{Candidate, NOT_NEW, Story, candidate, distance, seen};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::EventId;
 
-/// Test Procedure I: pairs that passing runs have only the other way round.
+/// Test Procedure I: pairs that passing runs have only in the opposite order.
 pub(super) fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<Candidate> {
     let counts = view.corpus.counts();
     if counts.passing() == 0 {
@@ -16,7 +16,7 @@ pub(super) fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<
     }
     let new = turned_pairs(&view.run, view.pairs(), counts);
     let new = new.iter().map(|pair| pair.key);
-    // Another read between the two does not make the order another one.
+    // Another read between the two does not change their order.
     let indirect = view.pairs().indirect.iter().copied();
     let indirect = indirect.filter(|key| counts.ordered(*key) == 0);
     let mut keys: Vec<PairKey> = new.chain(indirect).collect();
@@ -54,9 +54,9 @@ pub(super) fn reordered(view: &View, interruptions: &FxHashSet<PairKey>) -> Vec<
     stories.collect()
 }
 
-/// Where one critical section reads what another one wrote, the first that it reads of that: the order of the sections
-/// makes all of it, and what is read first decides what the later section does. Only what passing runs have the other way
-/// round counts.
+/// The first read in one critical section of a value that another one wrote: the order of the sections
+/// determines all such pairs, and the first read decides what the later section does. Only pairs that passing
+/// runs have in the opposite order count.
 fn at_entry(view: &View, (early, late): (EventId, EventId)) -> (EventId, EventId) {
     let is_read = view.event(early).kind.writes() && view.event(late).kind.reads();
     let sections = sections(view, early, late).filter(|_| is_read);
@@ -83,7 +83,7 @@ fn at_entry(view: &View, (early, late): (EventId, EventId)) -> (EventId, EventId
     first.unwrap_or((early, late))
 }
 
-/// Where the critical sections of one lock begin that two rows lie in.
+/// Acquisitions of the critical sections of one lock that contain two rows.
 fn sections(view: &View, early: EventId, late: EventId) -> Option<(EventId, EventId)> {
     let (one, other) = (view.orders.locks_held(early), view.orders.locks_held(late));
     one.iter().rev().find_map(|section| {
@@ -92,8 +92,8 @@ fn sections(view: &View, early: EventId, late: EventId) -> Option<(EventId, Even
     })
 }
 
-/// Writes that overwrite what came after the read that they go back to: not in the wrong order, but not
-/// one step with the read.
+/// Writes that overwrite a change made after the read that they are based on: their order is not wrong, but
+/// they are not atomic with the read.
 fn lost_updates(view: &View) -> FxHashSet<AccessKey> {
     let mut lost = FxHashSet::default();
     triples(&view.run, view.orders.accesses(), |triple| {
@@ -142,7 +142,8 @@ mod tests {
     use super::*;
     use crate::fixture::corpus;
 
-    /// The order of two critical sections is decided by the first that the later one reads of the earlier one.
+    /// The order of two critical sections shows in the first value that the later one reads from the earlier
+    /// one.
     #[test]
     fn sections_are_told_by_what_is_read_first() {
         let fill =

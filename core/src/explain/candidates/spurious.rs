@@ -1,11 +1,11 @@
-//! Waits that ended without a signal, as POSIX allows, behind which the condition was not looked at again.
+//! Waits that ended without a signal, as POSIX allows, after which the condition was not checked again.
 
 use super::{Candidate, Story, UNRELATED, candidate, distance};
 use crate::explain::{begins, lost_wakeup::checked_before, spurious::is_spurious, view::View};
 use unsnarl_trace::{EventId, EventKind};
 
-/// The last such wait of the failing thread, or of a thread whose writes behind it flowed into the failure; of any
-/// thread where the run has no failing one.
+/// The last such wait of the failing thread, or of a thread whose later writes flowed into the failure; of
+/// any thread where the run has no failing one.
 pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
     let wakes = view.run.events.iter().map(|(row, _)| row);
     let wakes = wakes.filter(|&row| row < view.failure && is_spurious(view, row));
@@ -20,8 +20,8 @@ pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
     })
 }
 
-/// What the thread had looked at before it waited and did not look at again at the same place before it gave the lock
-/// back or waited again.
+/// The check before a wait that the thread did not repeat at the same place before it released the lock or
+/// waited again.
 pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
     let thread = view.thread(wake);
     let wait = begins::wait(&view.run, wake, view.own_before(wake))?;
@@ -38,7 +38,8 @@ pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId>
     (!behind.any(looks_again)).then_some(check)
 }
 
-/// What the thread had looked at before a wait: with the lock that the wait gives back, if it did.
+/// The last read before a wait that the thread based it on: under the lock that the wait releases, if there
+/// was one.
 fn last_check(view: &View, wait: EventId) -> Option<EventId> {
     let own = view.rows.before(view.thread(wait), wait).iter().rev();
     let begins =
@@ -52,9 +53,9 @@ fn last_check(view: &View, wait: EventId) -> Option<EventId> {
         .or_else(|| last_read(view, wait))
 }
 
-/// All that the thread had looked at on the line of its last look before a wait.
+/// All reads on the line of the last check before a wait.
 pub(super) fn looks(view: &View, last: EventId, wake: EventId) -> Vec<EventId> {
-    // What it looked at before it had the lock, or had waited, was for something else.
+    // Reads before it acquired the lock, or before it waited, served another purpose.
     let begins = |row: &EventId| matches!(view.event(*row).kind, EventKind::Lock | EventKind::Wake);
     let place = view.place(last);
     let end = begins::wait(&view.run, wake, view.own_before(wake)).unwrap_or(wake);
@@ -67,7 +68,7 @@ pub(super) fn looks(view: &View, last: EventId, wake: EventId) -> Vec<EventId> {
     looks.collect()
 }
 
-/// Of the looks the one whose next look, behind the wait, is nearest to the failure.
+/// Of these reads, the one whose next read, after the wait, is nearest to the failure.
 fn told_by(view: &View, looks: &[EventId], wake: EventId) -> Option<EventId> {
     let next = looks
         .iter()
@@ -76,7 +77,7 @@ fn told_by(view: &View, looks: &[EventId], wake: EventId) -> Option<EventId> {
     nearest.map(|(_, look)| look)
 }
 
-/// What the thread reads behind the wait of what it had looked at.
+/// The thread's read after the wait of a location that it had checked.
 pub(super) fn next_look(view: &View, look: EventId, wake: EventId) -> Option<EventId> {
     let after = view
         .orders
@@ -87,7 +88,7 @@ pub(super) fn next_look(view: &View, look: EventId, wake: EventId) -> Option<Eve
     view.event(next).kind.reads().then_some(next)
 }
 
-/// The last read of the function that waits: where nobody else came, nothing in the run is shared.
+/// The last read of the function that waits: without other threads, no location of the run is shared.
 fn last_read(view: &View, wait: EventId) -> Option<EventId> {
     const NEAR: usize = 16;
     let function = view.place(wait).function;
@@ -100,7 +101,7 @@ fn last_read(view: &View, wait: EventId) -> Option<EventId> {
         .copied()
 }
 
-/// Did the failure come of it, as far as data tells?
+/// Returns whether the wait flowed into the failure, as far as data shows.
 fn matters(view: &View, wake: EventId) -> bool {
     let thread = view.thread(wake);
     let all = view.rows.before(thread, EventId(u32::MAX)).iter();

@@ -1,7 +1,7 @@
-//! What runs that passed had written before the visit that corresponds to a read of the failing run.
+//! Writes of passing runs before the visit that corresponds to a read of the failing run.
 //!
-//! A run that failed was cut off there; what other runs do later is not missing in it. So reads are compared visit by
-//! visit: the same thread's same visit of the line, or its last one where it makes fewer.
+//! A failing run was cut off there; later events of other runs are not missing in it. So reads are compared
+//! visit by visit: the same thread's same visit of the line, or its last one where it makes fewer.
 
 use crate::{
     explain::view::View,
@@ -13,28 +13,28 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, ThreadId};
 
-/// A line with what is done there.
+/// A line with the kind of access.
 type Line = (u64, AccessClass);
 
-/// What passing runs had written before one visit.
+/// Writes of passing runs before one visit.
 #[derive(Default)]
 pub(super) struct Before {
-    /// Runs in which the thread comes to the line.
+    /// Number of runs in which the thread reaches the line.
     pub runs: u32,
-    /// In how many of them a line had written there.
+    /// Number of these runs in which each line had written.
     lines: BTreeMap<Line, u32>,
-    /// In how many of them a thread had done so.
+    /// Number of these runs in which each thread had written at a line.
     by_thread: BTreeMap<(u64, Line), u32>,
 }
 
 impl Before {
-    /// In how many runs the line had written there.
+    /// Number of runs in which the line had written.
     pub fn written(&self, site: &AccessSite) -> u32 {
         let line = line_hash(&site.place.file, site.place.line);
         self.lines.get(&(line, site.class)).copied().unwrap_or(0)
     }
 
-    /// Threads and lines that had written there in every run, of those whose names a run has.
+    /// Threads and lines that had written in every run, of those whose names a run has.
     pub fn always(&self, view: &View) -> Vec<(ThreadId, Line)> {
         let threads = (0..view.run.meta.threads.len() as u16).map(ThreadId);
         let names: FxHashMap<u64, ThreadId> = threads
@@ -49,7 +49,7 @@ impl Before {
     }
 }
 
-/// A visit that is looked for.
+/// A visit to find.
 struct Wanted {
     thread: u64,
     line: Line,
@@ -57,7 +57,7 @@ struct Wanted {
     number: u32,
 }
 
-/// For each of the reads: what passing runs had written before. One pass over each of the runs.
+/// For each of the reads, the writes of passing runs before it. One pass over each of the runs.
 pub(super) fn before_visits(view: &View, reads: &[EventId]) -> Vec<Before> {
     let wanted: Vec<Wanted> = reads.iter().map(|&row| wanted(view, row)).collect();
     let locations: FxHashSet<u64> = wanted.iter().map(|one| one.location).collect();
@@ -98,13 +98,13 @@ fn wanted(view: &View, row: EventId) -> Wanted {
     }
 }
 
-/// For each visit the writes before it, as kinds of the run; none where the thread does not come there.
+/// For each visit the writes before it, as kinds of the run; none where the thread does not reach it.
 fn seen_before(
     run: &Trace,
     wanted: &[Wanted],
     locations: &FxHashSet<u64>,
 ) -> Vec<Option<Vec<u32>>> {
-    // Which of the wanted visits a kind is one of.
+    // For each kind, the wanted visits that it belongs to.
     let of_kind: Vec<Option<Vec<usize>>> = run
         .kinds
         .iter()

@@ -1,5 +1,5 @@
-//! Waits that a signal ended and behind which the condition was not looked at again, though another thread had taken
-//! away by then what the signal was for.
+//! Waits ended by a signal after which the condition was not checked again, though another thread had
+//! consumed the signalled object by then.
 
 use super::{
     Candidate, Story, candidate,
@@ -11,16 +11,16 @@ use crate::{
 };
 use unsnarl_trace::{EventId, EventKind, Value};
 
-/// A story with the wait that it is about.
+/// A story with its wait.
 pub(super) struct Woken {
     /// The story.
     pub story: Candidate,
-    /// Where the wait ended.
+    /// End of the wait.
     wake: EventId,
 }
 
 impl Woken {
-    /// Those by a spurious wakeup and by signals.
+    /// Finds waits ended by a spurious wakeup and by signals.
     pub fn all(view: &View) -> Vec<Woken> {
         let spurious = spurious(view).into_iter().filter_map(|story| {
             let Story::Unchecked { wake, .. } = story.story else {
@@ -31,8 +31,8 @@ impl Woken {
         spurious.chain(woken_in_vain(view)).collect()
     }
 
-    /// Is a story about what the thread reads behind the wait, before it gives the lock back? What it misses there is no
-    /// cause: it should not have come there.
+    /// Returns whether a story is about a read of the thread after the wait, before it releases the lock.
+    /// Missing data there are no cause: the thread should not have got there.
     pub fn explains(&self, view: &View, other: &Candidate) -> bool {
         let Story::Missing { reader, .. } = other.story else {
             return false;
@@ -45,7 +45,7 @@ impl Woken {
     }
 }
 
-/// The last waits of the failing thread that ended so.
+/// The last waits of the failing thread that ended this way.
 fn woken_in_vain(view: &View) -> Vec<Woken> {
     const MOST: usize = 8;
     let Some(failed) = view.failed else {
@@ -63,8 +63,8 @@ fn woken_in_vain(view: &View) -> Vec<Woken> {
     stories.collect()
 }
 
-/// What the thread had looked at before it waited, and the write in between by which somebody else took it away; or that
-/// nobody had changed it, as where the signal is for something that was taken before.
+/// The check before a wait, with the write in between by which another thread invalidated it; or without a
+/// change in between, as when the signal is for an object consumed earlier.
 fn in_vain(view: &View, wake: EventId) -> Option<Candidate> {
     let check = not_looked_at_again(view, wake)?;
     let wait = begins::wait(&view.run, wake, view.own_before(wake))?;
@@ -90,7 +90,7 @@ fn in_vain(view: &View, wake: EventId) -> Option<Candidate> {
     found.min_by_key(|one| one.cost)
 }
 
-/// A third thread's write between the look and the next one.
+/// A third thread's write between the check and the next read.
 fn taken(
     view: &View,
     first: EventId,

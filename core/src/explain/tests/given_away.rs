@@ -1,4 +1,4 @@
-//! Threads that let others go on before they are done, and threads that are counted too late.
+//! Threads that let others go on prematurely, and threads that are counted too late.
 
 use super::check;
 use crate::{Budget, BugKind, explain, fixture::corpus};
@@ -66,7 +66,8 @@ fn a_unit_of_a_semaphore_is_posted_too_early() {
     );
 }
 
-/// The count is taken down by an object that is made above the line that it counts.
+/// The latch is counted down by the destructor of an object declared above the line whose result it
+/// announces.
 #[test]
 fn a_latch_is_counted_down_before_the_result_is_stored() {
     let forks = "
@@ -192,7 +193,7 @@ fn a_job_is_counted_behind_the_line_that_hands_it_over() {
     );
 }
 
-/// What is given and what is kept back hold one lock each time: that is one update in two steps.
+/// An announcement and its write under one lock each time are one update in two steps.
 #[test]
 fn two_steps_under_one_lock_are_no_announcement() {
     let step = |who: &str, what: &str, line: u32| {
@@ -242,7 +243,7 @@ fn two_steps_under_one_lock_are_no_announcement() {
     );
 }
 
-/// Who waits for the count to come to nothing goes on before a thread has counted itself in.
+/// The thread that waits for the count to reach zero goes on before another one has counted itself in.
 #[test]
 fn a_thread_that_counts_itself_in_is_counted_too_late() {
     let start = "
@@ -299,7 +300,7 @@ fn a_thread_that_counts_itself_in_is_counted_too_late() {
     );
 }
 
-/// A slot and the next one are no halves of one update.
+/// A slot and the next one are not halves of one update.
 #[test]
 fn elements_of_an_array_are_not_updated_together() {
     let posts = |at: u32| {
@@ -368,7 +369,7 @@ fn elements_of_an_array_are_not_updated_together() {
     );
 }
 
-/// Neither are two atomic steps that are taken again and again.
+/// Two atomic steps that are taken again and again are no announcement.
 #[test]
 fn two_atomic_steps_are_no_announcement() {
     let moves = |v: i32| {
@@ -417,7 +418,7 @@ fn two_atomic_steps_are_no_announcement() {
     );
 }
 
-/// Nor are two stages with a lock each, which the reader holds both.
+/// Two stages with a lock each, which the reader holds both, are no announcement.
 #[test]
 fn two_stages_with_locks_of_their_own_are_no_announcement() {
     let stages = |v: i32| {

@@ -1,4 +1,4 @@
-//! Waits: wakeups that were none, signals that count, and what a thread waits for in vain.
+//! Tests of waits: spurious wakeups, relevant signals, and conditions that never come true.
 
 use super::check;
 use crate::{Budget, explain, fixture::corpus};
@@ -48,7 +48,7 @@ fn a_spurious_wakeup_behind_which_nothing_is_looked_at_again() {
     );
 }
 
-/// A signal of the waiting thread itself wakes others only.
+/// A signal of the waiting thread itself wakes only others.
 #[test]
 fn a_threads_own_signal_is_not_the_one_that_it_waits_for() {
     let text = "
@@ -76,7 +76,7 @@ fn a_threads_own_signal_is_not_the_one_that_it_waits_for() {
     );
 }
 
-/// The count never gets there because an update of it was lost.
+/// The count never reaches its target because an update of it was lost.
 #[test]
 fn what_a_thread_waits_for_was_overwritten() {
     let start = "
@@ -160,7 +160,7 @@ fn units_of_two_semaphores_in_opposite_order() {
     );
 }
 
-/// Who waits for a signal keeps the lock that the one needs who sends it.
+/// The thread that waits for a signal holds the lock that the signalling thread needs.
 #[test]
 fn a_condition_and_a_lock_in_a_circle() {
     let text = "
@@ -201,7 +201,7 @@ fn a_condition_and_a_lock_in_a_circle() {
     );
 }
 
-/// The other condition is signalled, and the one that waits is not woken.
+/// The wrong condition is signalled, and the waiting thread is not woken.
 #[test]
 fn a_change_without_its_signal() {
     let text = "
@@ -245,7 +245,7 @@ fn a_change_without_its_signal() {
     );
 }
 
-/// The flag was set, signalled and cleared again by the one that waits for it.
+/// The waiting thread itself clears the flag after it was set and signalled.
 #[test]
 fn a_flag_that_the_waiting_thread_clears() {
     let start = "
@@ -308,7 +308,7 @@ fn a_flag_that_the_waiting_thread_clears() {
     );
 }
 
-/// What is common to waits that end by a signal.
+/// Common start of waits that end by a signal.
 const WAITS: &str = "
     start main.1 take
     start main.2 put
@@ -337,7 +337,7 @@ const WAKES: &str = "
     main.1 wake filled =0 @34 take
     main.1 R closed =0 @35 take \"if (closed && items == 0)\"";
 
-/// The signal is real, but another consumer has taken the item by then; whether before or behind the signal.
+/// The signal is real, but another consumer has taken the item by then, either before or after the signal.
 #[test]
 fn an_item_is_taken_before_the_woken_thread_has_the_lock() {
     let looks = |items: u32| format!("\nmain.1 R items ={items} @37 take \"assert(items > 0);\"");
@@ -347,7 +347,7 @@ fn an_item_is_taken_before_the_woken_thread_has_the_lock() {
     let fails = "\nmain.1 fails @37 assertion `items > 0` failed";
     let behind = [WAITS, PUTS, SIGNALS, STEALS, WAKES, &looks(0), fails].concat();
     let before = [WAITS, PUTS, STEALS, SIGNALS, WAKES, &looks(0), fails].concat();
-    // What a spurious wakeup shows in another run is the same mistake.
+    // A spurious wakeup in another run shows the same mistake.
     let spurious = WAKES.replace("filled =0", "filled =2");
     let spurious = [WAITS, &*spurious, &looks(0), fails].concat();
     check(
@@ -370,7 +370,8 @@ fn an_item_is_taken_before_the_woken_thread_has_the_lock() {
     );
 }
 
-/// The thread has looked on the failing line before, in an earlier turn, at what others have changed since.
+/// The thread has checked on the failing line before, in an earlier iteration, data that others have changed
+/// since.
 #[test]
 fn a_look_of_an_earlier_turn_is_not_the_one_before_the_wait() {
     let looks = |items: u32| format!("\nmain.1 R items ={items} @37 take \"assert(items > 0);\"");
@@ -422,7 +423,7 @@ fn a_signal_for_what_was_there_before_the_wait() {
     );
 }
 
-/// A loop around the wait looks again, but too late: what it waited for has come and gone.
+/// A loop around the wait checks again, but too late: the condition has come true and become false again.
 #[test]
 fn a_condition_that_comes_and_goes_before_the_waiting_thread_looks_again() {
     let arrives = "

@@ -1,4 +1,4 @@
-//! The stretches of a thread: its life, what it holds, what it waits for; arranged so that those on one track nest.
+//! Slices of a thread: its life, the locks it holds, its waits; arranged so that those on one track nest.
 
 use crate::{
     export::place_of,
@@ -8,10 +8,10 @@ use crate::{
 use std::collections::BTreeMap;
 use unsnarl_trace::{Event, EventId, EventKind, Run, ThreadId};
 
-/// A stretch of one thread.
+/// A slice of one thread's time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Slice {
-    /// Words.
+    /// Display name.
     pub name: String,
     /// Kind, for filters.
     pub kind: &'static str,
@@ -19,13 +19,13 @@ pub(super) struct Slice {
     pub from: u64,
     /// The row after the last one.
     pub to: u64,
-    /// Where it begins in the source.
+    /// Place in the source at which it begins.
     pub place: String,
     /// Track within the thread, from 0.
     pub lane: u32,
 }
 
-/// The slices of each thread, sorted by where they begin, the longest first.
+/// The slices of each thread, sorted by their start, the longest first.
 pub(super) fn slices(run: &Run) -> BTreeMap<u16, Vec<Slice>> {
     let mut slices: BTreeMap<u16, Vec<Slice>> = BTreeMap::new();
     for (thread, slice) in lives(run) {
@@ -102,8 +102,8 @@ fn held(run: &Run, section: &Section) -> Slice {
     }
 }
 
-/// From where a thread begins to wait to its next step; a wait on a condition does not reach into the sections of its
-/// mutex.
+/// Waits of a thread, from their start to its next step; a wait on a condition does not extend into the
+/// sections of its mutex.
 fn waits(run: &Run) -> Vec<(u16, Slice)> {
     let mut waiting: BTreeMap<u16, (u64, Event)> = BTreeMap::new();
     let mut found = Vec::new();
@@ -115,7 +115,7 @@ fn waits(run: &Run) -> Vec<(u16, Slice)> {
                 waiting.insert(thread, (u64::from(row) + 1, event));
                 continue;
             }
-            // Gives the mutex of the condition back: the wait goes on.
+            // The release of the condition's mutex does not end the wait.
             EventKind::Unlock => match waiting.get_mut(&thread) {
                 Some((from, begun)) if begun.kind == EventKind::Wait => {
                     *from = u64::from(row) + 1;

@@ -1,21 +1,21 @@
-//! Replacements in a text, and how they are applied.
+//! Replacements in a text, and their application.
 
 use super::source::Source;
 use tree_sitter::Node;
 
-/// A part of a text and what comes in its place.
+/// Replacement of a part of a text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Change {
-    /// First byte that goes.
+    /// First byte that is removed.
     pub start: usize,
-    /// The byte after the last one that goes; `start` when nothing goes.
+    /// The byte after the last one that is removed; `start` for an insertion.
     pub end: usize,
-    /// What comes.
+    /// Text to insert.
     pub text: String,
 }
 
 impl Change {
-    /// An insertion.
+    /// Makes an insertion.
     pub fn insert(at: usize, text: String) -> Change {
         Change {
             start: at,
@@ -25,8 +25,8 @@ impl Change {
     }
 }
 
-/// The text with all changes made; `None` when two of them overlap or lie outside. Insertions at one place keep
-/// their order.
+/// Applies all changes to the text; `None` when two of them overlap or lie outside. Insertions at one place
+/// keep their order.
 pub fn apply(text: &str, changes: &[Change]) -> Option<String> {
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by_key(|change| (change.start, change.end));
@@ -40,7 +40,8 @@ pub fn apply(text: &str, changes: &[Change]) -> Option<String> {
     Some(edited)
 }
 
-/// `statement` before the byte `at`, at which another one begins: on a line of its own if that one is first on its.
+/// Inserts `statement` before the byte `at`, at which another one begins: on a line of its own if that one is
+/// first on its line.
 pub fn line_before(source: &Source, at: usize, statement: &str) -> Change {
     let is_first = source.slice(source.line_start(at), at).trim().is_empty();
     Change::insert(
@@ -52,8 +53,8 @@ pub fn line_before(source: &Source, at: usize, statement: &str) -> Change {
     )
 }
 
-/// `statement` on a line of its own after the statement from `start` to `end`. A comment behind that one stays with
-/// it.
+/// Inserts `statement` on a line of its own after the statement from `start` to `end`. A comment behind that
+/// one stays with it.
 pub fn line_after(source: &Source, start: usize, end: usize, statement: &str) -> Change {
     let line_end = source.line_end(end);
     let rest = source.slice(end, line_end).trim();
@@ -65,7 +66,8 @@ pub fn line_after(source: &Source, start: usize, end: usize, statement: &str) ->
     Change::insert(at, format!("\n{}{statement}", source.indent(start)))
 }
 
-/// Takes a statement away. One that is all of a branch or a loop leaves an empty one, or what follows would be it.
+/// Removes a statement. An only statement of a branch or a loop is replaced by an empty one, or else the next
+/// one would take its place.
 pub fn remove_statement(source: &Source, node: Node<'_>) -> Change {
     let parent = node.parent().map_or("", |parent| parent.kind());
     if matches!(parent, "compound_statement" | "case_statement") {
@@ -78,10 +80,10 @@ pub fn remove_statement(source: &Source, node: Node<'_>) -> Change {
     }
 }
 
-/// The statement that does nothing.
+/// The empty statement.
 pub const EMPTY: &str = ";";
 
-/// Takes a statement away, with its line when nothing else is on that.
+/// Removes a statement, with its line when nothing else is on it.
 pub fn remove(source: &Source, start: usize, end: usize) -> Change {
     let (line, line_end) = (source.line_start(start), source.line_end(end));
     let is_alone = source.slice(line, start).trim().is_empty()

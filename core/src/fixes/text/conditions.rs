@@ -1,4 +1,4 @@
-//! Code that the preprocessor leaves out, as far as the lines that ran show it.
+//! Code excluded by the preprocessor, as far as the executed lines show it.
 
 use super::source::{Source, children, lines};
 use std::{
@@ -9,17 +9,18 @@ use tree_sitter::Node;
 
 /// A condition of the preprocessor: `#ifdef NAME`, `#ifndef NAME`, `#if EXPRESSION`.
 struct Condition<'t> {
-    /// What decides; the same words decide the same way everywhere in a file that does not define them.
+    /// Text of the condition; the same text has the same value everywhere in a file that does not define its
+    /// names.
     words: String,
-    /// `#ifndef`
+    /// `true` for `#ifndef`.
     is_negated: bool,
     /// The whole directive.
     node: Node<'t>,
-    /// `#else` and what follows.
+    /// `#else` and the code after it.
     alternative: Option<Node<'t>>,
 }
 
-/// The bytes that are left out, where these lines of the file ran.
+/// The bytes that are excluded, given the executed lines of the file.
 pub fn left_out(source: &Source, ran: &BTreeSet<u32>) -> Vec<Range<usize>> {
     let all = conditions(source);
     let defined = defines(source);
@@ -52,7 +53,7 @@ pub fn left_out(source: &Source, ran: &BTreeSet<u32>) -> Vec<Range<usize>> {
     found
 }
 
-/// What a condition was, by itself or by the lines that ran in it.
+/// Values of a condition, by itself or as the executed lines in it show.
 fn shown(condition: &Condition<'_>, ran: &BTreeSet<u32>) -> Vec<bool> {
     match condition.words.as_str() {
         "0" => return vec![false],
@@ -100,7 +101,7 @@ fn conditions(source: &Source) -> Vec<Condition<'_>> {
     found
 }
 
-/// Names that the file defines or takes back: what they are depends on the place.
+/// Names that the file defines or undefines: their value depends on the place.
 fn defines(source: &Source) -> BTreeSet<String> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let name = |line: &str| {

@@ -1,4 +1,4 @@
-//! A new mutex beside the data that it guards.
+//! Declaration of a new mutex beside the data that it guards.
 
 use super::{
     Refusal,
@@ -8,10 +8,11 @@ use super::{
 };
 use tree_sitter::Node;
 
-/// A mutex of its own for the variable `data`, to be used from `line` on; with what declares it.
+/// Declares a mutex for the variable `data`, to be used from `line` on; returns it with the changes that
+/// declare it.
 ///
 /// # Errors
-/// When there is no place for the declaration.
+/// An error when there is no place for the declaration.
 pub fn declare(source: &Source, data: &str, line: u32) -> Result<(Mutex, Vec<Change>), Refusal> {
     let style = style(source);
     let mutex = Mutex {
@@ -40,7 +41,7 @@ pub fn declare(source: &Source, data: &str, line: u32) -> Result<(Mutex, Vec<Cha
     Ok((mutex, changes))
 }
 
-/// How a new mutex is locked in this file.
+/// Style of a new mutex in this file.
 pub fn style(source: &Source) -> Style {
     match source.is_cpp() && !source.text().contains("pthread_mutex") {
         true => Style::Guard,
@@ -50,7 +51,8 @@ pub fn style(source: &Source) -> Style {
 
 fn free_name(source: &Source, data: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    // A block of the heap has no name of its own, what is in it has; a function's static has that behind the colons.
+    // A heap block has no name of its own, but its members have; a function's static has its name after the
+    // colons.
     let (is_heap, name) = match data.starts_with("heap(") {
         true => (true, data.rsplit_once(')').map_or("", |(_, path)| path)),
         false => (false, data.rsplit_once("::").map_or(data, |(_, name)| name)),
@@ -78,7 +80,7 @@ fn free_name(source: &Source, data: &str) -> String {
     free.unwrap_or_else(|| format!("unsnarl_{base}_lock"))
 }
 
-/// The function or class at the level of the file (or of a namespace) that has the line.
+/// The function or class at the level of the file (or of a namespace) that contains the line.
 fn outermost(source: &Source, line: u32) -> Option<Node<'_>> {
     let holds = |node: &Node<'_>| lines(*node).contains(&line);
     let mut node = children(source.root()).into_iter().find(holds)?;
@@ -95,7 +97,7 @@ fn siblings<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     node.parent().map(children).unwrap_or_default()
 }
 
-/// Does a declaration declare this variable?
+/// Returns whether a declaration declares this variable.
 fn names(source: &Source, declaration: Node<'_>, data: &str) -> bool {
     let base = data.split(['.', '[', '-']).next().unwrap_or(data);
     let inner = descendants(declaration).into_iter();
@@ -104,7 +106,7 @@ fn names(source: &Source, declaration: Node<'_>, data: &str) -> bool {
         .any(|node| source.str(node) == base)
 }
 
-/// Before a function, with the comment that stands right above it.
+/// Position before a function and the comment directly above it.
 fn before(source: &Source, node: Node<'_>) -> usize {
     let mut first = node;
     while let Some(comment) = first.prev_sibling()
@@ -116,7 +118,7 @@ fn before(source: &Source, node: Node<'_>) -> usize {
     source.line_start(first.start_byte())
 }
 
-/// The header that the declaration needs, if it is not there.
+/// Includes the header that the declaration needs, if it is missing.
 fn header(source: &Source, style: Style) -> Vec<Change> {
     let name = if style == Style::Guard {
         "<mutex>"

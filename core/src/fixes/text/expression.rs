@@ -1,11 +1,11 @@
-//! The expression that a recorded line and column stand for.
+//! The expression at a recorded line and column.
 
 use super::source::Source;
 use std::ops::Range;
 use tree_sitter::{Node, Point};
 
-/// Parents that access what their operator or last name stands at: debug info has the place of the name or the
-/// operator, a person means all of it.
+/// Parents of an access's operator or last name: debug info has the place of the name or the operator, a
+/// person means the whole access.
 const ACCESSES: [&str; 13] = [
     "assignment_expression",
     "binary_expression",
@@ -23,14 +23,14 @@ const ACCESSES: [&str; 13] = [
 ];
 
 impl Source {
-    /// The bytes of the smallest expression that a line and a column in bytes (both from 0) stand for: of a name all
-    /// of `a->b.c`, of an operator all that it works on, of a function's name the call. `None` outside of code.
-    /// Logarithmic in the size of the file for trees of usual shape.
+    /// The bytes of the smallest expression at a line and a column in bytes (both from 0): for a name the
+    /// whole of `a->b.c`, for an operator its operands as well, for a function's name the call. `None`
+    /// outside of code. Logarithmic in the size of the file for trees of usual shape.
     pub fn expression(&self, line: usize, column: usize) -> Option<Range<usize>> {
         let at = Point::new(line, column);
         let leaf = self.root().descendant_for_point_range(at, at)?;
         let is_there = leaf.start_position() <= at && at < leaf.end_position();
-        // The space between tokens belongs to what is around them.
+        // The space between tokens belongs to the surrounding node.
         if !is_there
             || leaf.child_count() > 0
             || leaf.kind() == "comment"
@@ -49,20 +49,20 @@ impl Source {
     }
 }
 
-/// Punctuation between the parts of an expression, not around statements.
+/// Returns whether a leaf is punctuation between the parts of an expression, not around statements.
 fn is_operator(leaf: Node<'_>) -> bool {
     let parent = leaf.parent();
     parent.is_some_and(|parent| ACCESSES.contains(&parent.kind()))
 }
 
-/// Is this part of an expression where the whole of it is told to be?
+/// Returns whether this part of an expression stands for the whole of it.
 fn stands_for(parent: Node<'_>, part: Node<'_>) -> bool {
     if !ACCESSES.contains(&parent.kind()) {
         return false;
     }
     let is = |field: &str| parent.child_by_field_name(field) == Some(part);
     match parent.kind() {
-        // The place of an operator or bracket is that of the whole.
+        // The place of an operator or bracket stands for the whole expression.
         _ if !part.is_named() => true,
         "field_expression" => is("field"),
         "subscript_expression" => is("argument"),

@@ -1,7 +1,7 @@
-//! Follows all ways through statements and keeps a mutex held on each of them until it ends or leaves.
+//! Follows all paths through statements and keeps a mutex held on each of them until it ends or leaves.
 //!
-//! Beside each other go what the text did before (`was`: held here) and what it shall do (`is`: held here). Where
-//! the two differ at an exit, the mutex is given back there.
+//! The walk tracks the state before the edit (`was`: held here) and after it (`is`: held here). Where the two
+//! differ at an exit, the mutex is released there.
 
 use super::{
     Refusal,
@@ -13,12 +13,12 @@ use super::{
 use std::ops::Range;
 use tree_sitter::Node;
 
-/// Is the mutex held?
+/// State of the mutex at a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Held {
-    /// In the text as it was.
+    /// `true` if it was held in the original text.
     pub was: bool,
-    /// As it shall be.
+    /// `true` if it is held in the edited text.
     pub is: bool,
 }
 
@@ -26,22 +26,22 @@ pub struct Held {
 pub struct Flow<'s> {
     /// The file.
     pub source: &'s Source,
-    /// What is kept.
+    /// The mutex to hold.
     pub mutex: &'s Mutex,
-    /// What must not happen meanwhile.
+    /// Checks for operations that must not happen while it is held.
     pub watch: &'s Watch<'s>,
-    /// Bytes of the statements: a jump out of them leaves.
+    /// Bytes of the statements: a jump out of them is an exit.
     pub bytes: Range<usize>,
-    /// Lines that are to be one step: what they return is worked out before the mutex is given back.
+    /// Lines that should be atomic: their return values are computed before the mutex is released.
     pub region: std::ops::RangeInclusive<u32>,
-    /// The type that the function returns.
+    /// Return type of the function.
     pub returns: Option<String>,
-    /// What has to be changed so far.
+    /// Changes so far.
     pub changes: Vec<Change>,
 }
 
 impl<'s> Flow<'s> {
-    /// Follows statements one after the other; `None` when none of the ways comes to the end.
+    /// Follows statements one after the other; `None` when no path reaches the end.
     pub fn list(&mut self, list: &[Node<'s>], mut held: Held) -> Result<Option<Held>, Refusal> {
         for (at, &statement) in list.iter().enumerate() {
             let rest = list.get(at + 1..).unwrap_or(&[]);
@@ -102,7 +102,7 @@ impl<'s> Flow<'s> {
         }
     }
 
-    /// Held now although it was not before: what waits here would keep others out.
+    /// Returns whether the mutex is held only in the edited text: a wait here would keep other threads out.
     fn is_new(&self, held: Held) -> bool {
         held.is && !held.was
     }
@@ -141,7 +141,7 @@ impl<'s> Flow<'s> {
         })
     }
 
-    /// Do these statements leave on every way, and without taking the lock again?
+    /// Returns whether these statements leave on every path, and without acquiring the lock again.
     fn ends_in_exit(&self, rest: &[Node<'s>]) -> bool {
         let again = |node: &Node<'s>| {
             let inner = super::source::descendants(*node).into_iter();
@@ -173,7 +173,7 @@ impl<'s> Flow<'s> {
         self.joined(node, ends)
     }
 
-    /// All ways that meet here agree.
+    /// Joins the paths that meet here, which must agree.
     fn joined(&self, node: Node<'s>, ends: Vec<Option<Held>>) -> Result<Option<Held>, Refusal> {
         let mut through = ends.into_iter().flatten();
         let Some(first) = through.next() else {
@@ -209,7 +209,7 @@ impl<'s> Flow<'s> {
         self.joined(node, ends)
     }
 
-    /// What a condition or a loop works out before its bodies.
+    /// Checks the expressions that a condition or a loop evaluates before its bodies.
     fn head(&self, node: Node<'s>, held: Held) -> Result<(), Refusal> {
         let inner = bodies(node);
         let is_body = |part: &Node<'s>| {
@@ -226,7 +226,7 @@ impl<'s> Flow<'s> {
         Ok(())
     }
 
-    /// A jump to the end or the begin of a loop finds the lock as the loop's begin does.
+    /// Checks that a jump to the end or the beginning of a loop has the state of the loop's beginning.
     fn as_at_begin(&self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
         match held.was == held.is || !held.was {
             true => Ok(None),
@@ -237,7 +237,7 @@ impl<'s> Flow<'s> {
         }
     }
 
-    /// Does `break` or `continue` stay within the range?
+    /// Returns whether `break` or `continue` stays within the range.
     fn stays(&self, node: Node<'s>) -> bool {
         let ends: &[&str] = match node.kind() {
             "break_statement" => &[
@@ -308,7 +308,7 @@ impl<'s> Flow<'s> {
         Ok(None)
     }
 
-    /// `return balance;` becomes `long result = balance; unlock; return result;`.
+    /// Turns `return balance;` into `long result = balance; unlock; return result;`.
     fn return_later(&mut self, node: Node<'s>, value: Node<'s>) -> Result<(), Refusal> {
         let line = *lines(node).start();
         let Some(kind) = self.returns.clone() else {
@@ -344,7 +344,7 @@ impl<'s> Flow<'s> {
         }
     }
 
-    /// Puts a statement before another one, in braces of their own where there are none.
+    /// Inserts a statement before another one, in new braces where there are none.
     fn before(&mut self, node: Node<'s>, statement: &str) {
         let parent = node.parent().map_or("", |parent| parent.kind());
         if matches!(parent, "compound_statement" | "case_statement") {
@@ -370,7 +370,7 @@ impl<'s> Flow<'s> {
     }
 }
 
-/// A value that does not depend on what the lock guards: a number, a constant, a variable.
+/// Returns whether a value does not depend on the guarded data: a number, a constant, a variable.
 fn is_simple(value: Node<'_>) -> bool {
     let simple = [
         "number_literal",

@@ -1,4 +1,4 @@
-//! Keeps a mutex by the guard objects of C++: every way out of their scope gives it back.
+//! Holds a mutex by C++ guard objects: every way out of their scope releases it.
 
 use super::{
     Refusal,
@@ -10,7 +10,7 @@ use super::{
 };
 use tree_sitter::Node;
 
-/// Keeps the mutex over the statements by one guard.
+/// Holds the mutex over the statements by one guard.
 pub(super) fn hold(
     source: &Source,
     mutex: &Mutex,
@@ -74,7 +74,7 @@ pub(super) fn hold(
     })
 }
 
-/// The declaration of a guard that is there, for this mutex alone.
+/// The declaration of an existing guard, for this mutex alone.
 fn declared(source: &Source, guard: Node<'_>, name: &str, mutex: &Mutex) -> String {
     let guard = locks::guard(source, guard);
     guard.map_or(String::new(), |guard| {
@@ -82,7 +82,8 @@ fn declared(source: &Source, guard: Node<'_>, name: &str, mutex: &Mutex) -> Stri
     })
 }
 
-/// A guard as the file has others for a mutex of this name, or one that the type of its declaration takes.
+/// A guard as used elsewhere in the file for a mutex of this name, or one that fits the mutex's declared
+/// type.
 fn new_guard(source: &Source, mutex: &Mutex) -> Result<String, Refusal> {
     let own = locks::last_name(&mutex.object);
     let all = every(source);
@@ -111,7 +112,7 @@ fn is_mutex(kind: &str) -> bool {
     kind.contains("mutex") && !kind.contains("pthread") && !kind.contains('*')
 }
 
-/// All nodes of a file, those in functions as well.
+/// All nodes of a file, including those in functions.
 pub fn every(source: &Source) -> Vec<Node<'_>> {
     let (mut all, mut stack) = (Vec::new(), vec![source.root()]);
     while let Some(node) = stack.pop() {
@@ -122,7 +123,7 @@ pub fn every(source: &Source) -> Vec<Node<'_>> {
     all
 }
 
-/// The type that a variable or a member of this name is declared with.
+/// The declared type of a variable or a member of this name.
 pub fn declared_type<'s>(source: &'s Source, name: &str) -> Option<&'s str> {
     let declares = |node: &Node<'_>| {
         let is_declaration = matches!(node.kind(), "declaration" | "field_declaration");
@@ -144,7 +145,7 @@ pub fn declared_type<'s>(source: &'s Source, name: &str) -> Option<&'s str> {
     Some(source.str(node.child_by_field_name("type")?))
 }
 
-/// A function that promises to change nothing can lock only a member that is `mutable`.
+/// Makes a member `mutable` for a `const` function, which can lock no other.
 fn mutable(source: &Source, function: Node<'_>, mutex: &Mutex) -> Result<Option<Change>, Refusal> {
     let name = mutex.object.trim_start_matches("this->");
     let is_member = name.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -165,7 +166,7 @@ fn mutable(source: &Source, function: Node<'_>, mutex: &Mutex) -> Result<Option<
         }
         stack.extend(super::source::children(node));
     }
-    // A member would stand in the class.
+    // A member would be declared in the class.
     if function
         .parent()
         .is_some_and(|it| it.kind() == "field_declaration_list")
@@ -177,7 +178,7 @@ fn mutable(source: &Source, function: Node<'_>, mutex: &Mutex) -> Result<Option<
     ))
 }
 
-/// Does a member function promise to change nothing?
+/// Returns whether a member function is `const`.
 fn is_const(source: &Source, function: Node<'_>) -> bool {
     let mut declarator = function.child_by_field_name("declarator");
     while let Some(node) = declarator {
@@ -229,7 +230,7 @@ fn guards<'t, 's>(
     .collect()
 }
 
-/// Does a guard before the statements hold the mutex over all of them?
+/// Returns whether a guard before the statements holds the mutex over all of them.
 fn is_held(source: &Source, mutex: &Mutex, function: Node<'_>, at: &Range<'_>) -> bool {
     let before = at.list.get(..=at.first).unwrap_or(&[]);
     let own: Vec<Node<'_>> = before
@@ -245,7 +246,7 @@ fn is_held(source: &Source, mutex: &Mutex, function: Node<'_>, at: &Range<'_>) -
             .is_some_and(|outer| is_held(source, mutex, function, &outer))
 }
 
-/// Statements of a guard's own block that give its mutex back before the scope ends, or take it again.
+/// Statements of a guard's own block that release its mutex before the scope ends, or reacquire it.
 fn given_by_hand<'t>(source: &Source, guard: Node<'t>, name: &str) -> Vec<Node<'t>> {
     let operates = |node: &Node<'t>| {
         let call = super::source::children(*node).first().copied();
@@ -262,7 +263,8 @@ fn given_by_hand<'t>(source: &Source, guard: Node<'t>, name: &str) -> Vec<Node<'
         .collect()
 }
 
-/// A guard that is waited with, or given back in a nested block, is more than a scope.
+/// Checks that a guard is not used after its declaration: a guard that is waited with, or released in a
+/// nested block, is more than a scope.
 fn only_holds(
     source: &Source,
     function: Node<'_>,
@@ -293,7 +295,7 @@ fn only_holds(
     }
 }
 
-/// Must the guard end before the scope does? What is declared in between would end with it.
+/// Returns whether the guard must end before the scope does. Declarations in between would end with it.
 fn needs_braces(source: &Source, at: &Range<'_>) -> Result<bool, Refusal> {
     if !matches!(at.block.kind(), "compound_statement" | "case_statement") {
         return Ok(true);
@@ -324,7 +326,7 @@ fn needs_braces(source: &Source, at: &Range<'_>) -> Result<bool, Refusal> {
     Ok(needed.next().is_none())
 }
 
-/// A name that nothing in the file has: one of a member would hide that.
+/// A name that is unused in the file, since the name of a member would hide that.
 fn free_name(source: &Source) -> String {
     let all = every(source).into_iter();
     let names = all.filter(|node| node.kind().ends_with("identifier"));
@@ -339,7 +341,7 @@ fn free_name(source: &Source) -> String {
     free.next().unwrap_or_default()
 }
 
-/// Braces around the statements, which are indented by one step more.
+/// Puts braces around the statements, which are indented by one more step.
 fn around(source: &Source, first: Node<'_>, last: Node<'_>, lock: &str, changes: &mut Vec<Change>) {
     let (outer, unit) = (source.indent(first.start_byte()).to_owned(), source.unit());
     let is_first_on_line = source

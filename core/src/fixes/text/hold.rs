@@ -1,5 +1,5 @@
-//! Keeps a mutex from one line to another of a function: puts it around them, widens the critical section that one of
-//! them is in, or makes one of several.
+//! Holds a mutex from one line to another of a function: locks around them, widens the critical section that
+//! contains one of them, or merges several.
 
 use super::{
     Refusal,
@@ -12,51 +12,52 @@ use super::{
 };
 use tree_sitter::Node;
 
-/// Lines of a function that are to be one step.
+/// Lines of a function that should be atomic.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Lines {
-    /// The first.
+    /// First line.
     pub first: u32,
-    /// The last.
+    /// Last line.
     pub last: u32,
 }
 
-/// A statement of those that a mutex is held over.
+/// One of the statements over which a mutex is held.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Statement {
     /// Its first line.
     pub first: u32,
     /// Its last line.
     pub last: u32,
-    /// There is a loop in it.
+    /// `true` if it contains a loop.
     pub is_loop: bool,
     /// Names of the functions that it calls.
     pub calls: Vec<String>,
 }
 
-/// What keeping the mutex takes.
+/// Result of holding the mutex.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Kept {
-    /// Nothing when it is kept already.
+    /// The changes; none when it is held already.
     pub changes: Vec<Change>,
-    /// The first line, in the text as it is, on which it is held.
+    /// The first line, in the original text, on which it is held.
     pub first: u32,
-    /// The last one.
+    /// The last line.
     pub last: u32,
-    /// Critical sections of the mutex that become one.
+    /// Number of critical sections of the mutex that are merged.
     pub joined: u32,
-    /// The first statement takes it already.
+    /// `true` if the first statement acquires it already.
     pub opens: bool,
-    /// The first statement took it for reading, and takes it for writing with the changes.
+    /// `true` if the first statement acquired it for reading, and does for writing after the changes.
     pub for_writing: bool,
-    /// The statements that it is held over.
+    /// The statements over which it is held.
     pub parts: Vec<Statement>,
 }
 
-/// Keeps the mutex over the lines.
+/// Holds the mutex over the lines.
 ///
 /// # Errors
-/// Why it cannot be right: a way out that is not understood, something that waits, a lock that is held on one way only.
+/// The reason why it cannot be right: an exit that is not understood, a wait, a lock that is held on one path
+/// only.
 pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refusal> {
     let outside = || format!("line {} is in no function of this file", wanted.first);
     let function = source.function(wanted.first).ok_or_else(outside)?;
@@ -118,8 +119,8 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
     })
 }
 
-/// The lines with the critical sections of other mutexes that they are in: a mutex that is taken outside of these
-/// can nowhere be waited for with one of them held.
+/// The lines extended by the critical sections of other mutexes that contain them: a mutex acquired outside
+/// of these can nowhere be waited for with one of them held.
 pub fn around_others(source: &Source, wanted: &Lines) -> Lines {
     let mut grown = wanted.clone();
     while let Some(next) = once_around(source, &grown).filter(|next| *next != grown) {
@@ -188,7 +189,7 @@ fn kept(source: &Source, at: &Range<'_>, changes: Vec<Change>, joined: u32) -> K
     }
 }
 
-/// What is known of statements.
+/// Attributes of statements.
 pub(super) fn parts(source: &Source, statements: &[Node<'_>]) -> Vec<Statement> {
     let part = |node: &Node<'_>| {
         let lines = lines(*node);
@@ -204,7 +205,7 @@ pub(super) fn parts(source: &Source, statements: &[Node<'_>]) -> Vec<Statement> 
     statements.iter().map(part).collect()
 }
 
-/// Is there a loop in a node?
+/// Returns whether a node contains a loop.
 pub fn goes_round(node: Node<'_>) -> bool {
     const LOOPS: [&str; 4] = [
         "while_statement",
@@ -217,7 +218,7 @@ pub fn goes_round(node: Node<'_>) -> bool {
         .any(|node| LOOPS.contains(&node.kind()))
 }
 
-/// A section that began as a reader's and takes in a writer's has to be a writer's.
+/// Turns a reader's section that takes in a writer's into a writer's.
 fn for_writing(source: &Source, mutex: &Mutex, at: &Range<'_>) -> Option<Change> {
     let callee = |node: &Node<'_>, name: &str| {
         let found = operation(source, *node).filter(|found| same(&found.object, &mutex.object));
@@ -240,7 +241,7 @@ fn for_writing(source: &Source, mutex: &Mutex, at: &Range<'_>) -> Option<Change>
     })
 }
 
-/// Lock before, unlock after, in braces where the statement stands alone.
+/// Inserts lock and unlock, in braces where the statement stands alone.
 fn put_around(
     source: &Source,
     mutex: &Mutex,
@@ -286,7 +287,7 @@ fn put_around(
     ));
 }
 
-/// The range with the critical sections that begin or end in it.
+/// The range extended by the critical sections that begin or end in it.
 fn widened<'t>(
     source: &Source,
     mutex: &Mutex,
@@ -326,7 +327,7 @@ fn widened<'t>(
     }
 }
 
-/// Does a statement give the mutex back on every way that goes on behind it?
+/// Returns whether a statement releases the mutex on every path that continues after it.
 fn gives_back(source: &Source, mutex: &Mutex, node: Node<'_>) -> bool {
     if mutex.operation(source, node) == Some(Operation::Unlock) {
         return true;
@@ -385,7 +386,7 @@ fn outer<'t>(
     })
 }
 
-/// Was the mutex held before the statement `index` of the list?
+/// Returns whether the mutex was held before the statement `index` of the list.
 fn held_before(
     source: &Source,
     mutex: &Mutex,
@@ -405,14 +406,14 @@ fn held_before(
     }
 }
 
-/// Critical sections that begin in the range.
+/// Number of critical sections that begin in the range.
 fn sections(source: &Source, mutex: &Mutex, at: &Range<'_>) -> u32 {
     let all = at.statements().iter().flat_map(|node| descendants(*node));
     all.filter(|node| mutex.operation(source, *node) == Some(Operation::Lock))
         .count() as u32
 }
 
-/// From one lock statement to the unlock statement that belongs to it.
+/// Returns whether the range goes from one lock statement to its unlock statement.
 fn is_one_section(source: &Source, mutex: &Mutex, at: &Range<'_>) -> bool {
     let operations = at
         .statements()
@@ -426,7 +427,7 @@ fn is_one_section(source: &Source, mutex: &Mutex, at: &Range<'_>) -> bool {
     begins && ends && operations.len() == 2
 }
 
-/// The type that a function returns, as its definition writes it.
+/// The return type of a function, as its definition writes it.
 fn returned(source: &Source, function: Node<'_>) -> Option<String> {
     let kind = source.str(function.child_by_field_name("type")?).to_owned();
     let mut declarator = function.child_by_field_name("declarator")?;

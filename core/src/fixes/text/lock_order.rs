@@ -1,4 +1,4 @@
-//! Two lock statements of a function in another order.
+//! Reordering of two lock statements of a function.
 
 use super::{
     Refusal,
@@ -8,10 +8,11 @@ use super::{
 };
 use tree_sitter::Node;
 
-/// Takes the lock of line `wanted` right before that of line `held`.
+/// Acquires the lock of line `wanted` right before that of line `held`.
 ///
 /// # Errors
-/// When the two statements are not in one block, or what is between them leaves, or gives the lock back.
+/// An error when the two statements are not in one block, or a statement between them leaves or releases the
+/// lock.
 pub fn earlier(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>, Refusal> {
     let (at, first, second) = both(source, held, wanted)?;
     let between = at.list.get(at.first + 1..at.last).unwrap_or(&[]);
@@ -50,10 +51,10 @@ pub fn earlier(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>, R
     ])
 }
 
-/// Takes the two locks in the order of their addresses, or both at once by `std::scoped_lock`.
+/// Acquires the two locks in the order of their addresses, or both at once by `std::scoped_lock`.
 ///
 /// # Errors
-/// When the two statements do not follow each other.
+/// An error when the two statements do not follow each other.
 pub fn by_address(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>, Refusal> {
     let (at, first, second) = both(source, held, wanted)?;
     if at.last != at.first + 1 {

@@ -1,19 +1,19 @@
-//! How a file locks a mutex, and which statements do.
+//! Statements that lock a mutex, and the style of locking in a file.
 
 use super::source::{Source, children, descendants};
 use std::collections::BTreeSet;
 use tree_sitter::Node;
 
-/// What a statement does to a mutex.
+/// Effect of a statement on a mutex.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// Takes it.
+    /// Acquires it.
     Lock,
-    /// Gives it back.
+    /// Releases it.
     Unlock,
 }
 
-/// How a mutex is locked.
+/// Style of locking a mutex.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
     /// `pthread_mutex_lock(&m)`
@@ -37,34 +37,34 @@ pub enum Style {
 pub struct Mutex {
     /// The object: `account.lock`, `queue->lock`; `*lock` when only a pointer to it has a name.
     pub object: String,
-    /// How it is locked.
+    /// Style of locking it.
     pub style: Style,
 }
 
-/// Functions, macros and classes of the program that take a lock and return with it held, or give one back.
+/// Functions, macros and classes of the program that acquire a lock and return with it held, or release one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LockCalls {
-    /// Functions that belong together.
+    /// Pairs of functions.
     pub pairs: Vec<LockPair>,
-    /// Names of classes whose objects hold a lock as long as they live.
+    /// Names of classes whose objects hold a lock during their lifetime.
     pub guards: BTreeSet<String>,
     /// Names of functions that return such an object: `const auto held = hold(m)`.
     pub holders: BTreeSet<String>,
 }
 
-/// Two functions or macros that belong together.
+/// A pair of functions or macros.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LockPair {
-    /// Takes a lock.
+    /// The one that acquires a lock.
     pub lock: String,
-    /// Gives it back.
+    /// The one that releases it.
     pub unlock: String,
-    /// They are given the lock itself (a macro, a reference), and not where it is.
+    /// `true` if they are given the lock itself (a macro, a reference), not its address.
     pub by_name: bool,
 }
 
 impl LockCalls {
-    /// Is this the name of one of the functions?
+    /// Returns whether one of the functions has this name.
     pub fn is_one(&self, name: &str) -> bool {
         let mut pairs = self.pairs.iter();
         pairs.any(|pair| pair.lock == name || pair.unlock == name)
@@ -82,7 +82,7 @@ impl LockCalls {
     }
 }
 
-/// Functions that take and give back a mutex that is their first argument.
+/// Functions that acquire and release a mutex that is their first argument.
 const CALLS: [(&str, Style, Operation); 10] = [
     ("pthread_mutex_lock", Style::Pthread, Operation::Lock),
     ("pthread_mutex_unlock", Style::Pthread, Operation::Unlock),
@@ -96,16 +96,16 @@ const CALLS: [(&str, Style, Operation); 10] = [
     ("pthread_mutex_trylock", Style::Pthread, Operation::Lock),
 ];
 
-/// Class templates whose objects hold a mutex as long as they live.
+/// Class templates whose objects hold a mutex during their lifetime.
 const GUARDS: [&str; 4] = ["lock_guard", "scoped_lock", "unique_lock", "shared_lock"];
 
 impl Mutex {
-    /// The statement that takes it.
+    /// The statement that acquires it.
     pub fn lock(&self, source: &Source) -> String {
         self.call(source, Operation::Lock)
     }
 
-    /// The statement that gives it back; empty where its scope does.
+    /// The statement that releases it; empty where its scope does.
     pub fn unlock(&self, source: &Source) -> String {
         self.call(source, Operation::Unlock)
     }
@@ -151,7 +151,8 @@ impl Mutex {
         }
     }
 
-    /// Does a local variable that the object is named by begin in these lines, behind the first statement?
+    /// Returns whether a local variable in the object's name is declared in these lines, after the first
+    /// statement.
     pub fn is_declared_within(&self, source: &Source, first: u32, last: u32) -> bool {
         let Some(function) = source.function(first) else {
             return false;
@@ -171,18 +172,19 @@ impl Mutex {
         lines.any(|line| (first..=last).contains(&line))
     }
 
-    /// Is the lock itself what the call is given, as far as the text tells?
+    /// Returns whether the call's only argument is the lock itself, as far as the text tells, so that the lock
+    /// has an address to compare.
     pub fn has_address(&self) -> bool {
         !self.object.is_empty() && !self.object.contains(RECEIVER) && !self.object.contains(',')
     }
 
-    /// The object without what it is called by.
+    /// The object without its receiver.
     pub fn name(&self) -> &str {
         let object = self.object.rsplit(RECEIVER).next().unwrap_or("");
         object.trim_start_matches('*')
     }
 
-    /// What a statement does to this mutex, if that is all that it does.
+    /// Effect of a statement on this mutex, if it has no other.
     pub fn operation(&self, source: &Source, statement: Node<'_>) -> Option<Operation> {
         let call = children(statement).first().copied()?;
         (statement.kind() == "expression_statement" && call.kind() == "call_expression")
@@ -192,7 +194,7 @@ impl Mutex {
     }
 }
 
-/// Are the two the same object, written with other white space?
+/// Returns whether the two are the same object, up to white space.
 pub fn same(a: &str, b: &str) -> bool {
     let squeezed = |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
     squeezed(a) == squeezed(b)
@@ -200,18 +202,18 @@ pub fn same(a: &str, b: &str) -> bool {
 
 /// A call that locks or unlocks.
 pub struct Found {
-    /// What.
+    /// The mutex.
     pub object: String,
-    /// How.
+    /// The style of locking.
     pub style: Style,
-    /// Takes it or gives it back.
+    /// The operation.
     pub what: Operation,
 }
 
-/// Stands between `account.` and the arguments in the object of a method of the program's own.
+/// Separator between `account.` and the arguments in the object of a method of the program's own.
 const RECEIVER: char = '\u{1f}';
 
-/// `m` as an argument is `&m`, `*lock` is `lock`; nothing stays nothing.
+/// An object as an argument: `m` becomes `&m`, `*lock` becomes `lock`; an empty one stays empty.
 fn argument(object: &str) -> String {
     match object.strip_prefix('*') {
         Some(pointer) => pointer.to_owned(),
@@ -220,7 +222,7 @@ fn argument(object: &str) -> String {
     }
 }
 
-/// What a call of one of the program's own lock functions does: the arguments together are the object.
+/// Operation of one of the program's own lock functions: the arguments together are the object.
 fn own_operation(source: &Source, call: Node<'_>) -> Option<Found> {
     let (style, what, by_name) = source.lock_calls().operation(callee(source, call))?;
     let function = call.child_by_field_name("function")?;
@@ -246,7 +248,7 @@ fn own_operation(source: &Source, call: Node<'_>) -> Option<Found> {
     })
 }
 
-/// What a call does to a mutex.
+/// Operation of a call on a mutex.
 pub fn operation(source: &Source, call: Node<'_>) -> Option<Found> {
     if let Some(found) = own_operation(source, call) {
         return Some(found);
@@ -283,7 +285,7 @@ pub fn operation(source: &Source, call: Node<'_>) -> Option<Found> {
     })
 }
 
-/// `&account.lock` is `account.lock`, `lock` is `*lock`.
+/// The object of an argument: `&account.lock` becomes `account.lock`, `lock` becomes `*lock`.
 fn object(argument: &str) -> String {
     match argument.trim().strip_prefix('&') {
         Some(object) => object.trim().to_owned(),
@@ -291,18 +293,18 @@ fn object(argument: &str) -> String {
     }
 }
 
-/// A declaration whose object holds mutexes as long as it lives.
+/// A declaration whose object holds mutexes during its lifetime.
 pub struct Guard<'t> {
     /// The whole declaration.
     pub statement: Node<'t>,
-    /// What it is given: the mutexes.
+    /// The mutexes given to it.
     pub held: Vec<Node<'t>>,
-    /// Its name.
+    /// Name of the guard.
     pub name: Node<'t>,
 }
 
 impl Guard<'_> {
-    /// The same declaration with another name and one mutex, which it may change things under.
+    /// The same declaration with another name and one mutex, under which writes are allowed.
     pub fn with(&self, source: &Source, name: &str, mutex: &str) -> String {
         let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else {
             return source.str(self.statement).to_owned();
@@ -334,7 +336,7 @@ pub fn guard<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
     by_call(source, statement).or_else(|| by_class(source, statement))
 }
 
-/// `std::lock_guard<std::mutex> guard(m)`
+/// A guard by its class: `std::lock_guard<std::mutex> guard(m)`.
 fn by_class<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
     let class = source.str(statement.child_by_field_name("type")?);
     let own = &source.lock_calls().guards;
@@ -361,7 +363,7 @@ fn by_class<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
     })
 }
 
-/// `const auto held = hold(m)`
+/// A guard returned by a call: `const auto held = hold(m)`.
 fn by_call<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
     let declarator = statement.child_by_field_name("declarator")?;
     let call = declarator.child_by_field_name("value")?;
@@ -376,13 +378,13 @@ fn by_call<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
     })
 }
 
-/// `Holder` of `base::Holder<std::mutex>`.
+/// The last name of a type: `Holder` of `base::Holder<std::mutex>`.
 pub fn last_name_of_type(class: &str) -> &str {
     let plain = class.split('<').next().unwrap_or(class).trim();
     plain.rsplit("::").next().unwrap_or(plain)
 }
 
-/// Calls within a node, those of functions in it left out.
+/// Calls within a node, except for those in nested functions.
 pub fn calls<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
     let all = descendants(node).into_iter();
     all.filter(|node| node.kind() == "call_expression")
@@ -397,7 +399,7 @@ pub fn callee<'s>(source: &'s Source, call: Node<'_>) -> &'s str {
         .child_by_field_name("field")
         .or_else(|| function.child_by_field_name("name"))
         .unwrap_or(function);
-    // Of `std::this_thread::yield` the last part.
+    // The last part, as in `std::this_thread::yield`.
     while named.kind() == "qualified_identifier"
         && let Some(inner) = named.child_by_field_name("name")
     {

@@ -1,5 +1,5 @@
-//! Edits of C and C++ text that keep a mutex over some lines, and the smaller ones for waits and joins. They are
-//! worked out on the syntax tree; what it does not show is a reason to refuse.
+//! Edits of C and C++ text that hold a mutex over some lines, and smaller ones for waits and joins. They are
+//! derived from the syntax tree; code that it does not show is a reason to refuse.
 
 pub mod change;
 pub mod conditions;
@@ -21,7 +21,7 @@ mod unjoined;
 pub mod waits;
 mod watch;
 
-/// Why an edit cannot be made, in words that go on after "not offered: ".
+/// Reason why an edit cannot be made, in words that continue "not offered: ".
 pub type Refusal = String;
 pub use declare::style as guard_style;
 pub use guard::{declared_type, every};

@@ -1,4 +1,4 @@
-//! A statement that comes too early moves behind another one of its block.
+//! Moves a statement that comes too early after another one of its block.
 
 use super::{
     Refusal,
@@ -9,10 +9,10 @@ use super::{
 };
 use tree_sitter::Node;
 
-/// Moves the statement of line `early` behind that of line `after`, which stands below it in the same block.
+/// Moves the statement of line `early` after that of line `after`, which stands below it in the same block.
 ///
 /// # Errors
-/// When the two are not in one block, or what is between them leaves, locks, or names what is moved.
+/// An error when the two are not in one block, or a statement between them leaves, locks, or uses a moved name.
 pub fn set_behind(source: &Source, early: u32, after: u32) -> Result<Vec<Change>, Refusal> {
     let (function, setting) = at(source, early)?;
     let (other, behind) = at(source, after)?;
@@ -54,7 +54,8 @@ pub fn set_behind(source: &Source, early: u32, after: u32) -> Result<Vec<Change>
     ])
 }
 
-/// The name of what a statement sets: `count` of `list->count += 2`, of `list->count++` and of `list->count.store(2)`.
+/// The variable that a statement sets: `count` of `list->count += 2`, of `list->count++` and of
+/// `list->count.store(2)`.
 fn target<'s>(source: &'s Source, statement: Node<'_>) -> Option<&'s str> {
     let node = children(statement).into_iter().next()?;
     let set = match node.kind() {
@@ -76,7 +77,7 @@ fn target<'s>(source: &'s Source, statement: Node<'_>) -> Option<&'s str> {
     let set = pointee(set);
     let all = descendants(set).into_iter();
     let mut named = all.filter(|node| matches!(node.kind(), "identifier" | "field_identifier"));
-    // In `table[i].used` the last name tells, in `*slot` the only one.
+    // The last name counts in `table[i].used`, the only one in `*slot`.
     let last = set.child_by_field_name("field").or_else(|| named.next())?;
     Some(source.str(last))
 }
@@ -116,7 +117,7 @@ mod tests {
     use crate::fixes::text::change::apply;
     use expect_test::{Expect, expect};
 
-    /// Moves the line with `/*1*/` behind that with `/*2*/`.
+    /// Moves the line with `/*1*/` after that with `/*2*/`.
     fn check(file: &str, text: &str, expected: Expect) {
         let line =
             |mark: &str| text.lines().position(|line| line.contains(mark)).unwrap() as u32 + 1;

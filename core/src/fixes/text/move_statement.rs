@@ -1,5 +1,5 @@
-//! Statements that come too early or too late: a join before what the thread still uses is taken away, a thread that
-//! is created after what it looks at was set.
+//! Moves of statements that come too early or too late: a join before data that the thread still uses is
+//! destroyed, a thread created after data that it reads was set.
 
 use super::{
     Refusal,
@@ -10,7 +10,7 @@ use super::{
 };
 use tree_sitter::Node;
 
-/// Creates and joins threads, with the place of the handle among the arguments.
+/// Functions that create and join threads, with the position of the handle among the arguments.
 const CREATES: [&str; 2] = ["pthread_create", "thrd_create"];
 const JOINS: [&str; 2] = ["pthread_join", "thrd_join"];
 
@@ -28,7 +28,7 @@ pub(super) fn at<'t>(source: &'t Source, line: u32) -> Result<(Node<'t>, Range<'
     }
 }
 
-/// Is it one statement, perhaps with a condition of the preprocessor around it, and not one of several?
+/// Returns whether it is a single statement, perhaps with a condition of the preprocessor around it.
 fn is_one(node: Node<'_>) -> bool {
     if !node.kind().starts_with("preproc") {
         return true;
@@ -44,18 +44,18 @@ fn is_one(node: Node<'_>) -> bool {
 /// A join that comes earlier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Joined {
-    /// What has to be changed.
+    /// Changes to make.
     pub changes: Vec<Change>,
     /// The line of the join that is moved; none for a new one.
     pub at: Option<u32>,
-    /// Does it stand in a loop that moves with it, and joins several threads?
+    /// `true` if it is in a loop that moves with it, and joins several threads.
     pub is_loop: bool,
 }
 
 /// Joins the thread that is created on line `created` before line `before`.
 ///
 /// # Errors
-/// When the two are not in one function, or the handle is not known there.
+/// An error when the two are not in one function, or the handle is not known there.
 pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined, Refusal> {
     let (function, place) = at(source, before)?;
     let (other, _) = at(source, created)?;
@@ -113,7 +113,7 @@ pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined,
     })
 }
 
-/// The outermost loop around a statement in which threads are not created: they are joined once.
+/// The outermost loop around a statement that creates no threads: they are joined once.
 fn outside_of_loops<'t>(statement: Node<'t>, function: Node<'t>, creates: Node<'t>) -> Node<'t> {
     let (mut outermost, mut around) = (statement, statement.parent());
     while let Some(node) = around.filter(|node| *node != function) {
@@ -128,7 +128,7 @@ fn outside_of_loops<'t>(statement: Node<'t>, function: Node<'t>, creates: Node<'
     outermost
 }
 
-/// The join (with the loop around it) stands before the other statement instead.
+/// Moves the join (with the loop around it) before the other statement.
 fn moved_up(source: &Source, join: Node<'_>, anchor: Node<'_>) -> Result<Joined, Refusal> {
     let line = *lines(join).start();
     let (_, place) = at(source, line)?;
@@ -152,10 +152,10 @@ fn moved_up(source: &Source, join: Node<'_>, anchor: Node<'_>) -> Result<Joined,
     })
 }
 
-/// Sets what line `late` sets before the thread that looks at it is created on line `created`.
+/// Moves the assignment on line `late` before the creation on line `created` of the thread that reads it.
 ///
 /// # Errors
-/// When the two are not in one block, or what is set uses something that is declared between them.
+/// An error when the two are not in one block, or the assignment uses a variable that is declared between them.
 pub fn set_before(source: &Source, late: u32, created: u32) -> Result<Vec<Change>, Refusal> {
     let (function, setting) = at(source, late)?;
     let (other, creating) = at(source, created)?;
@@ -220,7 +220,7 @@ pub(super) fn argument<'s>(source: &'s Source, call: Node<'_>, nth: usize) -> Op
         .map(|node| source.str(*node))
 }
 
-/// `threads[i]` and `threads[0]` are of one family.
+/// The family of a handle, which `threads[i]` and `threads[0]` share.
 pub(super) fn family(handle: &str) -> &str {
     handle
         .split('[')

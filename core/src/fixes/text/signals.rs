@@ -1,4 +1,4 @@
-//! Signals of condition variables: what a wait looks at, what a condition is called, and one signal more.
+//! Signals of condition variables: the checks of a wait, the name of a condition, and one signal more.
 
 use super::{
     Refusal,
@@ -9,7 +9,7 @@ use super::{
 use std::ops::RangeInclusive;
 use tree_sitter::Node;
 
-/// How all waiters of a condition are woken.
+/// Style of waking all waiters of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Style {
     Pthread,
@@ -23,12 +23,12 @@ enum Style {
 pub struct Waiting {
     /// The last part of the condition's name.
     pub name: String,
-    /// The lines of the loop that looks at the condition's data, or those of a wait that is given a predicate.
+    /// The lines of the loop that checks the condition's data, or those of a wait with a predicate.
     pub looks: RangeInclusive<u32>,
     style: Style,
 }
 
-/// Calls that wait on a condition, with the number of arguments of one that looks again by itself.
+/// Calls that wait on a condition, with the number of arguments of one that has a predicate.
 const WAITS: [(&str, Style, usize); 7] = [
     ("pthread_cond_wait", Style::Pthread, usize::MAX),
     ("pthread_cond_timedwait", Style::Pthread, usize::MAX),
@@ -42,7 +42,7 @@ const WAITS: [(&str, Style, usize); 7] = [
 /// The wait on a line.
 ///
 /// # Errors
-/// When there is none, or nothing looks again after it.
+/// An error when there is none, or nothing checks again after it.
 pub fn waiting(source: &Source, line: u32) -> Result<Waiting, Refusal> {
     let unseen = || format!("no wait is seen on line {line}");
     let mut around = source.function(line);
@@ -90,7 +90,7 @@ fn loop_around(node: Node<'_>) -> Option<Node<'_>> {
     None
 }
 
-/// The condition variable that a call waits on or signals, as it is written: `&queue->full`, `changed_`.
+/// The condition variable that a call waits on or signals, as written: `&queue->full`, `changed_`.
 pub fn of_call(source: &Source, call: Node<'_>) -> Option<String> {
     let function = call.child_by_field_name("function")?;
     if let Some(field) = function.child_by_field_name("field") {
@@ -101,7 +101,7 @@ pub fn of_call(source: &Source, call: Node<'_>) -> Option<String> {
     Some(source.str(*arguments.first()?).to_owned())
 }
 
-/// What a function that uses the condition writes before the dot of a method, or as the argument of a call.
+/// Name of the condition in a function that uses it: the receiver of a method, or the argument of a call.
 pub fn named_in(source: &Source, line: u32, waiting: &Waiting) -> Option<String> {
     let function = source.function(line)?;
     let uses = |call: &Node<'_>| {
@@ -117,7 +117,7 @@ pub fn named_in(source: &Source, line: u32, waiting: &Waiting) -> Option<String>
 }
 
 impl Waiting {
-    /// The object as the argument of a call, or as what stands before the dot.
+    /// The object as the argument of a call, or as a receiver.
     pub fn argument(&self, object: &str) -> String {
         match self.style {
             Style::Method => object.to_owned(),
@@ -125,7 +125,7 @@ impl Waiting {
         }
     }
 
-    /// Wakes all who wait, each of which looks again.
+    /// The call that wakes all waiters, each of which checks again.
     pub fn wake_all(&self, argument: &str) -> String {
         match self.style {
             Style::Pthread => format!("pthread_cond_broadcast({argument});"),
@@ -135,10 +135,10 @@ impl Waiting {
     }
 }
 
-/// `statement` behind the one on `line`.
+/// Inserts `statement` after the one on `line`.
 ///
 /// # Errors
-/// When the statement on the line may leave, or is the head of a loop or a condition.
+/// An error when the statement on the line may leave, or is the head of a loop or a condition.
 pub fn behind(source: &Source, line: u32, statement: &str) -> Result<Change, Refusal> {
     let function = source
         .function(line)

@@ -13,11 +13,11 @@ pub struct Source {
     left_out: Vec<std::ops::Range<usize>>,
 }
 
-/// Kinds of nodes that are a function's body and head.
+/// Kinds of nodes that are functions.
 const FUNCTIONS: [&str; 2] = ["function_definition", "lambda_expression"];
 
 impl Source {
-    /// Parses a text as what the file's name says; `None` when the grammar does not fit the library.
+    /// Parses a text in the language of the file's name; `None` when the grammar does not fit the library.
     pub fn parse(file: &str, text: &str) -> Option<Source> {
         let ending = file.rsplit('.').next().unwrap_or("");
         let is_cpp = matches!(
@@ -41,18 +41,18 @@ impl Source {
         .map(|source| source.with_lines_that_ran(&BTreeSet::new()))
     }
 
-    /// The same text, with the program's own functions and classes that lock.
+    /// Adds the program's own functions and classes that lock.
     pub fn with_lock_calls(self, lock_calls: LockCalls) -> Source {
         Source { lock_calls, ..self }
     }
 
-    /// The same text, of which these lines ran: they tell what the preprocessor leaves out.
+    /// Adds the executed lines of the text, which show the parts that the preprocessor excludes.
     pub fn with_lines_that_ran(self, ran: &BTreeSet<u32>) -> Source {
         let left_out = conditions::left_out(&self, ran);
         Source { left_out, ..self }
     }
 
-    /// Does the preprocessor leave this out?
+    /// Returns whether the preprocessor excludes this node.
     pub fn is_left_out(&self, node: Node<'_>) -> bool {
         let mut ranges = self.left_out.iter();
         ranges.any(|range| range.start <= node.start_byte() && node.end_byte() <= range.end)
@@ -68,17 +68,17 @@ impl Source {
         &self.text
     }
 
-    /// Is it C++?
+    /// Returns whether it is C++.
     pub fn is_cpp(&self) -> bool {
         self.is_cpp
     }
 
-    /// The whole file.
+    /// The root node of the file.
     pub fn root(&self) -> Node<'_> {
         self.tree.root_node()
     }
 
-    /// Is the syntax understood everywhere?
+    /// Returns whether the whole text parses.
     pub fn is_whole(&self) -> bool {
         !self.root().has_error()
     }
@@ -93,18 +93,18 @@ impl Source {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// Where the line of a byte begins.
+    /// Start of the line that contains a byte.
     pub fn line_start(&self, at: usize) -> usize {
         self.slice(0, at).rfind('\n').map_or(0, |i| i + 1)
     }
 
-    /// Where the line of a byte ends, before its line break.
+    /// End of the line that contains a byte, before its line break.
     pub fn line_end(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or("");
         rest.find('\n').map_or(self.text.len(), |i| at + i)
     }
 
-    /// The white space that the line of a byte begins with.
+    /// The indentation of the line that contains a byte.
     pub fn indent(&self, at: usize) -> &str {
         let start = self.line_start(at);
         let line = self.slice(start, self.line_end(at));
@@ -112,7 +112,7 @@ impl Source {
         self.slice(start, start + len)
     }
 
-    /// One step of indentation, as the file has it.
+    /// One step of indentation in the style of the file.
     pub fn unit(&self) -> String {
         let indented = |line: &&str| line.starts_with(['\t', ' ']) && !line.trim().is_empty();
         let widths = self.text.lines().filter(indented).map(|line| {
@@ -129,7 +129,7 @@ impl Source {
             .to_owned()
     }
 
-    /// The line that a byte is in, from 1.
+    /// The line that contains a byte, from 1.
     pub fn line(&self, at: usize) -> u32 {
         self.slice(0, at)
             .bytes()
@@ -138,7 +138,7 @@ impl Source {
             + 1
     }
 
-    /// The innermost function (or lambda) that has this line in its body.
+    /// The innermost function (or lambda) whose body contains this line.
     pub fn function(&self, line: u32) -> Option<Node<'_>> {
         let mut found = None;
         let mut stack = vec![self.root()];
@@ -184,7 +184,7 @@ pub fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
         .collect()
 }
 
-/// The node and everything in it, functions within left out.
+/// The node and its descendants, except for nested functions.
 pub fn descendants<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     let (mut all, mut stack) = (Vec::new(), vec![node]);
     while let Some(node) = stack.pop() {
@@ -208,7 +208,8 @@ pub fn statements<'t>(block: Node<'t>) -> Vec<Node<'t>> {
     }
 }
 
-/// What a statement may go on with: the bodies of conditions and loops, the cases of a `switch`, a block itself.
+/// Nested statements of a statement: the bodies of conditions and loops, the cases of a `switch`, a block
+/// itself.
 pub fn bodies<'t>(statement: Node<'t>) -> Vec<Node<'t>> {
     let field = |name| statement.child_by_field_name(name);
     match statement.kind() {
@@ -236,16 +237,16 @@ pub fn bodies<'t>(statement: Node<'t>) -> Vec<Node<'t>> {
     }
 }
 
-/// Statements of one list that belong together: `list[first..=last]`.
+/// Consecutive statements of one list: `list[first..=last]`.
 #[derive(Clone)]
 pub struct Range<'t> {
-    /// The block that the list is in, or a body without braces.
+    /// The block that contains the list, or a body without braces.
     pub block: Node<'t>,
-    /// Its statements.
+    /// Statements of the block.
     pub list: Vec<Node<'t>>,
-    /// The first of them.
+    /// Index of the first statement of the range.
     pub first: usize,
-    /// The last of them.
+    /// Index of the last one.
     pub last: usize,
 }
 
@@ -255,7 +256,7 @@ impl<'t> Range<'t> {
         self.list.get(self.first..=self.last).unwrap_or(&[])
     }
 
-    /// The statement of the list around that these are in; `None` for the body of the function.
+    /// The statement of the enclosing list that contains these; `None` for the body of the function.
     pub fn outer(&self, function: Node<'t>) -> Option<Range<'t>> {
         let body = function.child_by_field_name("body")?;
         let mut inner = self.block;
@@ -294,7 +295,7 @@ fn narrower<'t>(around: &Range<'t>, is_it: impl Fn(&Node<'t>) -> bool) -> Option
     whole(inner.find(|block| is_it(block))?)
 }
 
-/// The statements from line `first` to line `last` in the innermost block of a function that has both.
+/// The statements from line `first` to line `last` in the innermost block of a function that contains both.
 pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>, Refusal> {
     let outside = || format!("lines {first} to {last} are not statements of one function");
     let body = function.child_by_field_name("body").ok_or_else(outside)?;
@@ -311,7 +312,7 @@ pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>,
             None => break,
         }
     }
-    // A line between statements, such as the one of a brace, stands for the nearest one within.
+    // A line between statements, such as that of a brace, stands for the nearest statement within.
     let begin = around
         .list
         .iter()

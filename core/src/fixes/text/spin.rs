@@ -1,4 +1,4 @@
-//! Loops that wait for another thread: nothing in them changes what they go on by.
+//! Loops that wait for another thread: nothing in them changes the data they depend on.
 
 use super::{
     locks::callee,
@@ -6,7 +6,7 @@ use super::{
 };
 use tree_sitter::Node;
 
-/// Calls that change nothing that a loop goes on by, or only once another thread has let go.
+/// Calls that change no data that a loop depends on, or only once another thread has let go.
 const LOOKING: [&str; 24] = [
     "load",
     "test",
@@ -34,7 +34,7 @@ const LOOKING: [&str; 24] = [
     "yield",
 ];
 
-/// Does a loop only look and give way until somebody else changes something?
+/// Returns whether a loop only reads and yields until another thread changes something.
 pub fn spins(source: &Source, node: Node<'_>) -> bool {
     let is_loop = matches!(
         node.kind(),
@@ -48,7 +48,8 @@ pub fn spins(source: &Source, node: Node<'_>) -> bool {
     is_loop && !descendants(node).iter().any(goes_on) && !leaves_at_once(node)
 }
 
-/// Does a call read or give way? One without arguments that is no member's, as `cpu_relax()`, can only do that for the loop.
+/// Returns whether a call reads or yields. One without arguments that is no member's, as `cpu_relax()`, can
+/// only yield for the loop.
 fn only_looks(source: &Source, call: Node<'_>) -> bool {
     let function = call.child_by_field_name("function");
     let is_member = function.is_some_and(|function| function.kind() == "field_expression");
@@ -64,7 +65,7 @@ fn is_pause(source: &Source, call: Node<'_>) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Does the body end in a way out, whatever it finds?
+/// Returns whether the body ends in an exit, whatever it reads.
 fn leaves_at_once(node: Node<'_>) -> bool {
     let body = node
         .child_by_field_name("body")

@@ -1,5 +1,5 @@
-//! Edits of small functions: what `hold` makes of them, or why it refuses. `>` begins and `<` ends the lines that are
-//! to be one step.
+//! Tests of edits of small functions: the result of `hold`, or its reason to refuse. `>` begins and `<` ends
+//! the lines that should be atomic.
 
 use super::{
     change::apply,
@@ -12,7 +12,7 @@ use super::{
 };
 use expect_test::{Expect, expect};
 
-/// The text without the marks, and the lines that they stand on.
+/// The text without the marks, and the lines that they mark.
 fn marked(text: &str) -> (String, Lines) {
     let at = |mark: &str| text.lines().position(|line| line.contains(mark)).unwrap() as u32 + 1;
     let wanted = Lines {
@@ -728,7 +728,7 @@ fn statements_that_come_at_another_time() {
     assert_eq!(refused, "line 7 has preprocessor conditions around it");
 }
 
-/// A body that goes wrong in no way, of statements that do.
+/// A body of statements without an error.
 fn body() -> impl proptest::strategy::Strategy<Value = String> {
     use proptest::prelude::*;
     let leaf = prop_oneof![
@@ -751,8 +751,8 @@ fn body() -> impl proptest::strategy::Strategy<Value = String> {
 }
 
 proptest::proptest! {
-    /// What is edited is understood as before, outside of the lines nothing changes, and a second look finds the
-    /// mutex held.
+    /// Edited text parses as before, nothing changes outside of the lines, and another call finds the mutex
+    /// held.
     #[test]
     fn any_body_is_edited_or_refused(inside in body(), before in body()) {
         let text = format!("int a, b;\nvoid f(void)\n{{\n    {before}    x = 1;\n    {inside}    y = 1;\n    z = 1;\n}}\n");
@@ -848,7 +848,7 @@ fn refusals_say_what_is_true() {
             }
         "#]],
     );
-    // What the preprocessor leaves out takes nothing.
+    // Code that the preprocessor excludes acquires nothing.
     check(
         "void g(void)
 {
@@ -965,7 +965,7 @@ fn a_wait_that_gives_the_lock_back_is_no_reason_to_say_it_keeps_it() {
     );
 }
 
-/// What is said of lines that a new lock would be kept over.
+/// Refusal for lines over which a new lock would be held.
 fn refusal(style: Style, file: &str, line: &str) -> Option<String> {
     let text = format!("void run(void)\n{{\n    a = 1;\n    {line}\n    b = a;\n}}\n");
     let source = Source::parse(file, &text).unwrap();

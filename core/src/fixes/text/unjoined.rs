@@ -1,4 +1,4 @@
-//! Threads that nobody joins: detached ones, and those of a loop whose handles are kept.
+//! Threads that are never joined: detached ones, and those of a loop whose handles are stored.
 
 use super::{
     change::Change,
@@ -8,7 +8,7 @@ use super::{
 };
 use tree_sitter::Node;
 
-/// Joins where the threads that are created on line `created` are detached before line `before`.
+/// Replaces the detaching of threads created on line `created` by a join before line `before`.
 pub fn instead_of_detach(source: &Source, created: u32, before: u32) -> Option<Joined> {
     let function = source.function(created)?;
     let handle = handle(source, function, created)?;
@@ -37,7 +37,8 @@ pub fn instead_of_detach(source: &Source, created: u32, before: u32) -> Option<J
     })
 }
 
-/// The loop that joins what the loop around a call creates: with the same head, for handles that it counts.
+/// The loop that joins the threads that the loop around a call creates: with the same head, for indexed
+/// handles.
 pub fn joining_loop(source: &Source, call: Node<'_>, handle: &str) -> Option<String> {
     let function = source.function(*lines(call).start())?;
     let around = loop_around(call, function).filter(|node| node.kind() == "for_statement")?;
@@ -61,7 +62,7 @@ pub fn joining_loop(source: &Source, call: Node<'_>, handle: &str) -> Option<Str
     Some(format!("{head} {name}({handle}, NULL);"))
 }
 
-/// What a thread that is created on a line is kept as: a variable, or a container of threads.
+/// The handle of a thread that is created on a line: a variable, or a container of threads.
 fn handle(source: &Source, function: Node<'_>, created: u32) -> Option<String> {
     let on_line = |node: &Node<'_>| lines(*node).contains(&created);
     let creating = calls(function).find(|call| {
@@ -85,7 +86,7 @@ fn handle(source: &Source, function: Node<'_>, created: u32) -> Option<String> {
     Some(source.str(name).to_owned())
 }
 
-/// What a call detaches.
+/// The handle that a call detaches.
 fn detached<'s>(source: &'s Source, call: Node<'_>) -> Option<&'s str> {
     match callee(source, call) {
         "pthread_detach" | "thrd_detach" => argument(source, call, 0),
@@ -97,7 +98,7 @@ fn detached<'s>(source: &'s Source, call: Node<'_>) -> Option<&'s str> {
     }
 }
 
-/// Is a name the handle, an element of it, or what a loop over it calls its elements?
+/// Returns whether a name is the handle, an element of it, or the element variable of a loop over it.
 fn names(source: &Source, call: Node<'_>, name: &str, handle: &str) -> bool {
     if family(name) == family(handle) {
         return true;

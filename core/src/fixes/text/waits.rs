@@ -17,10 +17,10 @@ const WAITS: [&str; 6] = [
     "wait_for",
 ];
 
-/// Looks again after the wait on `line`.
+/// Replaces `if` by `while` around the wait on `line`.
 ///
 /// # Errors
-/// When the wait is not the body of an `if` without `else`, or the `if` does more than waiting.
+/// An error when the wait is not the body of an `if` without `else`, or the `if` does more than waiting.
 pub fn look_again(source: &Source, line: u32) -> Result<(Vec<Change>, u32), Refusal> {
     let function = source
         .function(line)

@@ -1,4 +1,5 @@
-//! What must not happen while a mutex is held: waiting, taking it again, leaving by a macro.
+//! Checks for operations that must not happen while a mutex is held: waiting, reacquiring it, leaving by a
+//! macro.
 
 use super::{
     Refusal,
@@ -9,7 +10,7 @@ use super::{
 use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
-/// Calls that wait for time, for input or for the next turn.
+/// Calls that wait for time, for input or for the next time slice.
 const FOR_LONG: [&str; 13] = [
     "sleep",
     "usleep",
@@ -25,7 +26,7 @@ const FOR_LONG: [&str; 13] = [
     "poll",
     "select",
 ];
-/// Calls that return only when another thread has done something.
+/// Calls that return only after an action of another thread.
 const FOR_OTHERS: [&str; 14] = [
     "pthread_join",
     "pthread_cond_wait",
@@ -42,28 +43,28 @@ const FOR_OTHERS: [&str; 14] = [
     "wait_until",
     "arrive_and_wait",
 ];
-/// Calls that end the thread, or leave by other ways than the end.
+/// Calls that end the thread, or leave the function other than by its end.
 const LEAVING: [&str; 4] = ["pthread_exit", "thrd_exit", "longjmp", "siglongjmp"];
-/// Macros in capitals that stay where they are.
+/// Macros in capitals that do not leave the function.
 const HARMLESS: [&str; 4] = ["EXPECT", "ASSERT", "UNUSED", "MIN"];
 
-/// What is known of a file's functions and macros.
+/// Functions and macros of a file.
 pub struct Watch<'s> {
     source: &'s Source,
-    /// What must not be taken again.
+    /// The mutex that must not be reacquired.
     mutex: String,
-    /// Functions of the file and what they call.
+    /// Functions of the file with their callees.
     calls: BTreeMap<&'s str, BTreeSet<&'s str>>,
-    /// Functions of the file that lock something whose name ends so, with the line.
+    /// Functions of the file that lock an object whose name ends like the mutex's, with the line.
     locking: BTreeMap<&'s str, u32>,
     /// Functions of the file that wait for another thread, with the line.
     waiting: BTreeMap<&'s str, u32>,
-    /// Macros of the file with what they stand for.
+    /// Macros of the file with their definitions.
     macros: BTreeMap<&'s str, &'s str>,
 }
 
 impl<'s> Watch<'s> {
-    /// Looks at all functions of the file; `mutex` is what must not be taken again.
+    /// Examines all functions of the file; `mutex` must not be reacquired.
     pub fn new(source: &'s Source, mutex: &Mutex) -> Watch<'s> {
         let mut watch = Watch {
             source,
@@ -134,7 +135,7 @@ impl<'s> Watch<'s> {
         }
     }
 
-    /// Why a statement (or a condition) must not run while the mutex is held.
+    /// Reason why a statement (or a condition) must not run while the mutex is held, as an error.
     pub fn refuses(&self, node: Node<'_>, is_new: bool) -> Result<(), Refusal> {
         let line = lines(node).start().to_owned();
         for inner in descendants(node) {
@@ -153,7 +154,8 @@ impl<'s> Watch<'s> {
         there.try_for_each(|call| self.call(call, is_new))
     }
 
-    /// Why a loop must not run while the mutex is held: who would end it may need the mutex.
+    /// Reason why a loop must not run while the mutex is held, as an error: the thread that would end it may
+    /// need the mutex.
     pub fn spin(&self, node: Node<'_>) -> Result<(), Refusal> {
         match spins(self.source, node) && !self.source.is_left_out(node) {
             true => Err(format!(
@@ -204,7 +206,7 @@ impl<'s> Watch<'s> {
             let leaves = [
                 "return", "goto", "break", "continue", "throw", "lock", "wait",
             ];
-            // A macro that is known to lock does so, and is followed.
+            // A macro that is known to lock is treated as an acquisition.
             let first = leaves.iter();
             let count = match self.source.lock_calls().is_one(name) {
                 true => leaves.len() - 2,
@@ -229,7 +231,7 @@ impl<'s> Watch<'s> {
         }
     }
 
-    /// Is the call a wait on a condition that gives this very mutex back?
+    /// Returns whether the call is a wait on a condition that releases this very mutex.
     fn gives_back(&self, call: Node<'_>) -> bool {
         let arguments = call.child_by_field_name("arguments").map(children);
         let arguments = arguments.unwrap_or_default();
@@ -246,7 +248,7 @@ impl<'s> Watch<'s> {
         })
     }
 
-    /// The function of these that runs when one is called, and its line.
+    /// The function among these that runs when a function is called, with its line.
     fn leads_to(&self, name: &str, found: &BTreeMap<&'s str, u32>) -> Option<(&'s str, u32)> {
         let (mut seen, mut stack) = (BTreeSet::new(), vec![name]);
         while let Some(name) = stack.pop() {

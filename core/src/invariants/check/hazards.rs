@@ -1,4 +1,4 @@
-//! Definition 12, read literally.
+//! Definition 12, taken literally.
 
 use super::{Broken, Check};
 use crate::invariants::model::{Explanation, Fact, Kind};
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use unsnarl_trace::EventKind;
 
 impl Check<'_> {
-    /// Definition 12, for what the level keeps: each thread's nearest conflicting write is in the slice, and what is
-    /// told of orders is so.
+    /// Checks Definition 12 for the dependencies of the level: each thread's nearest conflicting write is in
+    /// the slice, and the stated orders are those of the path.
     pub(super) fn hazards(&mut self) {
         let of = self.of;
         for reach in &of.invariants {
@@ -36,7 +36,7 @@ impl Check<'_> {
         }
     }
 
-    /// What conflicts with a read by the level, and is not in the slice.
+    /// Statements that conflict with a read at the level and are not in the slice.
     fn missing(&self, read: usize) -> Vec<usize> {
         let of = self.of;
         let variable = |row: usize| {
@@ -68,8 +68,8 @@ impl Check<'_> {
     }
 }
 
-/// Whether creating and joining threads order two statements in every execution: what the later one's thread has
-/// waited for, and what had to be before that.
+/// `true` if creation and joining of threads order two statements in every execution: backwards from the
+/// later statement, the threads it waited for and those that must have preceded it.
 fn is_forced(of: &Explanation, before: usize, after: usize) -> bool {
     let rows = of.statements.get(..=after).unwrap_or_default();
     let mut known = BTreeSet::from_iter(rows.last().map(|one| one.thread));

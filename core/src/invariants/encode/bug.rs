@@ -1,4 +1,4 @@
-//! What failed, as the last statement of the path.
+//! Encoding of the failure as the last statement of the path.
 
 use super::{super::model::Unexplained, blank, build::Build, recorded};
 use crate::{
@@ -11,7 +11,7 @@ use unsnarl_trace::{EventKind, LocationId, ThreadId};
 const NEXT: &str = "\n  next: look at the recorded steps, or at the other engines";
 
 impl Build<'_> {
-    /// Makes what failed the path's last statement.
+    /// Appends the failure as the path's last statement.
     pub fn failure(&mut self, order: &[StepId]) -> Result<(), Unexplained> {
         match self.trace.bug.clone() {
             Bug::Condition { step, .. } => self.condition_failed(step),
@@ -69,7 +69,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// The conditions that fixed the address of an access: they stand right before it on its line.
+    /// The conditions that fixed the address of an access, which directly precede it on its line.
     fn pointers_of(&self, access: &Statement) -> Vec<ExprId> {
         let own = self.statements.iter().rev().skip(1);
         let own = own.filter(|statement| statement.thread == access.thread);
@@ -90,7 +90,7 @@ impl Build<'_> {
         self.push(failure);
     }
 
-    /// Each thread waits for a lock that another one holds.
+    /// Encodes a deadlock: each thread waits for a lock that another one holds.
     fn deadlocked(&mut self, order: &[StepId]) -> Result<(), Unexplained> {
         let mut waits: BTreeMap<ThreadId, LocationId> = BTreeMap::new();
         for id in order {
@@ -133,7 +133,8 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Without a model: what the thread that failed read where it failed. False where it read nothing there.
+    /// Encodes a failure without a model: the values that the failing thread read at the site of the failure.
+    /// `false` if it read nothing there.
     fn values_failed(&mut self) -> bool {
         let is_concrete = self
             .trace

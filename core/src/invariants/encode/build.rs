@@ -1,4 +1,4 @@
-//! Statement by statement.
+//! Encoding of the path statement by statement.
 
 use super::{Encoding, blank, is_helper, recorded};
 use crate::{
@@ -24,17 +24,18 @@ pub(super) struct Build<'a> {
     rows: BTreeMap<(String, Option<ThreadId>), u32>,
     pub statements: Vec<Statement>,
     rewrite: Rewrite,
-    /// What the trace's unknowns are here.
+    /// The trace's unknowns as expressions of the encoding.
     pub(super) symbols: FxHashMap<SymbolId, ExprId>,
-    /// What the cells hold now.
+    /// Current versions of the cells.
     pub(super) held: FxHashMap<CellId, ExprId>,
-    /// What the locks hold now.
+    /// Current versions of the locks.
     pub(super) locks: BTreeMap<LocationId, ExprId>,
-    /// Whether blocks are freed.
+    /// Unknowns that say whether a block was freed.
     pub freed: FxHashMap<StepId, SymbolId>,
-    /// Per thread: how far its path has come, statements of its nodes, locks that it holds with their statements.
+    /// Per thread: its position in its path, the statements of its nodes, the locks it holds with their
+    /// statements.
     pub(super) threads: Vec<Progress>,
-    /// What everything was in the run.
+    /// Recorded values of the expressions.
     pub(super) values: Values,
     pub notes: Vec<String>,
     /// The statement of each step.
@@ -100,7 +101,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// All steps of the order with what happened between them.
+    /// Encodes all steps of the order with the path nodes between them.
     pub fn path(&mut self, order: &[StepId]) {
         for &step in order {
             self.upto(step);
@@ -124,7 +125,7 @@ impl<'a> Build<'a> {
             let Some(node) = thread.path.get(used) else {
                 return;
             };
-            // What follows the step before anything else of the thread goes with it.
+            // Nodes that follow the step, before the thread's next one, go with it.
             if has_come && is_step(node) {
                 return;
             }
@@ -137,7 +138,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The statement that a node became; of one that became none the branch that decided it.
+    /// Encodes a node; returns its statement, or the guarding branch of a node without one.
     fn node(&mut self, thread: ThreadId, node: &PathNode) -> Option<usize> {
         let guard = self.guard(thread, node.guard);
         let place = self.trace.places.get(node.place as usize);
@@ -177,7 +178,7 @@ impl<'a> Build<'a> {
         *nodes.get(guard? as usize)?
     }
 
-    /// The branch and the locks that a statement is in scope of.
+    /// The branch and the locks whose scope a statement is in.
     fn scopes(&self, thread: ThreadId, guard: Option<usize>) -> Vec<usize> {
         let held = self.threads.get(thread.index());
         let held = held.into_iter().flat_map(|progress| &progress.held);
@@ -187,7 +188,7 @@ impl<'a> Build<'a> {
         scopes
     }
 
-    /// A step as a statement; `None` for one that says nothing.
+    /// A step as a statement; `None` for one without an effect.
     fn step(
         &mut self,
         id: StepId,
@@ -239,7 +240,7 @@ impl<'a> Build<'a> {
         Some(row)
     }
 
-    /// Puts the statement down; what does not fit the run's values is taken by them.
+    /// Appends the statement; one that does not fit the run's values is fixed to them.
     pub fn push(&mut self, mut statement: Statement) -> usize {
         let row = self.statements.len();
         if let Some(value) = statement.value {
@@ -312,7 +313,7 @@ impl<'a> Build<'a> {
         row
     }
 
-    /// An expression of the trace over the versions here.
+    /// Translates an expression of the trace to the current versions.
     pub fn import(&mut self, id: ExprId) -> ExprId {
         let trace = self.trace;
         let mut rewrite = std::mem::take(&mut self.rewrite);

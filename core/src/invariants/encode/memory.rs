@@ -1,4 +1,4 @@
-//! What statements do to shared memory, locks and blocks: versions of each.
+//! Effects of statements on shared memory, locks and blocks, as new versions.
 
 use super::{build::Build, recorded};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use unsnarl_trace::{EventKind, LocationId};
 
-/// Width of a lock, in bits: it holds the number of a thread.
+/// Width of a lock in bits; it holds the number of a thread.
 const LOCK: u8 = 16;
 
 impl Build<'_> {
@@ -33,7 +33,7 @@ impl Build<'_> {
         Some(())
     }
 
-    /// What a cell holds: its last version, or what it held at first.
+    /// The current content of a cell: its last version, or its initial value.
     fn held(&mut self, cell: CellId, read: Option<u128>) -> ExprId {
         if let Some(&held) = self.held.get(&cell) {
             return held;
@@ -88,7 +88,7 @@ impl Build<'_> {
             }
             EventKind::Unlock => {
                 statement.kind = Kind::Unlock;
-                // The section ends here: that it is given back is no part of it.
+                // The section ends here: the release is no part of it.
                 let thread = statement.thread.index();
                 let held = self.threads.get(thread).map_or(&[][..], |t| &t.held);
                 let own: Vec<usize> = held
@@ -111,7 +111,7 @@ impl Build<'_> {
         }
     }
 
-    /// What a lock holds now.
+    /// The current version of a lock.
     pub(super) fn lock(&mut self, object: LocationId) -> ExprId {
         match self.locks.get(&object) {
             Some(&held) => held,

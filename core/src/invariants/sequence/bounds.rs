@@ -1,7 +1,8 @@
-//! Bounds of versions, as weak as suffices, and how they come through assignments.
+//! Bounds of versions, as weak as suffices, and their preconditions through assignments.
 //!
-//! A bound is a range of signed numbers. `x = y - 50` brings one through exactly, up to where it would overflow; so a
-//! range may end a little before the smallest number of its width, which only says that nothing overflows.
+//! A bound is a range of signed numbers. `x = y - 50` carries one through exactly, up to where it would
+//! overflow; so a range may end a little above the smallest number of its width, which only says that nothing
+//! overflows.
 
 use crate::{
     invariants::{
@@ -13,18 +14,18 @@ use crate::{
     symbolic::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary},
 };
 
-/// What a bound of a value comes to.
+/// Precondition of a bound on a value.
 pub(in crate::invariants) enum Carried {
-    /// The value is in it.
+    /// The bound holds for every input.
     Always,
-    /// It is when this version is in that range.
+    /// The bound holds when this version is in that range.
     To(SymbolId, Bound),
-    /// It is no matter of one version's range.
+    /// The precondition is not the range of one version.
     No,
 }
 
-/// The range that a version has to be in for a value that is made from it to be in this one. A range that is smaller
-/// than necessary only leaves out what would overflow.
+/// The range that a version must be in for a value computed from it to be in this one. A range smaller than
+/// necessary only leaves out overflows.
 pub(in crate::invariants) fn carried(exprs: &Exprs, value: ExprId, bound: Bound) -> Carried {
     let (mut value, mut bound) = (value, bound);
     loop {
@@ -97,17 +98,17 @@ pub(in crate::invariants) fn exact(encoding: &Encoding, symbol: SymbolId) -> Opt
     Some(Bound::exactly(signed(var.recorded?, var.width)))
 }
 
-/// Which bounds are tried, weakest first. Truth values and zero are told exactly: nobody writes `done <= 0`.
+/// The candidate bounds, weakest first. Truth values and zero are stated exactly: nobody writes `done <= 0`.
 ///
-/// Where several versions are added up none may take all room at its other end: what is left for the others would
-/// have to be told (`0 <= available`), though it only says that nothing overflows.
+/// If several versions are added up, no bound may extend to the end of its type: the bound left for the others
+/// would have to be stated (`0 <= available`), though it only says that nothing overflows.
 fn choices(encoding: &Encoding, symbol: SymbolId, is_alone: bool) -> Vec<Bound> {
     let (Some(var), Some(Bound { low: number, .. })) =
         (encoding.var(symbol), exact(encoding, symbol))
     else {
         return Vec::new();
     };
-    // Of an address it matters which it is: above it lies something else.
+    // An address is kept exactly, since other objects lie above it.
     let is_address = var.width == 64 && number >= 1 << 32;
     if var.width == 1 || number == 0 || is_address {
         return Vec::new();
@@ -127,7 +128,7 @@ fn choices(encoding: &Encoding, symbol: SymbolId, is_alone: bool) -> Vec<Bound> 
     fitting.map(|(low, high)| Bound { low, high }).collect()
 }
 
-/// Bounds of these versions from which all of `wanted` follows: none for as many versions as possible, then weak
+/// Bounds of these versions that together imply `wanted`: none for as many versions as possible, then weak
 /// ones, in the order given. `None` when not even the exact values suffice.
 pub(super) fn weakest(
     encoding: &mut Encoding,
@@ -164,7 +165,7 @@ pub(super) fn weakest(
     )
 }
 
-/// The range that a version may have with the recorded values of all others, if it is a range.
+/// The range that a version may have given the recorded values of all others, if it is a range.
 fn preimage(
     encoding: &mut Encoding,
     chosen: &[(SymbolId, Option<Bound>)],
@@ -200,7 +201,7 @@ fn preimage(
     joint.filter(|joint| joint.and(was) == was && joint.low < joint.high)
 }
 
-/// The value and the range that a condition compares it with.
+/// The value and the range that it is compared with.
 fn compared(exprs: &Exprs, id: ExprId) -> Option<(ExprId, Bound)> {
     match exprs.node(id) {
         Node::Compare(Compare::Sle, a, b) => {

@@ -36,7 +36,8 @@ fn figure_3_the_branch_matters_with_control() {
     .assert_eq(&shown(path(text), Some(Level::CS)));
 }
 
-/// Figure 4, Examples 1 and 2: what led into the branch is only in the control-sensitive slice.
+/// Figure 4, Examples 1 and 2: the statements that led into the branch are only in the control-sensitive
+/// slice.
 #[test]
 fn figure_4_control_sensitive_slices_say_why_the_branch_was_taken() {
     let text = "
@@ -69,7 +70,7 @@ fn figure_4_control_sensitive_slices_say_why_the_branch_was_taken() {
     .assert_eq(&shown(path(text), Some(Level::CS)));
 }
 
-/// Figure 5, Example 3: L2 is only in the slice for the order, and the invariant says so.
+/// Figure 5, Example 3: L2 is in the slice only for its order, and the invariant says so.
 #[test]
 fn example_3_the_overwritten_store_is_a_hazard() {
     let text = "

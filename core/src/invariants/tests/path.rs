@@ -1,5 +1,5 @@
-//! Failing paths as text, with variables of threads and branches: one statement a line, in the order in which they
-//! ran. The first word is the thread.
+//! Failing paths as text, with private variables and branches: one statement a line, in the order of
+//! execution. The first word is the thread.
 //!
 //! ```text
 //! shared balance = 100
@@ -140,7 +140,7 @@ impl Build {
         Some(EventId(self.events - 1))
     }
 
-    /// A step that the run's text does not have.
+    /// Adds a step without an event in the run's text.
     fn bare(&mut self, row: usize, kind: EventKind, object: &str) -> StepId {
         let object = LocationId(object.len() as u32);
         let value = 0;
@@ -233,7 +233,7 @@ impl Build {
         id
     }
 
-    /// Operands and operators from left to right, one comparison at most.
+    /// Parses operands and operators from left to right, with one comparison at most.
     fn expression(&mut self, row: usize, words: &[&str]) -> ExprId {
         let at = words
             .iter()
@@ -293,7 +293,7 @@ impl Build {
         self.trace.exprs.symbol(symbol, WIDTH)
     }
 
-    /// What an expression is in the run.
+    /// Recorded value of an expression.
     pub fn value(&self, id: ExprId) -> u128 {
         let trace = &self.trace;
         let symbol = |symbol: SymbolId| match symbol.local() {

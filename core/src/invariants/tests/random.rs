@@ -1,4 +1,4 @@
-//! Random failing paths, and what must hold of their explanations at every level.
+//! Random failing paths, and properties of their explanations at every level.
 
 use super::path::path;
 use crate::{
@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, fmt::Write};
 const SHARED: [&str; 3] = ["x", "y", "z"];
 const LOCAL: [&str; 2] = ["a", "b"];
 
-/// A path made of choices, which does what its statements say.
+/// A path built from choices, whose statements compute the recorded values.
 #[derive(Default)]
 struct Random {
     text: String,
@@ -52,7 +52,7 @@ impl Random {
         }
     }
 
-    /// At most one operand is shared: each statement refers to one global variable.
+    /// An operation on at most one shared operand: each statement refers to one global variable.
     fn value(&self, thread: u8, [a, op, b]: [u8; 3]) -> (String, i32) {
         let (first, x) = self.operand(thread, a);
         let (second, y) = self.operand(thread, 3 + b % 3);
@@ -150,7 +150,8 @@ fn text(choices: &[[u8; 5]], last: [u8; 3]) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Inductive, in the vocabulary of interpolants, with a sound slice, and sensitive to what the level names.
+    /// Explanations are inductive, in the vocabulary of interpolants, with a sound slice, and sensitive to
+    /// the dependencies of the level.
     #[test]
     fn explanations_of_random_paths_are_right(choices in prop::collection::vec(any::<[u8; 5]>(), 1..40), last in any::<[u8; 3]>()) {
         let text = text(&choices, last);
@@ -158,14 +159,14 @@ proptest! {
         let budget = Budget::unlimited();
         let prepared = match prepare(&trace, &run, &trace.order) {
             Ok(prepared) => prepared,
-            // What holds of numbers alone fails whatever the threads do.
+            // A condition on numbers alone fails independently of the threads.
             Err(Unexplained::Unreadable(_)) => return Ok(()),
             Err(other) => return Err(TestCaseError::fail(format!("{other}\n{text}"))),
         };
         for level in Level::every() {
             let options = Options { level: Some(level), ..Options::default() };
             let explained = prepared.explain(&options, &budget).unwrap();
-            // What the checker's solver cannot tell within its limits (long sums) is no error; all else is.
+            // An undecided query of the checker's solver (long sums) is no error; everything else is.
             let mut broken = check(&explained, &budget);
             broken.retain(|one| !matches!(one, Broken::Unknown(_)));
             prop_assert_eq!(broken, vec![], "at {} of\n{}", level, text);

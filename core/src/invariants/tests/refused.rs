@@ -1,4 +1,4 @@
-//! What cannot be explained, and what budgets that end leave.
+//! Runs that cannot be explained, and results of budgets that end early.
 
 use super::{super::*, BANK_IN_WORDS, path::path};
 

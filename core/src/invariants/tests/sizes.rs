@@ -1,4 +1,4 @@
-//! Long paths: the bank account in a loop, with branches, a second variable and statements that do not matter.
+//! Long paths: the bank account in a loop, with branches, a second variable and irrelevant statements.
 
 use super::path::path;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use std::fmt::Write;
 use unsnarl_trace::Run;
 
-/// So many rounds of two threads that take turns, and one update that is lost in the middle.
+/// A number of rounds of two threads that take turns, with one lost update in the middle.
 pub fn bank(rounds: usize) -> (SymbolicTrace, Run) {
     let mut text = String::from(
         "shared balance = 0\nshared count = 0\nmain fork main.1 @1\nmain fork main.2 @2\n",

@@ -1,22 +1,23 @@
-//! What can be put into a pattern so that as many sequences have it: BIDE's backward extension and BackScan.
+//! Insertions into a pattern that leave its support unchanged: BIDE's backward extension and BackScan.
 
 use super::super::sequences::{Index, drop_from, has, put, take};
 use super::Entry;
 
-/// Sequences of which it is asked what they share: when that is something, comparing places tells sooner.
+/// Number of sequences whose common items are computed first; if there are any, comparing places decides
+/// sooner.
 const FEW: usize = 32;
 
-/// Items that the sequences of a pattern have besides it: only these can be put into it.
+/// Items that the sequences of a pattern share beside it: only these can be inserted.
 #[derive(Debug)]
 struct Shared {
     own: Vec<u64>,
     items: Vec<u64>,
-    /// Sequences and places that were looked at.
+    /// Number of sequences and places examined.
     looked: u64,
 }
 
 impl Shared {
-    /// For sets of so many words.
+    /// Makes buffers for sets of `width` words.
     fn new(width: usize) -> Shared {
         Shared {
             own: vec![0; width],
@@ -25,7 +26,7 @@ impl Shared {
         }
     }
 
-    /// Another pattern.
+    /// Starts with another pattern.
     fn begin(&mut self, pattern: &[u32]) {
         self.own.fill(0);
         self.items.fill(u64::MAX);
@@ -33,7 +34,7 @@ impl Shared {
         pattern.iter().for_each(|item| put(&mut self.own, *item));
     }
 
-    /// Keeps the items that this sequence has, too; an item of the pattern must be there once more. Says
+    /// Keeps the items that this sequence also has; an item of the pattern must occur once more. Returns
     /// whether some are left.
     #[inline]
     fn keep(&mut self, (all, repeated): (&[u64], &[u64])) -> bool {
@@ -48,22 +49,23 @@ impl Shared {
     }
 }
 
-/// Where items can be put into a pattern: BIDE's periods of one sequence, and what fits into those of all
-/// sequences so far.
+/// Possible insertions into a pattern: BIDE's periods of one sequence, and the items that fit into those of
+/// all sequences so far.
 #[derive(Debug)]
 pub struct Insertions {
-    /// For each item of the pattern: from behind the first occurrence of what comes before it ...
+    /// For each item of the pattern: the start of its period, after the first occurrence of its prefix ...
     begins: Vec<u32>,
-    /// ... to its own last occurrence before the end. The last item's is the first.
+    /// ... and its end, the item's last occurrence before the end of the next item's. In reverse order: the
+    /// last item's comes first.
     ends: Vec<u32>,
-    /// Gap and item.
+    /// Insertions as gap and item.
     list: Vec<(u32, u32)>,
     untold: Vec<u64>,
     shared: Shared,
 }
 
 impl Insertions {
-    /// For sets of so many words.
+    /// Makes buffers for sets of `width` words.
     pub fn new(width: usize) -> Insertions {
         Insertions {
             begins: Vec::new(),
@@ -74,8 +76,8 @@ impl Insertions {
         }
     }
 
-    /// Is there no item that can be put somewhere before the last occurrence of the pattern's last item, in all
-    /// its sequences?
+    /// Returns whether no item can be inserted anywhere before the last occurrence of the pattern's last item
+    /// in all its sequences.
     pub fn complete(
         &mut self,
         data: &Index,
@@ -104,12 +106,12 @@ impl Insertions {
         false
     }
 
-    /// Sequences and places that were looked at for the last pattern.
+    /// Number of sequences and places examined for the last pattern.
     pub fn looked(&self) -> u64 {
         self.shared.looked
     }
 
-    /// Can one of the insertions that were found be made in the first occurrence, in all the sequences?
+    /// Returns whether one of the insertions found fits before the first occurrence in all the sequences.
     pub fn before_first(&mut self, data: &Index, entries: &[Entry], pattern: &[u32]) -> bool {
         entries.iter().all(|entry| {
             self.find(data, entry.sequence, pattern, entry.from);
@@ -135,7 +137,7 @@ impl Insertions {
         }
     }
 
-    /// All insertions of the items that the sequence allows.
+    /// Gathers all insertions that the sequence allows.
     fn gather(&mut self, data: &Index, sequence: u32) {
         let items = &self.shared.items;
         let many: u32 = items.iter().map(|word| word.count_ones()).sum();

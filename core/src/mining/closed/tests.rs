@@ -1,4 +1,4 @@
-//! Closed patterns against their definition.
+//! Tests of closed patterns against their definition.
 
 use super::*;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn is_part(small: &[u32], large: &[u32]) -> bool {
     small.iter().all(|item| rest.any(|other| other == item))
 }
 
-/// The definition of Section 2.4, word by word.
+/// The definition of Section 2.4, verbatim.
 fn by_definition(list: &[Vec<u32>], least: u32, longest: usize) -> BTreeMap<Vec<u32>, u32> {
     let mut supports: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
     for items in list {

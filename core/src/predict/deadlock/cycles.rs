@@ -1,20 +1,21 @@
-//! Cycles of requests whose threads could all stand there at once.
+//! Cycles of requests at which all threads could stand at once.
 
 use super::requests::Request;
 use crate::{Budget, StopReason, predict::Graph};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::EventId;
 
-/// Places in the list of requests; each wants what the next one holds, the last what the first one holds.
+/// Indices into the list of requests; each wants the lock that the next one holds, the last that of the
+/// first.
 pub(super) type Cycle = Vec<usize>;
 
-/// Requests that are looked at as the next in a cycle, in all.
+/// Bound on the requests examined as the next one of a cycle, in total.
 const STEPS: usize = 2_000_000;
 
 struct Search<'a> {
     graph: &'a Graph<'a>,
     requests: &'a [Request],
-    /// By the location of the held lock.
+    /// Requests by the location of the held lock.
     holding: FxHashMap<u32, Vec<usize>>,
     budget: &'a Budget,
     steps: usize,
@@ -23,7 +24,7 @@ struct Search<'a> {
     found: Vec<Cycle>,
 }
 
-/// The cycles, each once, of any length.
+/// Finds the cycles, each once, of any length.
 pub(super) fn cycles(
     graph: &Graph,
     requests: &[Request],
@@ -51,7 +52,7 @@ pub(super) fn cycles(
 }
 
 impl Search<'_> {
-    /// Goes on from the last request of the path; a cycle begins with the first of its requests.
+    /// Extends the path after its last request; a cycle begins with the first of its requests.
     fn extend(&mut self) {
         let requests = self.requests;
         let (Some(&first), Some(last)) = (
@@ -95,7 +96,8 @@ impl Search<'_> {
         self.stopped == StopReason::Complete
     }
 
-    /// Holds what the last one wants, and can stand there while all of the path stand where they do.
+    /// Returns whether a request holds the lock that the last one wants, and its thread can stand there while
+    /// those of the path stand where they do.
     fn fits(&self, next: usize) -> bool {
         let Some(next) = self.requests.get(next) else {
             return false;

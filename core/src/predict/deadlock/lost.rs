@@ -1,4 +1,4 @@
-//! Signals that could come before the wait that they ended, which then would last for ever.
+//! Signals that could come before the wait that they ended, which would then last for ever.
 
 use super::{LOST_WAKEUP, line};
 use crate::{
@@ -13,11 +13,11 @@ struct Waited {
     thread: u16,
     condition: u32,
     wait: u32,
-    /// From here on the thread held the mutex that it gave back to wait.
+    /// Row from which on the thread held the mutex that it released to wait.
     locked: u32,
 }
 
-/// The candidates: one for each pair of source lines of a signal and a wait.
+/// Finds the candidates: one for each pair of source lines of a signal and a wait.
 pub(super) fn lost(
     run: &Run,
     scheduler: &Scheduler,
@@ -111,7 +111,8 @@ fn waits(run: &Run) -> Vec<Waited> {
     found
 }
 
-/// What the waiter reads under its lock before it waits has the same value in this order as in the run.
+/// Returns whether the waiter's reads under its lock before the wait have the same values in this order as in
+/// the run.
 fn reads_the_same(run: &Run, order: &[EventId], waited: &Waited) -> bool {
     let recorded = seen(run, 0..waited.wait, waited);
     let now = seen(run, order.iter().map(|event| event.0), waited);
@@ -123,7 +124,7 @@ fn reads_the_same(run: &Run, order: &[EventId], waited: &Waited) -> bool {
     })
 }
 
-/// The write that each of the waiter's reads under its lock sees.
+/// The writes that the waiter's reads under its lock see.
 fn seen(
     run: &Run,
     rows: impl Iterator<Item = u32>,

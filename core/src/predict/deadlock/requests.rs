@@ -1,52 +1,52 @@
-//! The edges of the lock-order graph: a thread asks for a lock while it holds another one.
+//! Edges of the lock-order graph: a thread requests a lock while it holds another one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventKind, Run, raw::WaitsFor};
 
-/// A lock that is held or asked for.
+/// A lock that is held or requested.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Lock {
     pub location: u32,
-    /// For reading only.
+    /// `true` for reading only.
     pub shared: bool,
 }
 
 impl Lock {
-    /// Both cannot be had at once by two threads.
+    /// Returns whether two threads cannot hold both at once.
     pub fn excludes(self, other: Lock) -> bool {
         self.location == other.location && !(self.shared && other.shared)
     }
 }
 
-/// A thread asks for a lock while it holds others.
+/// A request of a thread for a lock while it holds others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Request {
     pub thread: u16,
     /// One of the locks that it holds.
     pub held: Lock,
-    /// Where it took that.
+    /// Row at which it acquired that lock.
     pub taken: u32,
     pub wanted: Lock,
-    /// Where it asks.
+    /// Row of the request.
     pub asked: u32,
-    /// All that it holds.
+    /// All locks that it holds.
     pub all: Vec<Lock>,
 }
 
-/// What tells requests apart: thread, held, wanted, all held, site of both, what the thread had communicated.
+/// Identity of a request: thread, held, wanted, all held, sites of both, the thread's communication count.
 type Key = (u16, Lock, Lock, Vec<Lock>, u32, u32, u32);
 
 #[derive(Default)]
 struct Thread {
-    /// Lock, where it was taken, how often.
+    /// Lock, row of its acquisition, recursion depth.
     held: Vec<(Lock, u32, u32)>,
-    /// A wait for a lock that has just begun.
+    /// The row of a wait for a lock that has just begun.
     waits: Option<u32>,
-    /// Steps that order the thread with others, so far.
+    /// Number of events so far that order the thread with others.
     communicated: u32,
 }
 
-/// All requests, each once in what matters: linear in the events times the locks held at once.
+/// Finds all requests, each once by identity: linear in the events times the locks held at once.
 pub(super) fn requests(run: &Run) -> Vec<Request> {
     let mut pass = Pass {
         run,
@@ -110,7 +110,7 @@ impl Pass<'_> {
         held.retain(|(.., depth)| *depth > 0);
     }
 
-    /// The run ended while the thread waited for a lock.
+    /// Handles a thread that waits for a lock when the run ends.
     fn blocked(&mut self, row: u32, thread: u16, location: u32) {
         let shared = match WaitsFor::from_u32(column(self.run.events.sizes(), row)) {
             Some(WaitsFor::Lock) => false,

@@ -1,4 +1,4 @@
-//! Cycles that are and are none, lost wakeups, and random programs beside all their orders.
+//! Tests of true and false cycles, of lost wakeups, and of random programs against all their orders.
 
 use super::*;
 use crate::{
@@ -21,7 +21,8 @@ fn found(run: &Run) -> Vec<Candidate> {
     outcome.findings
 }
 
-/// Each candidate: its pattern, the lines of its events, the lines of its order or why there is none.
+/// Each candidate: its pattern, the lines of its events, and the lines of its order or the reason why there
+/// is none.
 fn told(script: &str) -> Vec<String> {
     let run = fixture::run(script);
     let scheduler = Scheduler::new(&run);
@@ -64,7 +65,7 @@ fn two_locks_in_both_orders() {
     assert_eq!(told(script), ["cycle of 2 at [2, 12]: [1, 11]"]);
 }
 
-/// One line of code that takes both locks, called with the arguments either way.
+/// A line of code that takes both locks, called with the arguments in either order.
 #[test]
 fn cycles_on_the_same_lines_are_one() {
     let transfer = |thread: &str, from: &str, to: &str| {
@@ -96,7 +97,7 @@ fn dining_philosophers() {
         told(&script),
         ["cycle of 5 at [12, 22, 32, 42, 52]: [11, 21, 31, 41, 51]"]
     );
-    // One who takes the other fork first breaks the circle.
+    // A philosopher who takes the other fork first breaks the cycle.
     let polite: String = (0..4).map(|n| dine(n, n, n + 1)).collect::<String>() + &dine(4, 0, 4);
     assert_eq!(told(&polite), Vec::<String>::new());
 }
@@ -191,7 +192,7 @@ fn readers_do_not_wait_for_readers() {
     }
 }
 
-/// The locks before have to be given back first: the order is made, not only the heads of the sections.
+/// Earlier locks have to be released first: the schedule includes them, not only the heads of the sections.
 #[test]
 fn what_comes_before_is_done() {
     let script = "
@@ -213,7 +214,7 @@ fn what_comes_before_is_done() {
     );
 }
 
-/// What the one does inside its section needs the other's lock: the heuristic finds a cycle, but no order.
+/// The thread's step inside its section needs the other's lock: the heuristic finds a cycle, but no order.
 #[test]
 fn cycles_that_cannot_be_reached_have_no_order() {
     let script = "
@@ -271,10 +272,10 @@ fn a_wait_that_looks_first_loses_nothing() {
         main unlock m @5
     ";
     assert_eq!(told(script), Vec::<String>::new());
-    // What is looked at does not say that the signal came.
+    // The variable that is read does not tell that the signal came.
     let other = script.replace("main.1 W ready =1", "main.1 W other =1");
     assert_eq!(told(&other).len(), 1);
-    // What was written is what was there.
+    // The value written equals the old one.
     let same = script.replace("main.1 W ready =1", "main.1 W ready =0");
     assert_eq!(told(&same).len(), 1);
 }
@@ -302,7 +303,8 @@ fn a_spent_budget_is_told() {
     assert_eq!(outcome.stopped, StopReason::Cancelled);
 }
 
-/// What all orders show: threads whose next steps ask for each other's locks, as the rows of these requests.
+/// Deadlocks of all orders: threads whose next steps request each other's locks, as the rows of these
+/// requests.
 fn all_deadlocks(run: &Run) -> BTreeSet<Vec<u32>> {
     let mut found = BTreeSet::new();
     Brute::new(run).each(|order, next| {
@@ -313,7 +315,7 @@ fn all_deadlocks(run: &Run) -> BTreeSet<Vec<u32>> {
     found
 }
 
-/// Circles among the next rows: of every subset of threads in which each waits for exactly the next.
+/// Cycles among the next rows: every subset of threads in which each waits for exactly the next.
 fn waits_in_circles(run: &Run, order: &[u32], next: &[Option<u32>]) -> Vec<Vec<u32>> {
     let event = |row: u32| run.events.get(EventId(row)).unwrap();
     let holds = |thread: usize, wanted: u32| {

@@ -1,50 +1,51 @@
-//! What the recorded order says about any order: which rows need which, where waits go on, what
-//! semaphores begin with, and which objects were used against the rules.
+//! Constraints from the recorded order: predecessors of rows, resumptions of waits, initial units of
+//! semaphores, and objects used against the rules.
 
 use super::{Rule, state::State};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, EventKind, Run};
 
-/// No row.
+/// Marks the absence of a row.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The wait that a row ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Return {
-    /// The row at which it began.
+    /// The row at which the wait began.
     pub wait: u32,
     /// The condition variable.
     pub condition: u32,
-    /// By a signal, not by time or by itself.
+    /// `true` if a signal ended it, not a timeout or a spurious wakeup.
     pub signalled: bool,
 }
 
-/// See the module.
+/// Constraints of a run on all its orders.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
-    /// One more than the highest number of a thread.
+    /// Exclusive bound of the thread numbers.
     pub threads: usize,
-    /// The thread's row before, by row.
+    /// The thread's preceding row, by row.
     previous: Vec<u32>,
     /// Number of a lock among the locks, by location.
     lock_of: Vec<u32>,
     /// Number of locks.
     pub locks: usize,
     needs: FxHashMap<u32, Vec<(u32, Rule)>>,
-    /// By the row at which the thread goes on: it takes the mutex again, or wakes where that is not recorded.
+    /// Returns by the row at which the thread resumes: the reacquisition of the mutex, or the wakeup where
+    /// that is not recorded.
     pub returns: FxHashMap<u32, Return>,
-    /// By the row of the wait: where it ends.
+    /// End of each wait, by the wait's row.
     pub ends: FxHashMap<u32, u32>,
-    /// Units of semaphores at the beginning.
+    /// Initial units of semaphores.
     pub units: FxHashMap<u32, u64>,
-    /// Failed attempts while another thread held the lock: was that for writing?
+    /// Failed attempts while another thread held the lock, with whether it was held for writing.
     pub attempts: FxHashMap<u32, bool>,
     /// Objects that were used against the rules.
     pub odd: FxHashSet<u32>,
 }
 
 impl Recorded {
-    /// Reads the run.
+    /// Prepares the run.
     pub fn new(run: &Run) -> Recorded {
         let mut recorded = Recorded::default();
         recorded.program_order(run);
@@ -57,12 +58,12 @@ impl Recorded {
         recorded
     }
 
-    /// The thread's row before this one.
+    /// The thread's preceding row.
     pub fn before(&self, row: u32) -> u32 {
         self.previous.get(row as usize).copied().unwrap_or(NONE)
     }
 
-    /// Rows that must have happened before this one, beyond its thread's.
+    /// Rows that must come before this one, beyond its thread's.
     pub fn needs(&self, row: u32) -> &[(u32, Rule)] {
         self.needs.get(&row).map_or(&[], Vec::as_slice)
     }
@@ -112,7 +113,8 @@ impl Recorded {
         }
     }
 
-    /// A wait gives the mutex back and ends with the thread's next step of synchronization.
+    /// Finds the ends of waits: a wait releases the mutex and ends with the thread's next step of
+    /// synchronization.
     fn waits(&mut self, run: &Run) {
         let mut begun: FxHashMap<u16, (u32, bool)> = FxHashMap::default();
         let mut open: FxHashMap<u16, (u32, u32)> = FxHashMap::default();
@@ -208,7 +210,7 @@ impl Recorded {
         }
     }
 
-    /// The first to leave closes its generation.
+    /// Finds the generations of barriers: the first thread to leave closes its generation.
     fn barriers(&mut self, run: &Run) {
         let mut barriers: FxHashMap<u32, Barrier> = FxHashMap::default();
         for (row, thread, kind) in steps(run) {
@@ -226,8 +228,8 @@ impl Recorded {
         }
     }
 
-    /// Goes through the run as through any order and notes what breaks the rules; rows of such objects then
-    /// need the object's row before.
+    /// Replays the run and notes violations of the rules; rows of such objects then need the object's
+    /// preceding row.
     fn oddities(&mut self, run: &Run) {
         let rows: Vec<EventId> = (0..run.events.len() as u32).map(EventId).collect();
         let mut odd = FxHashSet::default();
@@ -263,7 +265,7 @@ struct Barrier {
     generation: usize,
     /// Arrivals by generation.
     arrived: Vec<Vec<u32>>,
-    /// The generation that a thread arrived in.
+    /// The generation in which each thread arrived.
     of: FxHashMap<u16, usize>,
 }
 
@@ -290,7 +292,7 @@ impl Barrier {
     }
 }
 
-/// The steps of synchronization: row, thread, kind.
+/// The synchronization events: row, thread, kind.
 fn steps(run: &Run) -> impl Iterator<Item = (u32, u16, EventKind)> {
     let rows = (0..).zip(run.events.threads()).zip(run.events.kinds());
     rows.filter(|(_, kind)| **kind > EventKind::Fence as u8)

@@ -1,4 +1,4 @@
-//! Who holds which lock, who waits, which units there are, while an order goes by.
+//! State of locks, waits and semaphores while an order is replayed.
 
 use super::{
     Rule,
@@ -7,31 +7,31 @@ use super::{
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, EventKind, Run};
 
-/// A broken rule: the object, the row in the way, the rule.
+/// A violated rule: the object, the conflicting row, the rule.
 type Broken = (u32, Option<u32>, Rule);
 
-/// Who holds a lock.
+/// Holder of a lock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holder {
     thread: u16,
-    /// For reading only.
+    /// `true` for reading only.
     pub shared: bool,
     depth: u32,
     row: u32,
 }
 
-/// The state.
+/// State of all objects within an order.
 pub(super) struct State<'a> {
     recorded: &'a Recorded,
-    /// Places in the order of the rows at which waits end.
+    /// Positions in the order of the rows at which waits end.
     ends: FxHashMap<u32, usize>,
-    /// By number of the lock.
+    /// Holders by number of the lock.
     locks: Vec<Vec<Holder>>,
-    /// Units of semaphores and who took the last.
+    /// Units of semaphores, and the row that took the last.
     units: FxHashMap<u32, (u64, Option<u32>)>,
-    /// Rows at which those that wait for a signal began to.
+    /// Rows at which the threads waiting for a signal began to wait.
     waiting: FxHashMap<u32, Vec<u32>>,
-    /// Of those that have got one and have not gone on.
+    /// Of these, rows whose threads were signalled and have not resumed.
     woken: FxHashMap<u32, Vec<u32>>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Takes a row into account, and says which rule it breaks.
+    /// Applies a row; an error names the rule that it violates.
     pub fn step(&mut self, run: &Run, row: u32) -> Result<(), Broken> {
         let at = row as usize;
         let (Some(&thread), Some(kind)) = (
@@ -179,7 +179,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Wakes the one that goes on first.
+    /// Wakes the thread that resumes first.
     fn signal(&mut self, condition: u32) -> Result<(), (Option<u32>, Rule)> {
         let waiting = self.waiting.entry(condition).or_default();
         let end = |wait: &u32| {
@@ -201,7 +201,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// A wait that ends with this row has got its signal.
+    /// Checks that a wait that ends with this row was signalled.
     fn goes_on(&mut self, row: u32) -> Result<(), Broken> {
         let Some(end) = self.recorded.returns.get(&row).copied() else {
             return Ok(());

@@ -1,10 +1,10 @@
-//! Orders that can and cannot have happened, rule by rule.
+//! Tests of feasible and infeasible orders, rule by rule.
 
 use super::*;
 use crate::fixture;
 use proptest::prelude::*;
 
-/// Checks an order given as rows; what is wrong in words, or `feasible`.
+/// Checks an order given as rows; returns the violation in words, or `feasible`.
 fn told(script: &str, rows: &[u32]) -> String {
     let run = fixture::run(script);
     let order = Order {

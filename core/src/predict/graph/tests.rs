@@ -1,4 +1,4 @@
-//! The graph against its definitions, and the paper's Figure 5.
+//! Tests of the graph against its definitions, and the paper's Figure 5.
 
 use super::*;
 use crate::fixture::{anything, feasible, run};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use unsnarl_trace::{Event, MemoryOrder, Value};
 
-/// The edges of Definition 1 between threads, and what else threads wait by.
+/// The edges of Definition 1 between threads, and other edges by which threads wait.
 fn communicates(rows: &[Event], woken_by: &[Option<usize>], a: usize, b: usize) -> bool {
     use EventKind::*;
     let (first, second) = (&rows[a], &rows[b]);
@@ -34,7 +34,7 @@ fn is_flag(rows: &[Event], a: usize, b: usize) -> bool {
             .all(|row| row.location != rows[a].location || row.kind != EventKind::AtomicWrite)
 }
 
-/// Waits and posts alternate, and each post is by the one that waited.
+/// Returns whether waits and posts alternate, each post by the thread that waited.
 fn as_lock(rows: &[Event], semaphore: LocationId) -> bool {
     let steps: Vec<&Event> = rows
         .iter()
@@ -48,7 +48,7 @@ fn as_lock(rows: &[Event], semaphore: LocationId) -> bool {
     })
 }
 
-/// For each wake the signal that it is taken to be from.
+/// For each wakeup, the signal that it is matched with.
 fn wakers(rows: &[Event]) -> Vec<Option<usize>> {
     let mut left: Vec<u64> = rows
         .iter()
@@ -74,7 +74,7 @@ fn wakers(rows: &[Event]) -> Vec<Option<usize>> {
     wakers
 }
 
-/// Without fences and barriers, which have tests of their own in `orders`.
+/// Returns whether a run has no fences and barriers, which have tests of their own in `orders`.
 fn plain(run: &Run) -> bool {
     use EventKind::*;
     let strange = [Fence, BarrierArrive, BarrierLeave].map(|kind| kind as u8);

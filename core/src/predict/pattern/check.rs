@@ -1,14 +1,14 @@
-//! Patterns that contradict themselves.
+//! Checks that patterns do not contradict themselves.
 
 use super::{
     Access,
     parse::{Label, Sequences, Wrong, access_type},
 };
 
-/// The most events of a pattern.
+/// Bound on the events of a pattern.
 const MOST: usize = 255;
 
-/// Finds the first contradiction. The sequences have equal length; `start` is where T stands.
+/// Finds the first contradiction. The sequences have equal length; `start` is the position of T.
 pub(super) fn check(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong> {
     let count = sequences.threads.len();
     if !(2..=MOST).contains(&count) {
@@ -26,7 +26,7 @@ pub(super) fn check(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong
     conflict(sequences, start)
 }
 
-/// A region belongs to one thread.
+/// Checks that each region belongs to one thread.
 fn one_thread_each(sequences: &Sequences<'_>) -> Result<(), Wrong> {
     let pairs = || sequences.regions.iter().zip(&sequences.threads);
     for (region, thread) in pairs() {
@@ -41,7 +41,7 @@ fn one_thread_each(sequences: &Sequences<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Regions of a thread don't overlap: after an event of another one a region is over.
+/// Checks that regions of a thread don't overlap: an event of another region ends a region.
 fn not_left_and_entered_again(sequences: &Sequences<'_>) -> Result<(), Wrong> {
     let events: Vec<(&Label<'_>, &Label<'_>)> =
         sequences.regions.iter().zip(&sequences.threads).collect();
@@ -77,7 +77,7 @@ fn consecutive(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong> {
     }
 }
 
-/// Some variable is touched by two threads and written by one of them.
+/// Checks that two threads access some variable and one of them writes it.
 fn conflict(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong> {
     let (Some(first), threads) = (sequences.threads.first(), &sequences.threads) else {
         return Ok(());

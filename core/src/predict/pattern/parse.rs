@@ -1,4 +1,4 @@
-//! The user's patterns: TOML, with errors that say where and what was expected.
+//! Parser of the user's patterns: TOML, with errors that give the position and the expected input.
 
 use super::{Access, Pattern, Patterns, Step, check};
 use crate::predict::{Class, regions::Annotation};
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::{fmt, ops::Range};
 use toml::Spanned;
 
-/// What a file of patterns says.
+/// Contents of a file of patterns.
 ///
 /// ```
 /// let file = unsnarl_core::predict::Patterns::parse(r#"
@@ -33,18 +33,18 @@ use toml::Spanned;
 pub struct UserPatterns {
     /// The patterns, in the order of the file.
     pub patterns: Patterns,
-    /// What the user wants to be atomic.
+    /// Regions that the user declares atomic.
     pub regions: Vec<Annotation>,
 }
 
-/// What is wrong with a file of patterns.
+/// Error in a file of patterns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PatternError {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong and what was expected.
+    /// Message with the error and the expected input.
     pub message: String,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// What is wrong, at which byte.
+/// Error message with its byte position.
 pub(super) type Wrong = (usize, String);
 
 #[derive(Deserialize)]
@@ -93,7 +93,7 @@ struct RegionTable {
     lines: Option<Spanned<String>>,
 }
 
-/// Reads a file of patterns.
+/// Parses a file of patterns.
 pub(super) fn parse(text: &str) -> Result<UserPatterns, PatternError> {
     let at = |(offset, message)| place(text, offset, message);
     let file: File = toml::from_str(text).map_err(|error| {
@@ -141,7 +141,7 @@ fn place(text: &str, offset: usize, message: String) -> PatternError {
     }
 }
 
-/// A label of a sequence and the byte that it begins at.
+/// A label of a sequence with its byte position.
 pub(super) type Label<'a> = (&'a str, usize);
 
 /// The sequences of a pattern, of equal length.
@@ -153,7 +153,7 @@ pub(super) struct Sequences<'a> {
     pub consecutive: bool,
 }
 
-/// The labels of `t1 - t2 - t1`, with their places in the file.
+/// The labels of `t1 - t2 - t1`, with their positions in the file.
 fn labels(text: &str, span: Range<usize>) -> Vec<Label<'_>> {
     let inside = text.get(span.clone()).unwrap_or("");
     let separates = |c: char| c.is_whitespace() || matches!(c, '-' | ',' | '"' | '\'');
@@ -226,13 +226,13 @@ fn steps(sequences: &Sequences<'_>) -> Result<Vec<Step>, Wrong> {
     columns.map(step).collect()
 }
 
-/// Equal labels get equal numbers; there are fewer than 256 (`check`).
+/// The number of a label: equal labels have equal numbers; there are fewer than 256 (`check`).
 fn number(all: &[Label<'_>], label: &Label<'_>) -> u8 {
     let at = all.iter().position(|other| other.0 == label.0);
     at.and_then(|at| u8::try_from(at).ok()).unwrap_or(0)
 }
 
-/// What `r` and `w` stand for.
+/// Access type for `r` and `w`.
 pub(super) fn access_type(&(word, at): &Label<'_>) -> Result<Access, Wrong> {
     match word {
         "r" | "R" | "read" => Ok(Access::Read),

@@ -1,4 +1,4 @@
-//! Files of patterns: what they mean and what is wrong with them.
+//! Tests of pattern files: their meaning and their errors.
 
 use super::*;
 use crate::predict::Annotation;

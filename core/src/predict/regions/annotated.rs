@@ -1,9 +1,9 @@
-//! What the user says should be atomic.
+//! Regions that the user declares atomic.
 
 use super::Region;
 use unsnarl_trace::{EventId, FrameRow, Run, SiteId, SiteRow, StackId, ThreadId};
 
-/// A function or lines that should be atomic, with all that they call.
+/// A function or lines that should be atomic, including everything they call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Annotation {
     /// Calls of a function, by its name as the run has it.
@@ -32,16 +32,16 @@ impl Annotation {
     }
 }
 
-/// A thread that is inside.
+/// A thread inside an annotated place.
 struct Inside {
     stack: u32,
     first_site: u32,
     region: Region,
 }
 
-/// For each annotation the stretches in which threads are inside: from an event at a place that it
-/// covers, or below a call from there, to the last such event in a row. When the first place comes
-/// again it is a new call, or the next round of a loop.
+/// For each annotation the stretches in which threads are inside: from an event at a covered place, or below
+/// a call from there, to the last consecutive such event. When the first place recurs, a new call or the next
+/// iteration of a loop begins.
 pub(super) fn stretches(run: &Run, annotations: &[Annotation]) -> Vec<Region> {
     annotations
         .iter()
@@ -96,7 +96,7 @@ fn of_one(run: &Run, annotation: &Annotation) -> Vec<Region> {
     done
 }
 
-/// For each stack the callers of the outermost call that is made from a covered place, if one is.
+/// For each stack the callers of the outermost call made from a covered place, if there is one.
 fn outermost(run: &Run, is_covered: impl Fn(SiteId) -> bool) -> Vec<Option<u32>> {
     let mut outermost: Vec<Option<u32>> = Vec::with_capacity(run.meta.frames.len());
     for (stack, &FrameRow(caller, site)) in run.meta.frames.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Stretches of functions that call several others which hold a lock: what is checked in one and done in another is
-//! meant as one step.
+//! Stretches of functions that call several others which hold a lock: a check in one and its action in
+//! another are meant as one step.
 
 use super::Region;
 use crate::{
@@ -9,19 +9,19 @@ use crate::{
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, EventKind, FrameRow, Run, SiteId, ThreadId};
 
-/// A calling function of a thread: the stack that it was called with, and its own number.
+/// A calling function of a thread: the stack of its own call, and its number.
 type Caller = (u16, u32, u32);
 
-/// What a calling function has called so far.
+/// Calls made so far by a function.
 struct Open {
     stretch: Region,
-    /// Sites of the calls, in the order in which they came.
+    /// Sites of the calls, in order.
     calls: Vec<u32>,
     /// The section of the last access.
     section: Option<usize>,
 }
 
-/// The stretches of which two calls at least are part; one pass over the events.
+/// The stretches with at least two calls; one pass over the events.
 pub(super) fn stretches(graph: &Graph<'_>) -> Vec<Region> {
     let run = graph.run();
     let functions = Functions::new(run);
@@ -68,7 +68,8 @@ impl Open {
         }
     }
 
-    /// The same call in the same section, or one that has not come yet: otherwise it is a loop.
+    /// Returns whether an access continues the stretch: the same call in the same section, or a call that has
+    /// not come yet; otherwise it is a loop.
     fn goes_on(&self, call: u32, section: Option<usize>) -> bool {
         let is_same = self.calls.last() == Some(&call) && self.section == section;
         is_same || !self.calls.contains(&call)
@@ -87,7 +88,7 @@ impl Open {
     }
 }
 
-/// Numbers of the functions that sites are in.
+/// Numbers of the functions that contain each site.
 struct Functions(Vec<u32>);
 
 impl Functions {
@@ -101,7 +102,7 @@ impl Functions {
         Functions(numbered.collect())
     }
 
-    /// The function that called the one of an event, and the site of the call.
+    /// The caller of an event's function, and the site of the call.
     fn caller(&self, run: &Run, thread: u16, stack: u32) -> Option<(Caller, u32)> {
         let &FrameRow(outer, SiteId(call)) = run.meta.frames.get(stack as usize)?;
         let function = *self.0.get(call as usize).filter(|_| stack != 0)?;

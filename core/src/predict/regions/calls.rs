@@ -52,7 +52,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// The call that the next event of the thread is in; numbers are never used again.
+    /// The call that contains the next event of the thread; numbers are never reused.
     pub fn of(&mut self, thread: u16, site: u32, stack: u32) -> u32 {
         let function = self
             .functions
@@ -98,7 +98,8 @@ impl<'a> Calls<'a> {
         number
     }
 
-    /// An event with this stack in this function cannot be in the call or in what it calls.
+    /// Returns whether a call is over: an event with this stack in this function cannot be in it or in its
+    /// callees.
     fn over(&self, call: &Call, stack: u32, function: u32) -> bool {
         if call.stack == stack {
             return call.function != function;

@@ -11,7 +11,7 @@ use unsnarl_trace::{EventId, EventKind, ThreadId};
 /// The locked accesses of one call.
 struct Locked {
     stretch: Region,
-    /// Site of the first one, and the section that it is in.
+    /// Site of the first one, and its section.
     site: u32,
     section: Option<usize>,
 }

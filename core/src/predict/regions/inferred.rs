@@ -1,32 +1,32 @@
-//! Regions that correct runs suggest: two accesses of one location, one after the other in one call of a
-//! function, that no foreign access ever came between which would matter.
+//! Regions inferred from correct runs: two consecutive accesses of one location in one call of a function,
+//! which no relevant foreign access ever separated.
 
 use super::{Region, calls::Calls};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, Run, SiteId, ThreadId};
 
-/// How often a pair must have been seen to count.
+/// Number of observations from which on a pair counts.
 const ENOUGH: u32 = 3;
 
-/// A file and two of its lines, within one function.
+/// File, function and two lines in it.
 type Lines = (String, String, u32, u32);
 
-/// What runs show of a pair of lines.
+/// Evidence of runs about a pair of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Evidence {
     seen: u32,
     interrupted: u32,
 }
 
-/// What was learned from runs. It knows lines, not ids, so it holds for every run of the program.
+/// Regions learned from runs. They refer to lines, not ids, so they hold for every run of the program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Inferred {
     pairs: BTreeMap<Lines, Evidence>,
 }
 
 impl Inferred {
-    /// What these runs, which should be correct, suggest.
+    /// Learns from these runs, which should be correct.
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Inferred {
         let mut inferred = Inferred::default();
         for run in runs {
@@ -35,7 +35,7 @@ impl Inferred {
         inferred
     }
 
-    /// Looks at one more correct run; one pass over its events.
+    /// Learns from one more correct run; one pass over its events.
     pub fn learn(&mut self, run: &Run) {
         let mut found: FxHashMap<(u32, u32), Evidence> = FxHashMap::default();
         each_pair(run, |_, sites, interrupted| {
@@ -52,7 +52,7 @@ impl Inferred {
         }
     }
 
-    /// Nothing was learned.
+    /// Returns whether nothing was learned.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
@@ -66,7 +66,7 @@ impl Inferred {
         atomic.map(|((file, function, a, b), _)| (file.as_str(), function.as_str(), *a, *b))
     }
 
-    /// Where a run is between two lines of a pair that counts.
+    /// Stretches of a run between the two lines of a pair that counts.
     pub(super) fn stretches(&self, run: &Run) -> Vec<Region> {
         let mut known: FxHashMap<(u32, u32), bool> = FxHashMap::default();
         let mut stretches = Vec::new();
@@ -94,20 +94,20 @@ fn lines(run: &Run, (first, second): (u32, u32)) -> Option<Lines> {
     (a.line != 0 && b.line != 0).then(|| (a.file.clone(), a.function.clone(), a.line, b.line))
 }
 
-/// The newest access of a location by a thread.
+/// The latest access of a location by a thread.
 struct Newest {
     thread: u16,
     row: u32,
     site: u32,
     call: u32,
     writes: bool,
-    /// What others did since.
+    /// Accesses of other threads since.
     read: bool,
     written: bool,
 }
 
-/// Calls back for accesses of one location that follow each other in one call: stretch, sites, and whether
-/// something came between that no serial order explains.
+/// Calls back for consecutive accesses of one location in one call: the stretch, the sites, and whether an
+/// access without an equivalent serial order came between.
 fn each_pair(run: &Run, mut f: impl FnMut(Region, (u32, u32), bool)) {
     let mut calls = Calls::new(run);
     let mut newest: FxHashMap<u32, Vec<Newest>> = FxHashMap::default();

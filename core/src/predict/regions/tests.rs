@@ -1,4 +1,4 @@
-//! Where regions come from, on runs that are small enough to say what is expected.
+//! Tests of the sources of regions on small runs.
 
 use super::*;
 use crate::fixture::run;
@@ -22,7 +22,7 @@ fn only() -> RegionOptions {
     }
 }
 
-/// Two sections of one call are one region; those of the next call another.
+/// Two sections of one call are one region; sections of the next call are another.
 #[test]
 fn a_function_that_holds_a_lock() {
     let text = "
@@ -51,7 +51,7 @@ fn a_function_that_holds_a_lock() {
     assert_eq!(regions(text, &sections), [(0, 2), (4, 6), (7, 9)]);
 }
 
-/// A loop over a section is as many regions, even where something else came first.
+/// A loop over a section has one region per iteration, even where something else came first.
 #[test]
 fn a_loop_in_a_function_is_many_regions() {
     let text = "
@@ -70,7 +70,7 @@ fn a_loop_in_a_function_is_many_regions() {
     assert_eq!(regions(text, &functions), [(2, 2), (5, 5)]);
 }
 
-/// What a function calls is part of its call; a call from elsewhere is another.
+/// The callees of a function are part of its call; a call from elsewhere is another.
 #[test]
 fn a_call_goes_on_below_and_ends_above() {
     let text = "
@@ -130,7 +130,7 @@ fn what_the_user_says() {
     assert_eq!(regions(text, &options), []);
 }
 
-/// Seen often enough and never interrupted: a region. One foreign write between: none.
+/// A stretch seen often enough and never interrupted is a region; one with a foreign write is none.
 #[test]
 fn what_correct_runs_suggest() {
     let once = "
@@ -162,8 +162,8 @@ fn what_correct_runs_suggest() {
     assert_eq!(lines.lines().collect::<Vec<_>>(), [("test.c", "add", 1, 2)]);
 }
 
-/// A check in one callee and what is done for it in another are one step of their caller; the next turn of a loop is
-/// another one, and so is a callee that is called alone.
+/// A check in one callee and its action in another are one step of their caller; the next iteration of a loop
+/// is another one, and so is a callee that is called alone.
 #[test]
 fn what_a_function_calls_one_after_the_other() {
     let text = "

@@ -1,13 +1,13 @@
-//! What an order is to show.
+//! Goal of an order.
 
 use super::{NoOrder, index::Index};
 use crate::predict::{Candidate, Class};
 use unsnarl_trace::{EventId, EventKind, Run};
 
-/// How a candidate's events are to come.
+/// Required arrangement of a candidate's events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
-    /// One after the other; others may come in between.
+    /// The events come one after the other, with others in between.
     Sequence,
     /// All threads stand right before their events, which then come without others in between.
     Together,
@@ -19,13 +19,13 @@ pub(super) enum Shape {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Point {
     pub thread: u16,
-    /// The row itself.
+    /// The row of the event.
     pub row: u32,
-    /// The row at which the thread can be held back before it.
+    /// The row before which the thread can be held back.
     pub gate: u32,
 }
 
-/// See the module.
+/// Events of a candidate with their required arrangement.
 #[derive(Clone, Debug)]
 pub(super) struct Goal {
     pub shape: Shape,
@@ -61,7 +61,8 @@ impl Goal {
         goal.is_in_program_order().map(|()| goal)
     }
 
-    /// Each thread's events are in program order; where threads stand, each stands at one event only.
+    /// Checks that each thread's events are in program order; where threads stand, each stands at one event
+    /// only.
     fn is_in_program_order(&self) -> Result<(), NoOrder> {
         for (at, later) in self.points.iter().enumerate() {
             let earlier = self.points.iter().take(at);
@@ -87,7 +88,7 @@ impl Goal {
     }
 }
 
-/// Requests for locks cannot happen; races happen at once.
+/// The arrangement of a candidate: requests for locks stay unfulfilled; races are adjacent.
 fn shape(run: &Run, candidate: &Candidate) -> Shape {
     let asks = |event: &EventId| {
         let kind = run.events.get(*event).map(|event| event.kind);
@@ -103,8 +104,8 @@ fn shape(run: &Run, candidate: &Candidate) -> Shape {
     }
 }
 
-/// Where the recorder can hold the thread back: at the head of rows without a decision in between.
-/// Who stands before a lock has not begun to wait for it.
+/// The row at which the recorder can hold the thread back: the head of rows without a scheduling decision in
+/// between. A thread that stands before a lock has not begun to wait for it.
 fn gate(run: &Run, index: &Index, point: Point, shape: Shape) -> u32 {
     let rows = index.rows_before(run, point.thread, point.row);
     let mut gate = point.row;

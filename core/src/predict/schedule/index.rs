@@ -1,90 +1,90 @@
-//! What a run's rows do to other threads, as the makers of orders need it: made once for a run.
+//! Index of the effects of a run's rows on other threads, made once for a run.
 
 use super::{machine::Machine, reader::Reader};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, EventKind, Run};
 
-/// No row, or no row any more.
+/// Marks the absence of a row.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a step of synchronization does.
+/// Effect of a synchronization step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Does {
-    /// Takes a lock.
+    /// Acquires a lock.
     Take {
         shared: bool,
     },
-    /// Gives it back.
+    /// Releases a lock.
     Give,
-    /// Fails to take a lock that another thread holds.
+    /// Fails to acquire a lock that another thread holds.
     Attempt {
         for_writing: bool,
     },
-    /// Gives a unit.
+    /// Posts a unit.
     Post,
-    /// Takes a unit. `back`: the thread gives it back itself, as a lock.
+    /// Takes a unit. `back`: the thread posts it back itself, as with a lock.
     TakeUnit {
         back: bool,
     },
-    /// Begins to wait; not noted where the wait ends by itself.
+    /// Begins to wait; not noted where the wait ends spuriously or by timeout.
     Wait {
         signalled: bool,
     },
     Signal,
     Broadcast,
-    /// Comes to a barrier: the generation.
+    /// Arrives at a barrier: the generation.
     Arrive(u32),
-    /// Leaves it.
+    /// Leaves a barrier: the generation.
     Leave(u32),
-    /// Nothing of its own.
+    /// No effect of its own.
     Nothing,
 }
 
-/// A row that other threads matter to.
+/// A row that other threads affect.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
     pub does: Does,
     /// Number of the object.
     pub object: u32,
-    /// Rows that come before.
+    /// Rows that must come before.
     pub needs: Vec<u32>,
-    /// The wait for a signal that ends here: number of the condition variable.
+    /// The condition variable of a signalled wait that ends here.
     pub ends: Option<u32>,
 }
 
-/// One filling of a barrier.
+/// One generation of a barrier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Generation {
     pub arrivals: Vec<u32>,
-    /// The one before.
+    /// The preceding generation.
     pub earlier: Option<u32>,
 }
 
-/// See the module.
+/// Index of a run for the makers of orders.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// The thread's next row, by row.
     pub next: Vec<u32>,
-    /// By row: it follows the thread's row before without a decision in between.
+    /// By row: whether it follows the thread's preceding row without a scheduling decision in between.
     pub glued: Vec<bool>,
-    /// First row by thread.
+    /// First row of each thread.
     pub first: Vec<u32>,
-    /// Place in `ops` plus one, by row; 0 for rows that other threads do not matter to.
+    /// Index into `ops` plus one, by row; 0 for rows that other threads do not affect.
     op_of: Vec<u32>,
     ops: Vec<Op>,
-    /// Rows of synchronization by thread.
+    /// Synchronization rows by thread.
     pub steps: Vec<Vec<u32>>,
     pub generations: Vec<Generation>,
     /// Number of objects.
     pub objects: usize,
-    /// Units at the beginning, by object.
+    /// Initial units, by object.
     pub units: Vec<i64>,
-    /// A thread gives locks back in another order than the reverse.
+    /// `true` if a thread releases locks in an order other than the reverse.
     pub not_nested: bool,
 }
 
 impl Index {
-    /// Reads the run: linear in its events.
+    /// Indexes the run: linear in its events.
     pub fn new(run: &Run) -> Index {
         let mut index = Index::default();
         index.follow_threads(run);
@@ -99,14 +99,14 @@ impl Index {
         index
     }
 
-    /// What other threads matter to at this row.
+    /// The synchronization step of a row.
     pub fn op(&self, row: u32) -> Option<&Op> {
         let at = self.op_of.get(row as usize)?.checked_sub(1)?;
         self.ops.get(at as usize)
     }
 
-    /// The row where the stretch begins in which the thread holds a lock just before `row`: the outermost
-    /// lock's, where locks are nested.
+    /// The row at which the stretch begins in which the thread holds a lock just before `row`: that of the
+    /// outermost lock, where locks are nested.
     pub fn outermost(&self, thread: u16, row: u32) -> Option<u32> {
         let mut held: Vec<(u32, u32)> = Vec::new();
         let mut begins = None;
@@ -141,7 +141,7 @@ impl Index {
             .filter(move |row| threads.get(*row as usize) == Some(&thread))
     }
 
-    /// Rows of synchronization of a thread.
+    /// Synchronization rows of a thread.
     pub fn steps_of(&self, thread: u16) -> &[u32] {
         self.steps
             .get(usize::from(thread))
@@ -179,7 +179,7 @@ impl Index {
         }
     }
 
-    /// Notes what a row does.
+    /// Notes the effect of a row.
     pub fn add(&mut self, row: u32, op: Op) {
         self.ops.push(op);
         if let Some(at) = self.op_of.get_mut(row as usize) {
@@ -187,13 +187,13 @@ impl Index {
         }
     }
 
-    /// To change what a row does.
+    /// Mutable access to the effect of a row.
     pub fn op_mut(&mut self, row: u32) -> Option<&mut Op> {
         let at = self.op_of.get(row as usize)?.checked_sub(1)?;
         self.ops.get_mut(at as usize)
     }
 
-    /// Rows of objects that the run itself uses against the rules come in the order of the run.
+    /// Keeps the rows of objects that the run uses against the rules in recorded order.
     fn find_oddities(&mut self, run: &Run) {
         let mut odd = FxHashSet::default();
         let mut attempts = FxHashMap::default();
@@ -256,7 +256,7 @@ fn hold(held: &mut Vec<(u32, u32)>, object: u32) {
     }
 }
 
-/// Gives a lock back; false when one that was taken later is still held.
+/// Releases a lock; `false` when a lock acquired later is still held.
 fn give(held: &mut Vec<(u32, u32)>, object: u32) -> bool {
     let Some(at) = held.iter().position(|(lock, _)| *lock == object) else {
         return true;
@@ -271,7 +271,7 @@ fn give(held: &mut Vec<(u32, u32)>, object: u32) -> bool {
     true
 }
 
-/// The recorder decides nothing between these two rows of a thread.
+/// Returns whether the recorder makes no decision between these two rows of a thread.
 fn is_glued(run: &Run, before: u32, row: u32) -> bool {
     let kind = |row: u32| {
         let kind = run.events.kinds().get(row as usize);
@@ -286,7 +286,7 @@ fn is_glued(run: &Run, before: u32, row: u32) -> bool {
     }
 }
 
-/// Rows as events.
+/// Converts rows to events.
 pub(super) fn events(rows: &[u32]) -> Vec<EventId> {
     rows.iter().copied().map(EventId).collect()
 }

@@ -1,42 +1,42 @@
-//! Where every thread stands and who has what, while an order is made.
+//! State of threads and objects while an order is made.
 
 use super::index::{Does, Index, NONE, Op};
 use unsnarl_trace::Run;
 
-/// What a thread's next row waits for.
+/// Reason why a thread's next row has to wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Blocked {
-    /// A lock that this thread holds.
+    /// This thread holds the lock.
     Lock(u16),
-    /// This row.
+    /// This row has to come first.
     Row(u32),
-    /// A unit of this semaphore.
+    /// The semaphore has no unit.
     Unit(u32),
-    /// A signal on this condition variable.
+    /// The condition variable was not signalled.
     Signal(u32),
-    /// That somebody holds this lock.
+    /// No thread holds the lock, so an attempt would not fail.
     Attempt(u32),
 }
 
-/// Who holds a lock: thread, for reading, how often.
+/// Holder of a lock: thread, for reading, recursion depth.
 type Holder = (u16, bool, u32);
 
-/// See the module.
+/// State of threads and objects within an order.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
-    /// The next row by thread.
+    /// The next row of each thread.
     pub next: Vec<u32>,
     locks: Vec<Vec<Holder>>,
     units: Vec<i64>,
     /// By condition variable: threads that wait for a signal.
     pub waiting: Vec<Vec<u16>>,
-    /// Threads that have got theirs and have not gone on.
+    /// Threads that were signalled and have not resumed.
     pub woken: Vec<Vec<u16>>,
     arrived: Vec<u32>,
 }
 
 impl Machine {
-    /// Before the first row.
+    /// The state before the first row.
     pub fn new(index: &Index) -> Machine {
         Machine {
             next: index.first.clone(),
@@ -48,13 +48,13 @@ impl Machine {
         }
     }
 
-    /// The thread's next row; none when it has done all.
+    /// The thread's next row; none when it has finished.
     pub fn next_of(&self, thread: u16) -> Option<u32> {
         let next = self.next.get(usize::from(thread)).copied();
         next.filter(|row| *row != NONE)
     }
 
-    /// Has the row happened?
+    /// Returns whether the row has happened.
     pub fn done(&self, run: &Run, row: u32) -> bool {
         let thread = run.events.threads().get(row as usize);
         let next = thread.and_then(|thread| self.next.get(usize::from(*thread)));
@@ -68,13 +68,13 @@ impl Machine {
         others.next().map(|&(holder, shared, _)| (holder, shared))
     }
 
-    /// The thread holds the lock.
+    /// Returns whether the thread holds the lock.
     pub fn holds(&self, lock: u32, thread: u16) -> bool {
         let holders = self.locks.get(lock as usize).into_iter().flatten();
         holders.into_iter().any(|(holder, ..)| *holder == thread)
     }
 
-    /// What the row waits for now.
+    /// Reason why the row has to wait now.
     pub fn blocked(&self, index: &Index, run: &Run, row: u32) -> Option<Blocked> {
         let op = index.op(row)?;
         let thread = run.events.threads().get(row as usize).copied().unwrap_or(0);
@@ -124,7 +124,7 @@ impl Machine {
         missing.map(|row| Blocked::Row(*row))
     }
 
-    /// Does the row. A signal wakes the waiter that went on first in the run.
+    /// Executes the row. A signal wakes the waiter that resumed first in the run.
     pub fn step(&mut self, index: &Index, thread: u16, row: u32) {
         let Some(op) = self.advance(index, thread, row) else {
             return;
@@ -168,7 +168,7 @@ impl Machine {
         }
     }
 
-    /// Goes past the row without what it does to others.
+    /// Passes the row without its effects on others.
     pub fn skip(&mut self, index: &Index, thread: u16, row: u32) {
         self.advance(index, thread, row);
     }
@@ -180,7 +180,7 @@ impl Machine {
         index.op(row)
     }
 
-    /// Where a waiter goes on: past its unlock.
+    /// Row at which a waiter resumes, past its unlock.
     fn goes_on(&self, index: &Index, waiter: u16) -> u32 {
         let mut row = self.next_of(waiter).unwrap_or(NONE);
         while row != NONE && index.op(row).is_none_or(|op| op.ends.is_none()) {
@@ -198,7 +198,7 @@ impl Machine {
             .copied()
     }
 
-    /// Gives the signal to this waiter.
+    /// Signals this waiter.
     pub fn wake(&mut self, condition: u32, waiter: Option<u16>) {
         let at = condition as usize;
         if let (Some(waiter), Some(waiting), Some(woken)) =

@@ -1,10 +1,10 @@
-//! The pass that finds out what each row of a run does to other threads.
+//! The pass that determines the effect of each row on other threads.
 
 use super::index::{Does, Generation, Index, NONE, Op};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventKind, Run};
 
-/// See the module.
+/// State of the pass over a run's rows.
 pub(super) struct Reader<'a> {
     run: &'a Run,
     index: &'a mut Index,
@@ -12,11 +12,11 @@ pub(super) struct Reader<'a> {
     forks: FxHashMap<u64, u32>,
     last: Vec<u32>,
     once: FxHashMap<u32, (Option<u32>, Option<u32>)>,
-    /// By thread: its wait, and whether it has given the mutex back.
+    /// By thread: its wait, and whether it has released the mutex.
     waits: FxHashMap<u16, (u32, bool)>,
-    /// By thread: its wait and the row that ended it, until it wakes.
+    /// By thread: its wait and the row that ended it, until it wakes up.
     wakes: FxHashMap<u16, (u32, u32)>,
-    /// By thread and semaphore: the unit that it took last.
+    /// By thread and semaphore: the unit taken last.
     taken: FxHashMap<(u16, u32), u32>,
     units: FxHashMap<u32, i64>,
     barriers: FxHashMap<u32, (u32, bool)>,
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the next row.
+    /// Processes the next row.
     pub fn row(&mut self, row: u32, thread: u16, kind: u8) {
         let mut needs = Vec::new();
         if let Some(last) = self.last.get_mut(usize::from(thread)) {
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         Does::TakeUnit { back: false }
     }
 
-    /// The first to leave closes its generation.
+    /// Notes an arrival at a barrier; the first thread to leave closes its generation.
     fn arrive(&mut self, row: u32, thread: u16, object: u32) -> Does {
         let current = self.barriers.get(&object).copied();
         let generations = &mut self.index.generations;
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         Does::Leave(mine)
     }
 
-    /// The first step of synchronization after the wait and its unlock is where a thread goes on.
+    /// Ends a wait at the thread's first synchronization step after the wait and its unlock.
     fn end_wait(&mut self, row: u32, thread: u16, kind: EventKind, object: u32) {
         if let Some((wait, gave_back)) = self.waits.get(&thread).copied() {
             if kind == EventKind::Unlock && !gave_back {
@@ -223,11 +223,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What the end of the run settles.
+    /// Resolves open facts at the end of the run.
     pub fn finish(self) {
         self.index.objects = self.objects.len();
         self.index.units.resize(self.objects.len(), 0);
-        // A wait that went on without waking takes no signal.
+        // A wait that resumed without a wakeup takes no signal.
         for (wait, _) in self.wakes.values() {
             if let Some(wait) = self.index.op_mut(*wait) {
                 wait.does = Does::Wait { signalled: false };

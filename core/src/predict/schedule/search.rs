@@ -1,7 +1,8 @@
-//! All orders of the steps that matter to other threads, where the walk with held threads found none.
+//! Search through all orders of the steps that matter to other threads, where the walk with held threads
+//! found none.
 //!
-//! Depth first from the thread with the earliest row; a state that was seen is not seen again. What it finds is
-//! merged back to an order that is near to the recorded one.
+//! Depth first from the thread with the earliest row; no state is visited twice. The result is merged back to
+//! an order close to the recorded one.
 
 use super::{
     goal::{Goal, Point, Shape},
@@ -11,40 +12,40 @@ use super::{
 use rustc_hash::FxHashSet;
 use unsnarl_trace::Run;
 
-/// States that one search looks at.
+/// Bound on the states of one search.
 pub(super) const STATES: usize = 20_000;
 
-/// How a search ended without an order.
+/// End of a search without an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ended {
-    /// There is none.
+    /// No order exists.
     Exhausted,
-    /// There are more states than it looks at.
+    /// There are more states than the bound.
     TooMany,
 }
 
-/// Who does a step, and whom a signal wakes.
+/// A step of a thread, and the thread that a signal wakes.
 #[derive(Clone, Copy, Debug)]
 struct Move {
     thread: u16,
     wakes: Option<u16>,
 }
 
-/// Where the search stands.
+/// State of the search.
 #[derive(Clone)]
 struct State {
     machine: Machine,
     shown: usize,
 }
 
-/// What makes two states the same.
+/// Identity of a state.
 type Key = (Vec<u32>, Vec<Vec<u16>>, Vec<Vec<u16>>);
 
 struct Search<'a> {
     run: &'a Run,
     index: &'a Index,
     goal: &'a Goal,
-    /// Rows from this one on do not come.
+    /// Rows from this one on are not executed.
     end: u32,
     seen: FxHashSet<Key>,
 }
@@ -77,7 +78,7 @@ pub(super) fn search(
 }
 
 impl Search<'_> {
-    /// The steps that lead to the candidate.
+    /// Finds the steps that lead to the candidate.
     fn find(&mut self, mut start: State) -> Result<Vec<u32>, Ended> {
         self.settle(&mut start);
         let moves = self.moves(&start);
@@ -117,7 +118,7 @@ impl Search<'_> {
         Err(Ended::Exhausted)
     }
 
-    /// A row that is a step of its own: others wait for it, or it is the candidate's.
+    /// Returns whether a row is a step of its own: others wait for it, or it is the candidate's.
     fn is_step(&self, thread: u16, row: u32) -> bool {
         let mut points = self.goal.points.iter();
         row >= self.end
@@ -125,7 +126,7 @@ impl Search<'_> {
             || points.any(|point| point.thread == thread && point.gate <= row && row <= point.row)
     }
 
-    /// All threads do what matters to nobody else.
+    /// Lets all threads execute rows that matter to no other thread.
     fn settle(&self, state: &mut State) {
         for thread in 0..state.machine.next.len() as u16 {
             while let Some(row) = state
@@ -138,7 +139,7 @@ impl Search<'_> {
         }
     }
 
-    /// What can be done, the best last.
+    /// Possible moves, the best last.
     fn moves(&self, state: &State) -> Vec<Move> {
         let threads = 0..state.machine.next.len() as u16;
         let mut able: Vec<(u32, u16)> = threads
@@ -166,7 +167,7 @@ impl Search<'_> {
         !gated && state.machine.blocked(self.index, self.run, row).is_none()
     }
 
-    /// A signal can wake any of those that wait.
+    /// The alternatives of a step: a signal can wake any of the waiting threads.
     fn ways(&self, state: &State, thread: u16, row: u32) -> Vec<Move> {
         if let Some(op) = self.index.op(row)
             && op.does == Does::Signal
@@ -183,7 +184,7 @@ impl Search<'_> {
         }]
     }
 
-    /// The step and what comes with it without a decision.
+    /// Executes the step and the rows that follow it without a decision.
     fn go(&self, state: &mut State, next: Move, row: u32) {
         let waiting = next
             .wakes
@@ -236,7 +237,7 @@ impl Search<'_> {
         }
     }
 
-    /// The steps in this order, all else as near to the run as it goes.
+    /// Merges the steps with all other rows, as close to the run as possible.
     fn merge(&self, start: State, prefix: Vec<u32>, steps: &[u32]) -> Vec<u32> {
         let mut next = start.machine.next;
         let mut order = prefix;

@@ -1,4 +1,4 @@
-//! The paper's figures, shapes of the moves, and random programs beside all their orders.
+//! Tests of the paper's figures, of shapes of moves, and of random programs against all their orders.
 
 pub(in crate::predict) mod brute;
 pub(in crate::predict) mod programs;
@@ -21,7 +21,7 @@ fn rows(order: &Order) -> Vec<u32> {
     order.events.iter().map(|event| event.0).collect()
 }
 
-/// The order for rows of a script, as rows; or why there is none.
+/// The order for rows of a script, as rows; or the reason why there is none.
 fn order(script: &str, class: Class, events: &[u32]) -> Result<Vec<u32>, String> {
     let run = fixture::run(script);
     match generate(&run, &candidate(class, events)) {
@@ -79,7 +79,7 @@ fn figure_5() {
     assert_eq!(lines(script, Class::Race, &[2, 7]), [5, 6, 7, 1, 2, 3, 8]);
 }
 
-/// The figure's own case: what the second waits for comes after the first.
+/// Figure 5: the event that the second access waits for comes after the first.
 #[test]
 fn figure_5_with_a_signal() {
     let script = "
@@ -127,7 +127,7 @@ fn the_second_half_of_a_region_waits() {
     assert_eq!(found, [1, 2, 3, 7, 8, 9, 4, 5]);
 }
 
-/// The foreign access comes before both: it is its thread that waits.
+/// The foreign access comes before both, so its thread waits.
 #[test]
 fn a_foreign_access_waits() {
     let script = "
@@ -204,7 +204,7 @@ fn candidates_that_cannot_be_are_told() {
     );
 }
 
-/// A third thread has to give back what it took before the candidate's last row.
+/// A third thread has to release its lock before the candidate's last row.
 #[test]
 fn others_go_on_as_far_as_they_have_to() {
     let script = "
@@ -241,7 +241,7 @@ fn locks_that_are_not_nested_are_told_and_tried() {
     );
 }
 
-/// Accesses of one run that conflict, of different threads, in both orders.
+/// Conflicting accesses of one run by different threads, in both orders.
 fn pairs(run: &Run) -> Vec<[u32; 2]> {
     let accesses: Vec<_> = run
         .events
@@ -284,7 +284,8 @@ fn triples(run: &Run) -> Vec<[u32; 3]> {
     triples
 }
 
-/// An order is there exactly when the enumeration of all orders has one, and it shows the candidate.
+/// Checks that an order is found exactly when the enumeration of all orders has one, and that it shows the
+/// candidate.
 fn agrees(run: &Run, class: Class, events: &[u32]) -> Result<(), TestCaseError> {
     let brute = Brute::new(run);
     let expected = brute.has(events, class == Class::Race);

@@ -1,10 +1,10 @@
-//! The run again in its own order, but for threads that are held back: Algorithms 3 and 4 of [pecan] for any
-//! number of events.
+//! Replay of a run in its own order except for threads that are held back: Algorithms 3 and 4 of [pecan] for
+//! any number of events.
 //!
 //! A thread is held back right before an event of the candidate until that event's turn has come, and, when
-//! others need a lock that it would hold there, already before it takes its outermost lock. Who was held
-//! back catches up as soon as it can, so the order stays near to the recorded one. Nothing that came after the
-//! candidate in the run comes at all, unless a thread has to go on to give back what another one needs.
+//! others need a lock that it would hold there, already before it acquires its outermost lock. A released
+//! thread catches up as soon as possible, so the order stays close to the recorded one. Events after the
+//! candidate are left out, unless a thread has to go on to release an object that another one needs.
 
 mod give_way;
 
@@ -15,41 +15,41 @@ use super::{
 };
 use unsnarl_trace::Run;
 
-/// Why a walk ended before the candidate was shown.
+/// End of a walk before the candidate was shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stuck {
     /// The row that cannot come.
     pub row: u32,
-    /// A thread that is held back before a row of the candidate and has what is needed.
+    /// A thread that is held back before a row of the candidate and holds the needed object.
     pub holder: Option<(u16, u32)>,
-    /// The row of another thread that it waits for, as far as it is one.
+    /// The row of another thread that it waits for, if it is a single one.
     pub other: Option<u32>,
 }
 
-/// Threads that are held back before a row, to be let go in this order when nothing else is possible.
+/// Threads held back before a row, to be released in this order when nothing else is possible.
 pub(super) type Holds = Vec<(u16, u32)>;
 
-/// See the module.
+/// State of a walk.
 pub(super) struct Walk<'a> {
     run: &'a Run,
     index: &'a Index,
     goal: &'a Goal,
     machine: Machine,
     holds: Holds,
-    /// Rows of the candidate that have happened, from the first.
+    /// Number of the candidate's rows that have happened.
     shown: usize,
-    /// By thread: rows from this one on need a look before they are done.
+    /// By thread: rows from this one on are checked before they are executed.
     gates: Vec<u32>,
-    /// By thread: rows from this one on are not done.
+    /// By thread: rows from this one on are not executed.
     limits: Vec<u32>,
-    /// Threads that stand behind the scan.
+    /// Threads that lag behind the scan.
     behind: Vec<u16>,
     order: Vec<u32>,
     /// The scan's row.
     at: u32,
 }
 
-/// The order in rows, or where it ends.
+/// Walks the run; returns the order in rows, or the place where it ends.
 pub(super) fn walk(run: &Run, index: &Index, goal: &Goal, holds: Holds) -> Result<Vec<u32>, Stuck> {
     let end = goal.last_row() + 1;
     let mut walk = Walk {
@@ -77,7 +77,7 @@ pub(super) fn walk(run: &Run, index: &Index, goal: &Goal, holds: Holds) -> Resul
 }
 
 impl Walk<'_> {
-    /// The rows in the order of the run.
+    /// Scans the rows in the order of the run.
     fn scan(&mut self, end: u32) {
         let threads = self.run.events.threads();
         for (row, &thread) in (0..end).zip(threads) {
@@ -98,7 +98,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Those behind go on, the one with the earliest row first, up to the scan.
+    /// Lets lagging threads go on, the one with the earliest row first, up to the scan.
     fn catch_up(&mut self, upto: u32) {
         while !self.is_shown() {
             let rows = self.behind.iter().filter_map(|&thread| {
@@ -109,7 +109,7 @@ impl Walk<'_> {
                 break;
             };
             self.go(thread, row);
-            // Plain rows change nothing for the others: on to where one of them would come.
+            // Plain rows do not affect other threads: continue to the next row of one of them.
             let others = self.behind.iter().filter(|other| **other != thread);
             let other = others
                 .filter_map(|other| self.machine.next_of(*other))
@@ -131,14 +131,14 @@ impl Walk<'_> {
         }
     }
 
-    /// The thread may do this row, its next.
+    /// Returns whether the thread may execute this row, its next.
     fn may(&self, thread: u16, row: u32) -> bool {
         let gate = self.gates.get(usize::from(thread)).copied().unwrap_or(0);
         (row < gate || self.gated(thread, row).is_none())
             && self.machine.blocked(self.index, self.run, row).is_none()
     }
 
-    /// What holds the thread back at this row, if it is not what others do.
+    /// The gate that holds the thread back at this row, apart from the state of other threads.
     fn gated(&self, thread: u16, row: u32) -> Option<Gate> {
         if self.holds.contains(&(thread, row)) {
             return Some(Gate::Hold);
@@ -156,7 +156,7 @@ impl Walk<'_> {
         (self.goal.shape != Shape::Sequence || at != self.shown).then_some(Gate::Point)
     }
 
-    /// The thread's next row that needs a look.
+    /// The thread's next row that has to be checked.
     fn gate_of(&self, thread: u16) -> u32 {
         let from = self.machine.next_of(thread).unwrap_or(NONE);
         let points = self.goal.points.iter().skip(self.shown);
@@ -175,7 +175,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Does a row and those that come without a decision; true when that may let others go on.
+    /// Executes a row and those that follow without a decision; `true` when that may let others go on.
     fn go(&mut self, thread: u16, row: u32) -> bool {
         let mut matters = false;
         let mut row = row;
@@ -207,7 +207,7 @@ impl Walk<'_> {
         matters && !self.behind.is_empty()
     }
 
-    /// The thread is right before its event, which nothing but a lock keeps it from.
+    /// Returns whether the thread is right before its event, with at most a lock in its way.
     fn stands(&self, point: &Point) -> bool {
         self.machine.next_of(point.thread) == Some(point.gate)
             && matches!(
@@ -226,7 +226,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The events of a race, one right after the other.
+    /// Shows the events of a race, one right after the other.
     fn show(mut self) -> Result<Vec<u32>, Stuck> {
         if self.goal.shape == Shape::Together {
             for point in &self.goal.points {
@@ -263,13 +263,13 @@ impl Walk<'_> {
     }
 }
 
-/// What holds a thread back beside what others do.
+/// Gate that holds a thread back, apart from the state of other threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Gate {
-    /// Before its outermost lock.
+    /// The row acquires the outermost lock of a held thread.
     Hold,
-    /// What the run did later does not come.
+    /// The row comes after the candidate in the run.
     Limit,
-    /// Its event's turn has not come.
+    /// The turn of the thread's event has not come.
     Point,
 }

@@ -1,6 +1,6 @@
-//! Accesses and pairs of accesses of one region, put into classes whose members the mutation conditions
-//! cannot tell apart but by their epoch. One pass over each thread; what the search does afterwards
-//! depends on the number of classes and epochs only.
+//! Accesses and pairs of accesses of one region, grouped into classes whose members the mutation conditions
+//! distinguish only by their epoch. One pass over each thread; the cost of the search afterwards depends only
+//! on the number of classes and epochs.
 
 use super::{places::Places, region::Open, stretches::Stretches};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, EventKind, ThreadId};
 
-/// Bits of what an access does.
+/// Bits of the action of an access.
 pub(super) mod does {
     pub const READ: u8 = 1;
     pub const WRITE: u8 = 2;
@@ -36,7 +36,7 @@ pub(super) struct PairKey {
     pub locksets: [LocksetId; 2],
     pub thread: u16,
     pub does: [u8; 2],
-    /// Tells apart what locks are held between them.
+    /// Distinguishes the locks held between them.
     pub between: u64,
 }
 
@@ -77,8 +77,8 @@ impl<K: Copy + Eq + std::hash::Hash, M: Copy> Filling<K, M> {
         }
     }
 
-    /// Adds a member unless the class has one of these epochs already. A thread's members come in order,
-    /// so only the newest one has to be looked at.
+    /// Adds a member unless the class has one of these epochs already. A thread's members come in order, so
+    /// only the newest one is compared.
     pub fn add(&mut self, key: K, epochs: (u32, u32), member: M) {
         let number = *self.numbers.entry(key).or_insert(self.keys.len() as u32);
         match self.newest.get_mut(number as usize) {
@@ -92,7 +92,7 @@ impl<K: Copy + Eq + std::hash::Hash, M: Copy> Filling<K, M> {
         self.members.push((number, member));
     }
 
-    /// Members of a class next to each other, in the order in which they came.
+    /// Sorts members of a class next to each other, in the order of arrival.
     fn finish(mut self) -> Table<K, M> {
         self.members.sort_by_key(|&(number, _)| number);
         let mut starts = vec![0u32; self.keys.len() + 1];
@@ -114,7 +114,7 @@ impl<K: Copy + Eq + std::hash::Hash, M: Copy> Filling<K, M> {
     }
 }
 
-/// What is to be collected.
+/// Kinds of classes to collect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     /// Pairs on one location.
@@ -129,15 +129,15 @@ pub(super) struct Wanted {
 pub(super) struct Classes {
     pub accesses: Table<AccessKey, EventId>,
     pub pairs: Table<PairKey, (EventId, EventId)>,
-    /// By thread.
+    /// Stretches by thread.
     pub stretches: Vec<Stretches>,
-    /// One region of each shape, if they are wanted.
+    /// One region of each shape, if requested.
     pub regions: Vec<Region>,
-    /// Why not all are there.
+    /// Stop reason of an incomplete collection.
     pub stopped: Option<StopReason>,
 }
 
-/// One access as the classes see it.
+/// One access with the attributes that classes use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub row: EventId,
@@ -146,15 +146,15 @@ pub(super) struct Seen {
     pub does: u8,
     pub lockset: LocksetId,
     pub epoch: u32,
-    /// Number of the stretch behind it.
+    /// Number of the stretch after it.
     pub stretch: u32,
 }
 
-/// Events between two looks at the budget.
+/// Number of events between two polls of the budget.
 const POLL: usize = 1 << 16;
 
 impl Classes {
-    /// One pass over the events of each thread.
+    /// Collects the classes in one pass over the events of each thread.
     pub fn new(graph: &Graph<'_>, places: &Places, wanted: Wanted, budget: &Budget) -> Classes {
         let threads = || (0..graph.threads().count()).map(|thread| ThreadId(thread as u16));
         let mut pass = Pass {
@@ -262,7 +262,7 @@ impl Pass<'_> {
         open.clear();
     }
 
-    /// Location and what is done to it, for accesses of what threads share.
+    /// Location and action of an access to shared data.
     fn access(&self, row: EventId) -> Option<(u32, u8)> {
         let events = &self.graph.run().events;
         let kind = *events.kinds().get(row.index())?;

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use unsnarl_trace::EventId;
 
-/// Answers about classes.
+/// Evaluation of the conditions on classes.
 pub(super) struct Fits<'a> {
     graph: &'a Graph<'a>,
     classes: &'a Classes,
@@ -53,7 +53,7 @@ impl<'a> Fits<'a> {
         }
     }
 
-    /// The sets have a lock in common, not both times for reading.
+    /// Returns whether the sets have a lock in common that is not held for reading in both.
     fn exclude(&self, a: LocksetId, b: LocksetId) -> bool {
         let empty = LocksetId(0);
         a != empty
@@ -81,8 +81,8 @@ impl<'a> Fits<'a> {
         })
     }
 
-    /// Members of two classes under one lock that the run had the other way round, though nothing but the lock orders
-    /// them: the earliest of the first, which came after one of the second.
+    /// Members of two classes under one lock that the run had in the opposite order, though nothing but the
+    /// lock orders them: the earliest of the first, which came after one of the second.
     pub fn turned(&self, a: u32, b: u32) -> Option<[EventId; 2]> {
         let (of_a, of_b) = (self.access(a)?, self.access(b)?);
         if !self.exclude(of_a.lockset, of_b.lockset) {
@@ -102,8 +102,8 @@ impl<'a> Fits<'a> {
         self.classes.accesses.keys.get(class as usize)
     }
 
-    /// Algorithm 2: members of a class of pairs and of a class of foreign accesses for which there is a place
-    /// between the pair that no common lock and no order keeps the foreign access from.
+    /// Algorithm 2: members of a class of pairs and of a class of foreign accesses with a place between the
+    /// pair where no common lock and no order excludes the foreign access.
     pub fn between(&self, pair: u32, foreign: u32) -> Option<[EventId; 3]> {
         let key = self.access(foreign)?;
         let members = self.classes.accesses.members(foreign);
@@ -111,8 +111,8 @@ impl<'a> Fits<'a> {
         Some([first, *foreign, last])
     }
 
-    /// Its extension to two foreign accesses of one region: there are two places, the second not before the
-    /// first.
+    /// The extension of Algorithm 2 to two foreign accesses of one region: there are two places, the second
+    /// not before the first.
     pub fn both_between(&self, pair: u32, foreign: u32) -> Option<[EventId; 4]> {
         let key = self.classes.pairs.keys.get(foreign as usize)?;
         let members = self.classes.pairs.members(foreign);
@@ -133,7 +133,7 @@ impl<'a> Fits<'a> {
         let mut windows = Vec::new();
         for (nth, &(first, last)) in pairs.enumerate() {
             let between = stretches.between(first, last);
-            // What is held between is the same for all members of the class.
+            // The locks held in between are the same for all members of the class.
             if nth == 0 && !self.locks_let_in(between, foreign) {
                 return None;
             }
@@ -154,7 +154,7 @@ impl<'a> Fits<'a> {
         None
     }
 
-    /// Each of the two has a place as far as locks go.
+    /// Returns whether each of the two has a place as far as locks are concerned.
     fn locks_let_in(&self, between: &[Stretch], foreign: Foreign) -> bool {
         let free = |lockset| between.iter().any(|s| !self.exclude(s.lockset, lockset));
         foreign.locksets.into_iter().all(free)
@@ -172,15 +172,15 @@ impl<'a> Fits<'a> {
     }
 }
 
-/// What fits into the places of one stretch: the foreign thread's rows from `from` on and below `upto`, where the
-/// locks let the first or the second of them in.
+/// Window for foreign accesses in the places of one stretch: the foreign thread's rows from `from` up to
+/// `upto`, exclusive, with whether the locks admit the first or the second access.
 struct Window {
     open: [bool; 2],
     from: u32,
     upto: u32,
 }
 
-/// The first event fits into a window and the second into that one or a later one.
+/// Returns whether the first event fits into a window and the second into that one or a later one.
 fn fits(windows: &[Window], [first, second]: [EventId; 2]) -> bool {
     let inside = |window: &Window, event: EventId| event.0 >= window.from && event.0 < window.upto;
     let mut later = windows

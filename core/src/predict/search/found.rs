@@ -1,15 +1,15 @@
-//! Candidates, as many for a combination of source lines as are wanted.
+//! Collected candidates, up to the requested number for each combination of source lines.
 
 use crate::predict::{Candidate, Pattern};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::EventId;
 
-/// What was found so far.
+/// Candidates found so far.
 pub(super) struct Found {
     per_lines: usize,
-    /// By pattern and lines.
+    /// Counts by pattern and lines.
     counts: FxHashMap<(usize, [u32; 4]), usize>,
-    /// The same for patterns of the user's, which may have more events.
+    /// Counts for patterns of the user's, which may have more events.
     long: FxHashMap<(usize, Vec<u32>), usize>,
     pub candidates: Vec<Candidate>,
 }
@@ -24,14 +24,14 @@ impl Found {
         }
     }
 
-    /// Nothing more is wanted of the pattern on these lines.
+    /// Returns whether the pattern has enough candidates on these lines.
     pub fn enough(&self, pattern: usize, lines: [u32; 4]) -> bool {
         self.counts
             .get(&(pattern, lines))
             .is_some_and(|&count| count >= self.per_lines)
     }
 
-    /// Takes a candidate.
+    /// Adds a candidate.
     pub fn add(&mut self, number: usize, pattern: &Pattern, lines: [u32; 4], events: &[EventId]) {
         *self.counts.entry((number, lines)).or_default() += 1;
         self.push(pattern, events);

@@ -1,5 +1,5 @@
-//! Patterns of any number of events, threads, variables and regions: assignments are gone through event by
-//! event, and given up as soon as an order or a region contradicts.
+//! Search for patterns of any number of events, threads, variables and regions: assignments are enumerated
+//! event by event, and abandoned as soon as an order or a region contradicts.
 //!
 //! Of the accesses of a region by one line to one location with the same locks the first and the last of each
 //! epoch are tried.
@@ -16,10 +16,10 @@ use crate::{
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, LocationId, ThreadId};
 
-/// Assignments of one event that are tried for one pattern.
+/// Bound on the assignments of single events tried for one pattern.
 const TRIES: u64 = 4_000_000;
 
-/// Tries between two looks at the budget.
+/// Number of tries between two polls of the budget.
 const POLL: u64 = 1 << 12;
 
 /// Searches for the patterns one by one.
@@ -56,7 +56,7 @@ pub(super) fn search(
     stopped
 }
 
-/// An access that may be assigned.
+/// An access that can be assigned.
 #[derive(Clone, Copy)]
 struct Choice {
     event: EventId,
@@ -66,12 +66,12 @@ struct Choice {
     does: u8,
 }
 
-/// What may be assigned to an event.
+/// Domain of an event of the pattern.
 struct Domain {
-    /// To events that share their region with others: by region, those of one region of each shape.
+    /// For events that share their region with others: by region, those of one region of each shape.
     together: Vec<Choice>,
     of_region: FxHashMap<RegionId, (usize, usize)>,
-    /// To events that don't: one of each class and epoch.
+    /// For other events: one access of each class and epoch.
     alone: Vec<Choice>,
 }
 
@@ -158,7 +158,7 @@ struct Assignment<'a> {
 }
 
 impl<'a> Assignment<'a> {
-    /// Assigns the next event in all ways.
+    /// Assigns the next event in all possible ways.
     fn extend(&mut self) {
         let Some(&step) = self.pattern.steps.get(self.events.len()) else {
             return self.complete();
@@ -199,7 +199,7 @@ impl<'a> Assignment<'a> {
         self.pattern.steps.iter().zip(&self.events)
     }
 
-    /// The region that the step's label stands for already.
+    /// The region that the step's label is bound to.
     fn region(&self, step: &Step) -> Option<RegionId> {
         let mut assigned = self.assigned();
         let same = assigned.find(|(other, _)| other.region == step.region);
@@ -211,7 +211,7 @@ impl<'a> Assignment<'a> {
         steps.filter(|other| other.region == step.region).count() > 1
     }
 
-    /// The labels and the order allow the choice.
+    /// Returns whether the labels and the order permit the choice.
     fn agrees(&self, step: &Step, choice: &Choice) -> bool {
         let wanted = match step.access {
             Access::Read => does::READ,
@@ -236,7 +236,7 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// Something keeps the choice from standing next to the events before.
+    /// Returns whether something prevents the choice from being adjacent to the earlier events.
     fn apart(&self, choice: &Choice) -> bool {
         self.events.iter().any(|known| {
             known.does & choice.does & does::ATOMIC != 0
@@ -244,7 +244,7 @@ impl<'a> Assignment<'a> {
         })
     }
 
-    /// The events between the newest one and the one of its thread before it have places there.
+    /// Returns whether the events between the newest one and its thread's preceding one have places there.
     fn let_in(&self) -> bool {
         let Some((last, before)) = self.events.split_last() else {
             return true;
@@ -260,7 +260,8 @@ impl<'a> Assignment<'a> {
         self.fit(first, last.event, last.thread, foreign)
     }
 
-    /// There are places between the two events, in order, that no lock and no order keeps the foreign events from.
+    /// Returns whether there are places between the two events, in order, where no lock and no order excludes
+    /// the foreign events.
     fn fit(&self, first: EventId, last: EventId, thread: ThreadId, foreign: &[Choice]) -> bool {
         let Some(stretches) = self.classes.stretches.get(thread.index()) else {
             return false;

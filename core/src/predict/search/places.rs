@@ -1,11 +1,11 @@
-//! Source lines as numbers: anomalies on the same lines are one (Table 1 of [pecan]).
+//! Source lines as numbers: anomalies on the same lines count as one (Table 1 of [pecan]).
 //!
 //! [pecan]: crate::predict
 
 use rustc_hash::FxHashMap;
 use unsnarl_trace::Run;
 
-/// The number of the source line of each site. Sites whose line is not known are lines of their own.
+/// The number of the source line of each site. Sites of unknown line are lines of their own.
 pub(super) struct Places {
     of_site: Vec<u32>,
 }

@@ -1,9 +1,9 @@
-//! Which candidates are likelier to matter.
+//! Ranking of candidates by how likely they are to matter.
 //!
-//! First those in which a read sees something else than in the run: only what is read can make a program
-//! fail. Then those in which another write is the last one. Last those that have their events in the
-//! order in which the run had them: it did not fail for that. Among equals the events that were nearest to each other
-//! come first: little has to be changed to bring them together, and it happens by itself the oftenest.
+//! First come those in which a read sees another value than in the run: only a value that is read can make a
+//! program fail. Then those in which another write is the last one. Last those whose events have the order of
+//! the run: it did not fail for that. Among equals the events that were nearest to each other come first:
+//! little has to change to bring them together, and it happens by itself most often.
 
 use crate::predict::{Candidate, Class, Graph};
 use unsnarl_trace::{EventId, EventKind};
@@ -35,7 +35,7 @@ fn class(class: Class) -> u8 {
     }
 }
 
-/// 0: a read changes places with a write; 1: two writes do; 2: nothing does.
+/// Degree of novelty: 0 if a read changes places with a write, 1 if two writes do, 2 if nothing does.
 fn news(graph: &Graph<'_>, candidate: &Candidate) -> u8 {
     let kind = |event: EventId| graph.kind(event).unwrap_or(EventKind::Yield);
     let location = |event: EventId| graph.run().events.locations().get(event.index());

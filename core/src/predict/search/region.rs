@@ -1,4 +1,4 @@
-//! The accesses of one region while it is walked, and the pairs that they make.
+//! The accesses of one region during the pass, and the pairs they form.
 
 use super::{
     classes::{Filling, PairKey, Seen, Wanted, does},
@@ -8,23 +8,24 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 use unsnarl_trace::EventId;
 
-/// Different accesses of a region that are paired across locations; more would take quadratic time.
+/// Bound on the distinct accesses of a region that are paired across locations; more would take quadratic
+/// time.
 const MOST: usize = 256;
 
-/// Up to so many entries a look through all is faster than a table.
+/// Number of entries up to which a linear search is faster than a table.
 const FEW: usize = 16;
 
-/// Accesses that only differ in when they happened.
+/// Accesses that differ only in time.
 #[derive(Clone, Copy)]
 struct Entry {
     first: Seen,
     last: Seen,
 }
 
-/// What makes entries different.
+/// Identity of an entry.
 type Key = (u32, u32, u8, u32, u32);
 
-/// A region that is being walked.
+/// A region during the pass.
 #[derive(Default)]
 pub(super) struct Open {
     entries: Vec<Entry>,
@@ -44,7 +45,7 @@ fn key(seen: &Seen) -> Key {
 }
 
 impl Open {
-    /// The next access of the region.
+    /// Adds the next access of the region.
     pub fn add(&mut self, seen: Seen, stretches: &Stretches) {
         for stretch in stretches.numbered(self.newest.unwrap_or(seen.stretch), seen.stretch) {
             self.shape.write_u32(stretch.lockset.0);
@@ -81,17 +82,17 @@ impl Open {
         }
     }
 
-    /// No access of what threads share so far.
+    /// Returns whether there was no access to shared data so far.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Regions of a thread with the same shape make the same pairs: a hash over all that pairs depend on.
+    /// Hash of everything that pairs depend on: regions of a thread with the same shape make the same pairs.
     pub fn shape(&self) -> u64 {
         self.shape.finish()
     }
 
-    /// Ready for the next region.
+    /// Resets the state for the next region.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.index.clear();
@@ -99,8 +100,8 @@ impl Open {
         self.newest = None;
     }
 
-    /// Adds the pairs of the region. Of two lines the widest pair is taken: what fits into a narrower one fits
-    /// into it. False when there are more accesses than are paired across locations.
+    /// Adds the pairs of the region. Of two lines the widest pair is taken: an event that fits into a
+    /// narrower one fits into it. `false` when there are more accesses than are paired across locations.
     pub fn pairs(
         &mut self,
         thread: u16,
@@ -128,7 +129,8 @@ impl Open {
     }
 }
 
-/// Ordered pairs of entries, an entry with itself among them, whose first can stand before the second.
+/// Calls back for ordered pairs of entries, including an entry with itself, whose first can come before the
+/// second.
 fn each_pair(entries: &[Entry], mut f: impl FnMut(&Entry, &Entry)) {
     for a in entries {
         for b in entries {

@@ -1,27 +1,27 @@
-//! Patterns that the classes answer for.
+//! Pattern shapes that the classes support.
 
 use super::classes::does;
 use crate::predict::{Access, Class, Pattern, Step};
 
-/// What the events of a pattern do, by its shape.
+/// Actions of a pattern's events, by its shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
-    /// Two events of two threads on one variable, next to each other.
+    /// Two adjacent events of two threads on one variable.
     Race([u8; 2]),
-    /// Two events of two threads on one variable under one lock, the other way round than in the run.
+    /// Two events of two threads on one variable under one lock, in the order opposite to the run.
     Order([u8; 2]),
     /// A foreign event between two events of one region, all on one variable.
     Triple([u8; 3]),
     /// Two foreign events of one region between two events of one region on two variables.
     Set {
         does: [u8; 4],
-        /// The foreign region comes to the second variable first.
+        /// `true` if the foreign region accesses the second variable first.
         swapped: bool,
     },
 }
 
 impl Shape {
-    /// The shape of a pattern, if it is one of those.
+    /// The shape of a pattern, if it is supported.
     pub fn of(pattern: &Pattern) -> Option<Shape> {
         let is = |threads: &[u8], variables: &[u8]| {
             let steps = pattern.steps.iter();
@@ -61,7 +61,7 @@ fn does_of(pattern: &Pattern) -> Vec<u8> {
     does.collect()
 }
 
-/// Labels numbered in the order in which they are first seen.
+/// Labels renumbered in the order of first occurrence.
 fn canonical(labels: impl Iterator<Item = u8>) -> Vec<u8> {
     let mut seen = Vec::new();
     let number = |label: u8| match seen.iter().position(|&known| known == label) {

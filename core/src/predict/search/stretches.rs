@@ -1,17 +1,17 @@
-//! Stretches of a thread in which nothing changes: the same locks held, the same things known of others
-//! and by others. Where a foreign event fits into one place of a stretch it fits into every place.
+//! Stretches of a thread in which nothing changes: the same locks held, the same knowledge of others and by
+//! others. If a foreign event fits into one place of a stretch it fits into every place.
 
 use crate::orders::LocksetId;
 use crate::predict::Graph;
 use unsnarl_trace::{EventId, ThreadId};
 
-/// A stretch of places between two events of a thread that follow each other: those after the event (or
-/// row) `start` and up to the next stretch.
+/// A stretch of places between consecutive events of a thread: those after the event (or row) `start` and up
+/// to the next stretch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     pub start: u32,
     pub lockset: LocksetId,
-    /// Counts what was learned and published; equal in stretches that differ by their locks only.
+    /// Number of changes of knowledge so far; equal in stretches that differ by their locks only.
     pub epoch: u32,
 }
 
@@ -19,16 +19,16 @@ pub(super) struct Stretch {
 #[derive(Debug, Default)]
 pub(super) struct Stretches {
     all: Vec<Stretch>,
-    /// Rows from which on events belong to a new epoch.
+    /// Rows at which a new epoch begins.
     epochs: Vec<u32>,
 }
 
 impl Stretches {
-    /// Linear in the lock and communication events.
+    /// Computes the stretches. Linear in the lock and communication events.
     pub fn new(graph: &Graph<'_>, thread: ThreadId) -> Stretches {
         let learned = graph.order().learned_at(thread.0);
         let published = graph.order().published_at(thread.0);
-        // Places right before an event that publishes come before what it publishes to; those after do not.
+        // Places right before a publishing event are ordered before its receivers; those after it are not.
         let mut cuts: Vec<(u32, Option<LocksetId>)> = vec![(0, Some(LocksetId(0)))];
         cuts.extend(learned.iter().map(|&row| (row, None)));
         cuts.extend(published.iter().map(|&upto| (upto.saturating_sub(1), None)));
@@ -60,7 +60,7 @@ impl Stretches {
         Stretches { all, epochs }
     }
 
-    /// The stretches that hold the places between two events of the thread.
+    /// The stretches that contain the places between two events of the thread.
     pub fn between(&self, first: EventId, last: EventId) -> &[Stretch] {
         let from = self.all.partition_point(|s| s.start <= first.0);
         let to = self.all.partition_point(|s| s.start < last.0);
@@ -68,7 +68,7 @@ impl Stretches {
         self.all.get(from..to.max(from)).unwrap_or(&[])
     }
 
-    /// The stretches with these numbers, both among them.
+    /// The stretches with these numbers, ends included.
     pub fn numbered(&self, first: u32, last: u32) -> &[Stretch] {
         self.all.get(first as usize..=last as usize).unwrap_or(&[])
     }
@@ -88,7 +88,7 @@ impl Stretches {
     }
 }
 
-/// Which stretch and epoch the events of a thread are in, asked in order: constant time each.
+/// Iterator over the stretches and epochs of a thread's events, queried in order: constant time each.
 pub(super) struct Walk<'a> {
     stretches: &'a Stretches,
     next: usize,

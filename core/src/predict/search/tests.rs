@@ -1,5 +1,5 @@
-//! The search against its definitions: Figures 1 to 3 of [pecan], all tuples of small random traces, and
-//! all reorderings of smaller ones.
+//! Tests of the search against its definitions: Figures 1 to 3 of [pecan], all tuples of small random traces,
+//! and all reorderings of smaller ones.
 //!
 //! [pecan]: crate::predict
 
@@ -98,7 +98,7 @@ fn figure_two() {
     );
 }
 
-/// Figure 3: v8 is under the lock that v2 and v5 are under, but not v4.
+/// Figure 3: v8 is under the lock that protects v2 and v5, but not v4.
 #[test]
 fn figure_three() {
     let text = "
@@ -180,8 +180,8 @@ fn a_place_is_free_and_unordered_at_once() {
     );
 }
 
-/// Two foreign events need places in their order: here the first fits behind the change of locks only, and
-/// the second before it only; with the locks the other way round both fit.
+/// Two foreign events need places in their order: here the first fits only after the change of locks, and the
+/// second only before it; with the locks exchanged both fit.
 #[test]
 fn two_places_come_in_order() {
     let text = "
@@ -227,7 +227,7 @@ fn two_places_come_in_order() {
     );
 }
 
-/// Orders: what a fork, a join, a signal or a flag orders is no anomaly.
+/// Accesses ordered by a fork, a join, a signal or a flag are no anomaly.
 #[test]
 fn what_is_ordered_is_not_told() {
     check(
@@ -306,7 +306,7 @@ fn a_region_with_too_many_accesses_is_told() {
     assert_eq!(outcome.stopped, StopReason::TooMuch(MANY_ACCESSES));
 }
 
-/// A user's pattern with three threads, which no class answers for.
+/// A user's pattern with three threads, which the classes do not support.
 #[test]
 fn three_threads() {
     let step = |thread, variable, access| Step {
@@ -343,8 +343,7 @@ fn three_threads() {
     );
 }
 
-/// Random runs of threads that lock, read, write and tell each other by flags. Lines are few, so that
-/// they come up again.
+/// Random runs of threads that lock, read, write and communicate by flags. Lines are few, so that they recur.
 fn busy(threads: u8, steps: usize) -> impl Strategy<Value = Run> {
     let step = (0..threads, 0u8..12, 0u8..3, 0u8..3);
     proptest::collection::vec(step, 0..steps).prop_map(move |steps| {
@@ -429,7 +428,8 @@ fn told(run: &Run, candidates: &[Candidate]) -> Told {
     told.collect()
 }
 
-/// A gap between `left` and the next event of its thread keeps the event out of it.
+/// Returns whether no common lock and no order excludes the event from the gap between `left` and the next
+/// event of its thread.
 fn gap_lets_in(graph: &Graph<'_>, left: EventId, event: EventId) -> bool {
     let mine = graph.events_of(graph.thread(left).unwrap());
     let right = mine[mine.iter().position(|e| *e == left).unwrap() + 1];
@@ -519,7 +519,7 @@ fn placed(graph: &Graph<'_>, pattern: &Pattern, events: &[EventId]) -> bool {
         }
 }
 
-/// All orders of the events that keep what must stay in order and in which no lock is held twice.
+/// All orders of the events that respect the forced order and mutual exclusion.
 fn reorderings(graph: &Graph<'_>, done: &mut Vec<EventId>, each: &mut impl FnMut(&[EventId])) {
     let count = graph.run().events.len() as u32;
     if done.len() == count as usize {
@@ -546,7 +546,7 @@ fn lock_is_free(graph: &Graph<'_>, done: &[EventId], event: EventId) -> bool {
     asked.kind != EventKind::Lock || newest.is_none_or(|e| e.kind == EventKind::Unlock)
 }
 
-/// What one order of the events shows.
+/// Anomalies that one order of the events shows.
 fn shown(graph: &Graph<'_>, patterns: &Patterns, order: &[EventId], into: &mut Told) {
     for pattern in &patterns.all {
         let mut candidates = Vec::new();
@@ -633,7 +633,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// The hybrid model misses nothing: what some order of the events shows is found.
+    /// The hybrid model misses nothing: every anomaly that some order of the events shows is found.
     #[test]
     fn all_that_a_reordering_shows_is_found(run in busy(2, 11), wide in any::<bool>()) {
         let graph = graph(&run, wide);
@@ -645,8 +645,8 @@ proptest! {
     }
 }
 
-/// Under one lock no race and, with one access in each section, no interruption: still either may come first. What
-/// the run had in this order already, and what a fork orders, is nothing new.
+/// Under one lock there is no race and, with one access in each section, no interruption: still either may
+/// come first. An order that the run had already, or that a fork forces, is nothing new.
 #[test]
 fn accesses_under_one_lock_change_places() {
     let text = "
@@ -667,7 +667,7 @@ fn accesses_under_one_lock_change_places() {
     check(text, &Patterns::orders(), turned);
 }
 
-/// What is checked in one callee and done in another is interrupted between the two.
+/// A check in one callee and its action in another are interrupted between the two.
 #[test]
 fn a_check_and_an_action_in_two_callees() {
     let callee = |thread: &str, line: u32, does: &str| {

@@ -1,26 +1,25 @@
-//! What each step of a thread cannot come without: clocks over program order, reads-from, forks and joins.
+//! Prerequisites of each step of a thread: clocks over program order, reads-from, forks and joins.
 //!
-//! A *step* is an event, or all rows of one access. A clock has for each thread how many of its steps are
-//! needed. A thread's clock is stored where another thread's entry changes; its own entry is the
-//! step.
+//! A *step* is an event, or all rows of one access. A clock has for each thread the number of its steps that
+//! are needed. A thread's clock is stored where another thread's entry changes; its own entry is the step.
 
 use super::closure::Ideal;
 use crate::orders::other_thread;
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
-/// Which orders clocks follow.
+/// Edges that clocks follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edges {
-    /// Program order, fork and join, a write before the reads that see it, and synchronization but locks.
+    /// Program order, fork and join, reads-from, and synchronization except locks.
     ReadsFrom,
-    /// The same, and each section of a lock before the next.
+    /// As `ReadsFrom`, and each section of a lock before the next.
     ReadsFromAndLocks,
 }
 
 /// Clocks of all steps.
 #[derive(Default)]
 pub(super) struct Clocks {
-    /// Entries of a clock.
+    /// Number of entries of a clock.
     width: usize,
     threads: Vec<Steps>,
     /// Step and thread of each row.
@@ -32,9 +31,9 @@ pub(super) struct Clocks {
 /// The steps of one thread.
 #[derive(Default)]
 struct Steps {
-    /// First and last row of each.
+    /// First and last row of each step.
     rows: Vec<(u32, u32)>,
-    /// `(step, stored)`, rising: from this step on, this clock is needed before the step.
+    /// `(step, stored)`, rising: from this step on, the stored clock is needed before the step.
     changes: Vec<(u32, u32)>,
 }
 
@@ -66,7 +65,7 @@ impl Clocks {
         rows.map(EventId).filter(is_of)
     }
 
-    /// Joins what the steps of `thread` before `step` are and need. Says whether an entry rose.
+    /// Joins the steps of `thread` before `step` and their prerequisites. Returns whether an entry rose.
     pub(super) fn join_before(&self, into: &mut [u32], thread: u16, step: u32) -> bool {
         let mut rose = false;
         if let Some(stored) = self.needed_before(thread, step) {
@@ -79,7 +78,7 @@ impl Clocks {
         rose
     }
 
-    /// How many steps of `other` are needed before `step` of `thread`.
+    /// Number of steps of `other` that are needed before `step` of `thread`.
     pub(super) fn entry_before(&self, thread: u16, step: u32, other: u16) -> u32 {
         let stored = self.needed_before(thread, step);
         let entry = stored.and_then(|stored| stored.get(usize::from(other)));
@@ -95,7 +94,7 @@ impl Clocks {
     }
 }
 
-/// Raises every entry to the other's; says whether one rose.
+/// Raises every entry to the other's; returns whether one rose.
 fn raise_all(into: &mut [u32], from: &[u32]) -> bool {
     let mut rose = false;
     for (mine, &theirs) in into.iter_mut().zip(from) {
@@ -111,7 +110,7 @@ struct Pass {
     states: Vec<State>,
     /// Step of the last write of each location.
     written: Vec<Option<(u16, u32)>>,
-    /// What was done at each object.
+    /// Clocks left at each object.
     objects: Vec<Object>,
 }
 
@@ -125,9 +124,10 @@ struct State {
 
 #[derive(Default)]
 struct Object {
-    /// What others wait for: signals, posts, arrivals, ends of initializations, exclusive unlocks.
+    /// Clock of the events that others wait for: signals, posts, arrivals, ends of initializations, exclusive
+    /// unlocks.
     given: Ideal,
-    /// Locks: what was taken; barriers: what was left.
+    /// Locks: clock of acquisitions; barriers: clock of departures.
     other: Ideal,
 }
 
@@ -173,7 +173,7 @@ impl Pass {
         state.clock.get_mut(usize::from(t))
     }
 
-    /// The step that the row belongs to: rows of one access share their number.
+    /// The step of the row: rows of one access share their number.
     fn place(&mut self, row: EventId, event: &Event) -> u32 {
         let t = event.thread.0;
         let (Some(steps), Some(state)) = (
@@ -192,7 +192,7 @@ impl Pass {
         step
     }
 
-    /// A thread that goes on after a wait has been signalled before, and only then takes the mutex again.
+    /// Ends a wait: a thread that resumes was signalled before, and only then reacquires the mutex.
     fn end_wait(&mut self, t: u16, step: u32, kind: EventKind) {
         let Some(state) = self.states.get_mut(usize::from(t)) else {
             return;
@@ -208,7 +208,7 @@ impl Pass {
         }
     }
 
-    /// Joins what the row cannot come without; it is needed before the next step.
+    /// Joins the prerequisites of the row; they are needed before the next step.
     fn needs(&mut self, t: u16, step: u32, event: &Event) {
         use EventKind::*;
         let kind = event.kind;
@@ -262,7 +262,7 @@ impl Pass {
         rose | (other && raise_all(&mut state.clock, &object.other))
     }
 
-    /// Leaves the thread's clock where others will need it.
+    /// Publishes the thread's clock where others will need it.
     fn gives(&mut self, t: u16, event: &Event) {
         use EventKind::*;
         let (kind, location) = (event.kind, event.location.index());
@@ -320,7 +320,7 @@ impl Pass {
         }
     }
 
-    /// Stores the thread's clock as what is needed before `step`.
+    /// Stores the thread's clock as the prerequisite of `step`.
     fn note(&mut self, t: u16, step: u32) {
         let (Some(steps), Some(state)) = (
             self.clocks.threads.get_mut(usize::from(t)),

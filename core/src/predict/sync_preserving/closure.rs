@@ -1,22 +1,23 @@
-//! The closure: what an order must have so that the sections of each lock can come in the run's order.
+//! The closure: the events that an order must have so that the sections of each lock can come in the run's
+//! order.
 
 use super::clocks::Clocks;
 use crate::orders::Locks;
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{LocationId, Run};
 
-/// How many steps of each thread an order has.
+/// Ideal: the number of steps of each thread that an order has.
 pub(super) type Ideal = Vec<u32>;
 
-/// A section of a lock that more than one thread takes.
+/// A section of a lock that more than one thread acquires.
 struct Section {
-    /// The row where it was taken.
+    /// The row of the acquisition.
     row: u32,
-    /// Thread and step that gave it back; none when that never happened.
+    /// Thread and step of the release; none when it never happened.
     released: Option<(u16, u32)>,
 }
 
-/// The sections of one lock and thread: steps at which it was taken, with the section, rising.
+/// The sections of one lock and thread: steps of acquisitions, with the section, rising.
 #[derive(Default)]
 struct OfThread {
     thread: u16,
@@ -24,11 +25,11 @@ struct OfThread {
     exclusive: Vec<(u32, u32)>,
 }
 
-/// The sections of all locks that more than one thread takes.
+/// The sections of all locks that more than one thread acquires.
 pub(super) struct Sections {
     sections: Vec<Section>,
     locks: Vec<Vec<OfThread>>,
-    /// For each thread the steps at which it took a lock, with the lock.
+    /// For each thread the steps at which it acquired a lock, with the lock.
     taken: Vec<Vec<(u32, u32)>>,
 }
 
@@ -79,11 +80,11 @@ impl Sections {
         }
     }
 
-    /// Grows `ideal`, which holds `from` that is closed, to its closure. False when there is none, because a
-    /// lock is taken again that was never given back.
+    /// Grows `ideal`, which contains the closed `from`, to its closure. `false` when there is none, because a
+    /// lock is acquired again that was never released.
     ///
-    /// Looks at the locks that were taken in what is new, until nothing is: at no more of them than there are, however
-    /// often they were taken.
+    /// Examines the locks acquired in the new part, until there is none: at most each lock once per round,
+    /// however often it was acquired.
     pub(super) fn close(&self, clocks: &Clocks, from: &[u32], ideal: &mut Ideal) -> bool {
         let mut done = from.to_vec();
         let mut touched: Vec<u32> = Vec::new();
@@ -97,8 +98,8 @@ impl Sections {
                 return true;
             }
             if news >= self.locks.len() {
-                // A lock that was not taken in what is new is closed already: looking at all of them is less work
-                // than collecting the ones that were.
+                // A lock without an acquisition in the new part is closed already: examining all locks is
+                // cheaper than collecting the others.
                 touched.extend(0..self.locks.len() as u32);
             } else {
                 for (taken, (done, &upto)) in self.taken.iter().zip(done.iter().zip(ideal.iter())) {
@@ -119,7 +120,7 @@ impl Sections {
         }
     }
 
-    /// Sections that come before another that they exclude must have ended.
+    /// Adds the ends of sections that come before another one that they exclude.
     fn close_lock(&self, clocks: &Clocks, lock: u32, ideal: &mut Ideal) -> bool {
         let lock = self.locks.get(lock as usize).map_or(&[][..], Vec::as_slice);
         let last = |steps: &[(u32, u32)], upto: u32| -> Option<&Section> {
@@ -164,7 +165,7 @@ fn acquired(taken: &[(u32, u32)], from: u32, upto: u32) -> &[(u32, u32)] {
     rest.get(..count).unwrap_or(&[])
 }
 
-/// Numbers for the locks that more than one thread takes.
+/// Numbers of the locks that more than one thread acquires.
 fn contended(locks: &Locks) -> FxHashMap<LocationId, u32> {
     let mut takers = FxHashMap::default();
     let mut numbers = FxHashMap::default();

@@ -1,4 +1,4 @@
-//! Racy accesses as RAPID counts them: an access that races with any earlier one.
+//! Racy accesses as RAPID counts them: each access that races with any earlier one.
 
 use super::clocks::{Clocks, Edges};
 use crate::orders::{Accesses, Locks, Orders};
@@ -11,13 +11,14 @@ pub type Racy = Vec<EventId>;
 /// The last reads and writes of a location by each thread.
 type Last = Vec<(u16, EventKind, EventId)>;
 
-/// Accesses that happen neither before nor after an earlier one that they conflict with.
+/// Accesses unordered by happens-before with an earlier conflicting one.
 pub fn hb_racy(run: &Run, orders: &Orders) -> Racy {
     racy(run, |_, first, second| orders.happens_before(first, second))
 }
 
-/// The same when a read also comes after the write that it saw (Mathur, Kini, Viswanathan, *What happens-after
-/// the first race?*, OOPSLA 2018): all of these are races of some execution.
+/// Accesses unordered with an earlier conflicting one when a read also comes after the write that it saw
+/// (Mathur, Kini, Viswanathan, *What happens-after the first race?*, OOPSLA 2018): all of these are races of
+/// some execution.
 pub fn shb_racy(run: &Run) -> Racy {
     let clocks = Clocks::new(run, Edges::ReadsFromAndLocks);
     racy(run, |u, first, second| {
@@ -27,7 +28,7 @@ pub fn shb_racy(run: &Run) -> Racy {
     })
 }
 
-/// It is enough to ask for the last read and the last write of each thread.
+/// Finds racy accesses; comparing with the last read and the last write of each thread suffices.
 fn racy(run: &Run, ordered: impl Fn(u16, EventId, EventId) -> bool) -> Racy {
     let accesses = Accesses::new(run);
     let mut last: FxHashMap<LocationId, Last> = FxHashMap::default();
@@ -59,9 +60,9 @@ fn note(last: &mut Last, event: &Event, row: EventId) {
     }
 }
 
-/// Accesses after which no lock is left that was held at every access of their location (Eraser without its
-/// states, as RAPID has it): a location that one thread accesses is safe, and so is one that is only read
-/// from its first access on.
+/// Accesses from which on no lock is common to all accesses of their location (Eraser without its states, as
+/// in RAPID): a location that one thread accesses is safe, and so is one that is only read from its first
+/// access on.
 pub fn lockset_racy(run: &Run) -> Racy {
     let locks = Locks::new(run, &mut Vec::new());
     let mut guards: FxHashMap<LocationId, Guards> = FxHashMap::default();
@@ -85,11 +86,11 @@ pub fn lockset_racy(run: &Run) -> Racy {
     racy
 }
 
-/// What has guarded all accesses of a location so far.
+/// Candidate lockset of a location so far.
 struct Guards {
     locks: Vec<LocationId>,
-    /// They are all by this thread.
+    /// The only thread with accesses so far.
     thread: Option<u16>,
-    /// They are all reads.
+    /// `true` if all accesses are reads.
     only_read: bool,
 }

@@ -1,5 +1,5 @@
-//! Cycles of requests: each wants a lock that the next one holds, in threads of their own, and no lock is
-//! held by two of them (the abstract deadlock patterns of the PLDI paper).
+//! Cycles of requests: each wants a lock that the next one holds, all by different threads, and no two hold a
+//! common lock (the abstract deadlock patterns of the PLDI paper).
 
 use crate::orders::{Locks, Section};
 use std::collections::BTreeMap;
@@ -14,16 +14,16 @@ pub(super) struct Request {
     pub(super) thread: ThreadId,
     pub(super) wants: Use,
     pub(super) holds: Vec<Use>,
-    /// Where, in order.
+    /// Rows of the requests, in order.
     pub(super) rows: Vec<EventId>,
 }
 
-/// Two uses of one lock that exclude each other.
+/// Returns whether two uses of one lock exclude each other.
 fn excludes(a: Use, b: Use) -> bool {
     a.0 == b.0 && !(a.1 && b.1)
 }
 
-/// The requests of a run that were made while something was held.
+/// The requests of a run made while a lock was held.
 pub(super) fn requests(run: &Run) -> Vec<Request> {
     let locks = Locks::new(run, &mut Vec::new());
     let mut found: BTreeMap<(ThreadId, Use, Vec<Use>), Vec<EventId>> = BTreeMap::new();
@@ -63,7 +63,7 @@ pub(super) fn requests(run: &Run) -> Vec<Request> {
         .collect()
 }
 
-/// Requests that were never granted: the last thing that a thread did.
+/// Requests that were never granted: a thread's last event.
 fn last_requests(run: &Run) -> impl Iterator<Item = (EventId, unsnarl_trace::Event)> {
     let mut last = BTreeMap::new();
     let rows = run.events.iter();
@@ -74,7 +74,7 @@ fn last_requests(run: &Run) -> impl Iterator<Item = (EventId, unsnarl_trace::Eve
     last.into_values().filter(waits)
 }
 
-/// Calls back for each cycle, as numbers of requests from the lowest on, until that says to stop.
+/// Calls back for each cycle, as request numbers from the lowest on, until it returns `false`.
 pub(super) fn cycles(requests: &[Request], mut found: impl FnMut(&[usize]) -> bool) {
     let waits_for = |from: &Request, to: &Request| {
         from.thread != to.thread && to.holds.iter().any(|&held| excludes(from.wants, held))
@@ -120,7 +120,7 @@ fn extend(
     true
 }
 
-/// In other threads, and nothing that one holds excludes what the other holds.
+/// Returns whether two requests are by different threads and hold no locks that exclude each other.
 fn fits(requests: &[Request], a: usize, b: usize) -> bool {
     let (Some(a), Some(b)) = (requests.get(a), requests.get(b)) else {
         return false;

@@ -1,4 +1,5 @@
-//! Deadlocks: for each cycle of requests the first instances that are not in the closure of their beginnings.
+//! Deadlocks: for each cycle of requests the first instances that are not in the closure of their
+//! predecessors.
 
 use super::{
     SyncPreserving,
@@ -10,10 +11,10 @@ use crate::{
 };
 use unsnarl_trace::EventId;
 
-/// Cycles that are looked at; there can be exponentially many.
+/// Bound on the cycles examined; there can be exponentially many.
 const MOST_CYCLES: usize = 100_000;
 
-/// One candidate for each cycle that has instances.
+/// Finds one candidate for each cycle that has instances.
 pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome<Candidate> {
     let requests = requests(these.run);
     let mut findings = Vec::new();
@@ -42,8 +43,8 @@ pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome
     Outcome { findings, stopped }
 }
 
-/// Goes through the requests of each thread at once: closures only grow, so an instance that was in one is
-/// never needed again. Linear in the requests.
+/// Advances through the requests of each thread at once: closures only grow, so an instance that was in one
+/// is never needed again. Linear in the requests.
 fn instance(these: &SyncPreserving<'_>, cycle: &[&Request]) -> Option<Vec<EventId>> {
     let SyncPreserving {
         clocks, sections, ..

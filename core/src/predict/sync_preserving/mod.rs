@@ -1,22 +1,22 @@
-//! What must be possible in some other order: sync-preserving races and deadlocks.
+//! Sync-preserving races and deadlocks: anomalies that are possible in some other order for certain.
 //!
-//! An order of some of a run's events is *sync-preserving* when each thread does a beginning of what it did,
-//! each read sees the write that it saw, and the sections of each lock come in the order in which they came
-//! ([races]). Nothing in such an order can make a thread do something else than it did: what is found needs no
-//! execution to be true of the program. Two accesses race when such an order ends right before both; threads
-//! deadlock when it ends right before each asks for a lock that the next one holds ([deadlocks]).
+//! An order of some of a run's events is *sync-preserving* when each thread executes a prefix of its events,
+//! each read sees the write that it saw, and the sections of each lock keep their order ([races]). No such
+//! order can make a thread do anything else than it did: results are true of the program without an
+//! execution. Two accesses race when such an order ends right before both; threads deadlock when it ends
+//! right before each requests a lock that the next one holds ([deadlocks]).
 //!
-//! The smallest such order that has given events is their closure: the events in the run's order. It is a
-//! number of steps for each thread, grown by joining clocks until nothing is missing.
+//! The smallest such order with given events is their closure, in the run's order. It is a number of steps
+//! for each thread, grown by joining clocks to the fixed point.
 //!
-//! Of what the papers do not have the order is kept as recorded, which finds less and stays true: two
-//! sections that only read may overlap, others exclude each other; a wait goes on after all signals before
-//! it; what is done at a barrier, a semaphore, a once-only initialization comes after all that was done
-//! there; an attempt at a lock fails after the lock was taken that made it fail.
+//! For constructs beyond the papers the recorded order is kept, which finds less and stays sound: two
+//! sections that only read may overlap, others exclude each other; a wait resumes after all signals before
+//! it; an operation on a barrier, a semaphore or a once-only initialization comes after all earlier
+//! operations there; an attempt at a lock fails after the acquisition that made it fail.
 //!
-//! [races]: Mathur, Pavlogiannis, Viswanathan, *Optimal Prediction of Synchronization-Preserving Races*,
-//! POPL 2021. [deadlocks]: Tunç, Mathur, Pavlogiannis, Viswanathan, *Sound Dynamic Deadlock Prediction in
-//! Linear Time*, PLDI 2023.
+//! [races]: Mathur, Pavlogiannis, Viswanathan, *Optimal Prediction of Synchronization-Preserving Races*, POPL
+//! 2021. [deadlocks]: Tunç, Mathur, Pavlogiannis, Viswanathan, *Sound Dynamic Deadlock Prediction in Linear
+//! Time*, PLDI 2023.
 
 mod clocks;
 mod closure;
@@ -35,8 +35,8 @@ use clocks::{Clocks, Edges};
 use closure::{Ideal, Sections};
 use unsnarl_trace::{EventId, Run};
 
-/// Races that a sync-preserving order shows, one for each two places in the program, in the run's order of the
-/// later access. The events of a candidate are the earlier access and the later one.
+/// Races that a sync-preserving order shows, one for each two places in the program, in the run's order of
+/// the later access. The events of a candidate are the earlier access and the later one.
 pub fn races(run: &Run, budget: &Budget) -> Outcome<Candidate> {
     SyncPreserving::new(run).races(budget)
 }
@@ -54,7 +54,7 @@ pub struct SyncPreserving<'a> {
 }
 
 impl<'a> SyncPreserving<'a> {
-    /// Prepares a run. Linear in the events, times the threads where one learns of another.
+    /// Prepares a run. Linear in the events, times the threads at events where one learns of another.
     pub fn new(run: &'a Run) -> SyncPreserving<'a> {
         let clocks = Clocks::new(run, Edges::ReadsFrom);
         let sections = Sections::new(run, &clocks);
@@ -105,7 +105,7 @@ impl<'a> SyncPreserving<'a> {
         })
     }
 
-    /// The closure of what comes right before each of the events; none when it has one of them.
+    /// The closure of the predecessors of the events; none when it contains one of them.
     fn before(&self, events: &[EventId]) -> Option<Ideal> {
         let mut ideal = self.clocks.bottom();
         let mut steps = Vec::new();

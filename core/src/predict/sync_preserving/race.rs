@@ -1,8 +1,8 @@
-//! Races: for each access an earlier one of another thread that is not in the closure of both beginnings
-//! (the POPL paper's incremental algorithm).
+//! Races: for each access an earlier one of another thread that is not in the closure of both accesses'
+//! predecessors (the POPL paper's incremental algorithm).
 //!
 //! Closures only grow along both threads. So an earlier access that was in one closure never races with a
-//! later access of the same thread: each thread goes once through each list of accesses.
+//! later access of the same thread: each thread passes once through each list of accesses.
 
 use super::{SyncPreserving, closure::Ideal};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, SiteId};
 
-/// Accesses between two looks at the budget.
+/// Number of accesses between two polls of the budget.
 const LOOK: usize = 256;
 
 /// One candidate for each two places in the program.
@@ -47,7 +47,7 @@ pub(super) fn racy(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome<Event
     Outcome { findings, stopped }
 }
 
-/// Two places in one order, whichever came first; with the location where a place is not known.
+/// Two places in a canonical order; with the location where a place is not known.
 fn places(second: &Event, first: SiteId) -> [u32; 3] {
     let (a, b) = (first.min(second.site), first.max(second.site));
     let location = if a == SiteId(0) { second.location.0 } else { 0 };
@@ -98,7 +98,7 @@ fn search(
     StopReason::Complete
 }
 
-/// Accesses that look the same to others: one location, thread, kind and place.
+/// Accesses that are equivalent for others: one location, thread, kind and place.
 struct List {
     thread: u16,
     kind: EventKind,
@@ -107,7 +107,7 @@ struct List {
     accesses: Vec<(u32, EventId)>,
 }
 
-/// How far a thread is in a list.
+/// Position of a thread in a list.
 struct Walk {
     at: usize,
     /// The closure so far.
@@ -171,7 +171,7 @@ impl Search<'_, '_> {
                 return None;
             }
             walk.ideal = ideal;
-            // Where locks are given back by others, what must come before can need the row itself.
+            // If locks are released by other threads, the prerequisites can include the row itself.
             if walk
                 .ideal
                 .get(usize::from(t))

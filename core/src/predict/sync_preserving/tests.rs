@@ -1,4 +1,5 @@
-//! Against an enumeration of all sync-preserving orders of small runs; witnesses against the checker of orders.
+//! Tests against an enumeration of all sync-preserving orders of small runs; witnesses against the checker of
+//! orders.
 
 use super::*;
 use crate::{
@@ -10,14 +11,14 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use unsnarl_trace::{Event, EventKind, LocationId, SiteId, ThreadId, Value, rapid};
 
-/// A state of an order that is being made.
+/// State of a partial order under construction.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Partial {
     /// Rows done, by thread.
     done: Vec<usize>,
     /// Last write of each location.
     written: Vec<Option<usize>>,
-    /// Last acquire of each lock, and who has it for writing and for reading.
+    /// Last acquisition of each lock, and its holders for writing and for reading.
     taken: Vec<(Option<usize>, Option<u16>, BTreeSet<u16>)>,
 }
 
@@ -27,7 +28,7 @@ struct Enumeration {
     of_thread: Vec<Vec<usize>>,
     saw: Vec<Option<usize>>,
     seen: BTreeSet<Partial>,
-    /// Rows that come next together in some order.
+    /// Sets of rows that can come next together in some order.
     together: BTreeSet<Vec<usize>>,
 }
 
@@ -77,7 +78,7 @@ impl Enumeration {
         }
     }
 
-    /// What the thread does next, if it has been forked.
+    /// The thread's next row, if it has been forked.
     fn next(&self, state: &Partial, t: usize) -> Option<usize> {
         let at = *self.of_thread[t].get(state.done[t])?;
         let about = Some(Value::Bits(t as u64));
@@ -238,7 +239,7 @@ proptest! {
         let got: BTreeSet<usize> = these.racy(&unlimited()).findings.iter().map(|row| row.index()).collect();
         let racy: BTreeSet<usize> = expected.iter().map(|&(_, second)| second).collect();
         prop_assert_eq!(got, racy, "{}", rapid::export(&run).text);
-        // Every row has a place of its own but for few, so each pair is a candidate.
+        // Almost every row has a place of its own, so each pair is a candidate.
         let candidates = these.races(&unlimited()).findings;
         let pairs: BTreeSet<(usize, usize)> = candidates.iter().map(|c| (c.events[0].index(), c.events[1].index())).collect();
         prop_assert_eq!(pairs, expected, "{}", rapid::export(&run).text);
@@ -292,7 +293,7 @@ proptest! {
         these.deadlocks(&unlimited());
     }
 
-    /// What happens-before leaves unordered up to the first race is sync-preserving.
+    /// Races by happens-before, up to the first race, are sync-preserving.
     #[test]
     fn the_first_race_by_happens_before_is_found(run in small()) {
         let orders = crate::orders::Orders::new(&run);
@@ -304,7 +305,7 @@ proptest! {
     }
 }
 
-/// A lock that a third thread gives back, after it has met the second one: no order has both accesses next.
+/// A lock is released by a third thread, after that has met the second one: no order has both accesses next.
 #[test]
 fn a_race_has_an_order_where_locks_are_used_against_the_rules() {
     let run = run("
@@ -325,7 +326,7 @@ fn a_race_has_an_order_where_locks_are_used_against_the_rules() {
     }
 }
 
-/// Both ask for a lock that the other holds for writing.
+/// Returns whether both request a lock that the other holds for writing.
 fn is_deadlock(run: &Run, a: usize, b: usize) -> bool {
     let locks = crate::orders::Locks::new(run, &mut Vec::new());
     let wants = |row: usize| {
@@ -431,7 +432,7 @@ fn guards_and_data_keep_threads_from_deadlocking() {
     }
 }
 
-/// A wait that was signalled does not take its mutex again without the signal.
+/// A signalled wait does not reacquire its mutex without the signal.
 #[test]
 fn signals_come_before_what_follows_the_wait() {
     found(

@@ -1,7 +1,7 @@
-//! Schedules side by side: a lane for each thread, time downwards, an arrow from each step to those of other threads
-//! that it met on the same data.
+//! Schedules side by side: a lane for each thread, time downwards, an arrow from each step to those of other
+//! threads that accessed the same data.
 //!
-//! Everything has its place in pixels, so that arrows need no script.
+//! All positions are fixed in pixels, so that arrows need no script.
 
 use super::{escaped, prose};
 use crate::{
@@ -15,14 +15,14 @@ use crate::{
 /// Width of a lane and of its cards.
 const LANE: usize = 204;
 const CARD: usize = 184;
-/// Height from one step to the next, and of cards.
+/// Height of a step, and of its card.
 const ROW: usize = 110;
 const TALL: usize = 90;
-/// Room for the numbers on the left and the names above.
+/// Margin for the numbers on the left and the names above.
 const LEFT: usize = 26;
 const TOP: usize = 28;
 
-/// The order that fails and, if there is one, how a passing run went.
+/// The failing order and, if there is one, that of a passing run.
 pub(super) fn boards(explanation: &Explanation, passing: Option<&Passing>) -> String {
     let lanes = lanes::lanes(explanation);
     let board = |class, caption: String, steps: &[Step], fails| {
@@ -51,7 +51,7 @@ struct Board<'a> {
     explanation: &'a Explanation,
     lanes: &'a [(String, String)],
     steps: &'a [Step],
-    /// This is the order that fails.
+    /// `true` for the failing order.
     fails: bool,
 }
 
@@ -87,7 +87,7 @@ impl Board<'_> {
             .unwrap_or(0)
     }
 
-    /// The threads' lines, and what was meant as one step.
+    /// The threads' lines, and the region that was meant as one step.
     fn behind(&self, height: usize) -> String {
         let rails = (0..self.lanes.len()).map(|lane| {
             let x = LEFT + lane * LANE + CARD / 2;
@@ -107,7 +107,7 @@ impl Board<'_> {
         text
     }
 
-    /// Rows of a lane's steps that were meant as one.
+    /// Rows of a lane's steps that belong to the region.
     fn in_region(&self, lane: usize) -> Vec<usize> {
         let Some(region) = &self.explanation.region else {
             return Vec::new();
@@ -123,7 +123,7 @@ impl Board<'_> {
             .collect()
     }
 
-    /// From each step to the next one of another thread on the same data, if one of them writes.
+    /// Arrows from each step to the next one of another thread on the same data, if one of them writes.
     fn arrows(&self) -> String {
         let mut text = String::new();
         for (row, step) in self.steps.iter().enumerate() {
@@ -173,7 +173,7 @@ impl Board<'_> {
     }
 }
 
-/// From the side of one card to the side of the other, in a bend, with a head.
+/// A curved arrow from the side of one card to the side of the other, with a head.
 fn arrow(from: (usize, usize), to: (usize, usize), bad: bool) -> String {
     let class = if bad { " bad" } else { "" };
     let right = to.1 > from.1;

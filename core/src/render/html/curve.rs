@@ -5,7 +5,7 @@ use crate::{
     diagnosis::CurvePoint, explanation::Explanation, facts::short, render::share_in_words,
 };
 
-/// Size of the plot, and room around it, in pixels.
+/// Size of the plot, and its margins, in pixels.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 90.0;
 const ROOM: f64 = 22.0;
@@ -42,7 +42,7 @@ pub(super) fn curve(explanation: &Explanation) -> String {
     )
 }
 
-/// One point, with its numbers to be read when it is pointed at.
+/// One point, with its numbers as a tooltip.
 fn dot(point: &CurvePoint, (x, y): (f64, f64)) -> String {
     let share = point.share;
     let class = if share.is_all() { "head bad" } else { "head" };

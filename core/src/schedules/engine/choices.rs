@@ -1,4 +1,4 @@
-//! From what the solver chose to an order, or to a clause that says why there is none.
+//! Conversion of the solver's choices to an order, or to a clause that excludes them.
 
 use super::{
     super::{
@@ -11,14 +11,14 @@ use super::{
 };
 use z3::{Model, ast::Bool};
 
-/// Contradictions that are looked for in one answer of the solver.
+/// Bound on the contradictions extracted from one answer of the solver.
 const CONTRADICTIONS: usize = 12;
-/// Choices that are tried to be left out of a contradiction.
+/// Bound on the attempts to remove choices from a contradiction.
 const TRIES: usize = 40;
 
 impl<'p> Engine<'p, '_, '_> {
-    /// An order with what the solver chose; none when there is no such order, which the solver knows then, or when it
-    /// did not know all that the choice depends on.
+    /// An order with the solver's choices; none when there is no such order, which the solver then learns, or
+    /// when the solver did not know all that the choice depends on.
     pub(super) fn try_order(
         &mut self,
         model: &Model,
@@ -34,7 +34,7 @@ impl<'p> Engine<'p, '_, '_> {
         for contradictions in 0..CONTRADICTIONS {
             let conflict = match Graph::new(problem, &chosen, &asked.orders) {
                 Err(conflict) => self.smaller(conflict, &chosen, asked),
-                // What is left of a contradictory choice proves nothing.
+                // The rest of a contradictory choice proves nothing.
                 Ok(_) if contradictions > 0 => return None,
                 Ok(graph) => {
                     let everything = graph.everything();
@@ -51,7 +51,7 @@ impl<'p> Engine<'p, '_, '_> {
                 }
             };
             self.exclude(&conflict, goals);
-            // Without one of them, others may show.
+            // Without one of them, other contradictions may show.
             let last = *conflict.literals.last()?;
             chosen.retain(|choice| choice.literal != last);
         }
@@ -66,7 +66,7 @@ impl<'p> Engine<'p, '_, '_> {
         self.solver.assert(&Bool::or(&clause));
     }
 
-    /// What the reads take, and the choices of synchronization.
+    /// The sources of reads, and the choices of synchronization.
     fn choices(&self, model: &Model, taken: &Taken) -> Vec<Chosen<'p>> {
         let reads = self.reads.iter().filter_map(|symbol| {
             let (write, literal) = taken.get(symbol)?;
@@ -95,7 +95,7 @@ impl<'p> Engine<'p, '_, '_> {
         value.and_then(|value| value.as_bool()) == Some(true)
     }
 
-    /// The contradiction without what it does not need, as far as a few tries show.
+    /// Minimizes the contradiction, as far as a few attempts can.
     fn smaller(&self, mut conflict: Conflict, chosen: &[Chosen], asked: &Asked) -> Conflict {
         for literal in conflict.literals.clone().into_iter().take(TRIES) {
             if conflict.literals.len() < 3 {

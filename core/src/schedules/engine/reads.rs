@@ -1,5 +1,5 @@
-//! The reads that matter, and what the solver is told of them: nothing, then the value that they find in the order at
-//! hand, then where that comes from, then what else they may take.
+//! The reads that matter, and the constraints on them that the solver gets in turn: none, then the value in
+//! the base order, then the origin of that value, then the other possible sources.
 
 use super::{
     super::{
@@ -14,8 +14,8 @@ use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use z3::ast::{BV, Bool};
 
-/// Candidates that the solver gets of a read that need not take what it takes in the order at hand, and how many
-/// times as many when it asks for more.
+/// Number of candidates that the solver gets for a read that may change its source, and the factor when it
+/// asks for more.
 const FIRST: usize = 6;
 const MORE: usize = 4;
 
@@ -23,23 +23,23 @@ const MORE: usize = 4;
 #[derive(Debug)]
 pub(in super::super) struct Known {
     pub read: Read,
-    /// What it may take as far as the solver knows, with the literals; what it takes in the order at hand stands first,
-    /// if it can.
+    /// The candidate sources that the solver knows, with their literals; that of the base order comes first,
+    /// if it is possible.
     pub given: Vec<(Option<Write>, u32)>,
-    /// The first is that of the order at hand.
+    /// `true` if the first candidate is that of the base order.
     has_hint: bool,
-    /// What else it may take, the nearest last; `None` as long as nobody asked.
+    /// The other candidates, the nearest last; `None` until they are needed.
     others: Option<Vec<Option<Write>>>,
-    /// Assumed: there are no others than those that the solver has.
+    /// Assumption that the solver has all candidates.
     pub only_these: Option<u32>,
-    /// Assumed while the solver does not know where the value comes from: it is that of the order at hand.
+    /// Assumption that the value is that of the base order, while the solver does not know its origin.
     pub frozen: Option<u32>,
-    /// The solver knows which value the first of `given` makes.
+    /// `true` if the solver knows the value that the first of `given` makes.
     is_traced: bool,
 }
 
 impl Known {
-    /// The literal that says that it takes what it takes in the order at hand.
+    /// The literal of the source in the base order.
     pub fn hint(&self) -> Option<u32> {
         let first = self.given.first().filter(|_| self.has_hint);
         first.map(|(_, literal)| *literal)
@@ -47,7 +47,7 @@ impl Known {
 }
 
 impl Engine<'_, '_, '_> {
-    /// The solver is going to have a term of this expression.
+    /// Notes an expression that the solver is going to have a term of.
     pub(super) fn mention(&mut self, id: ExprId) {
         for &symbol in self.symbols_of(id).iter() {
             if self.mentioned.insert(symbol) {
@@ -56,14 +56,14 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// The symbols of an expression, worked out once.
+    /// The symbols of an expression, computed once.
     pub(super) fn symbols_of(&mut self, id: ExprId) -> Rc<[SymbolId]> {
         let exprs = &self.problem.trace.exprs;
         let symbols = self.symbols.entry(id);
         symbols.or_insert_with(|| exprs.symbols(id).into()).clone()
     }
 
-    /// Tells the solver of what its terms have come to speak of.
+    /// Adds constraints on all symbols in the solver's terms.
     pub(super) fn give_all(&mut self) {
         while let Some(symbol) = self.open.pop() {
             match self.problem.reads.get(&symbol) {
@@ -81,7 +81,7 @@ impl Engine<'_, '_, '_> {
         Some(BV::new_const(symbol.0, u32::from(width)))
     }
 
-    /// What comes from outside is the same in every order; unrecorded it can be anything.
+    /// Constrains a value from outside: it is the same in every order; an unrecorded one can be anything.
     fn outside(&mut self, symbol: SymbolId) {
         let Some(known) = self.problem.trace.symbol(symbol) else {
             return;
@@ -95,7 +95,7 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// The read with what it takes in the order at hand, or, where it cannot take that, with what is nearest.
+    /// Makes a read known, with its source in the base order or, where that is impossible, the nearest one.
     pub(super) fn know(&mut self, symbol: SymbolId, read: Read) {
         if self.known.contains_key(&symbol) {
             return;
@@ -123,7 +123,7 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// The solver learns the value of the order at hand, which is assumed; where none is known, what makes it.
+    /// Adds the value of the base order as an assumption; where it is unknown, its origin.
     fn freeze(&mut self, symbol: SymbolId) {
         let is_new = |known: &&Known| known.hint().is_some() && !known.is_traced;
         if self.known.get(&symbol).filter(is_new).is_none() {
@@ -143,7 +143,7 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// The solver learns what the write of the order at hand makes of the read.
+    /// Adds the value that the write of the base order gives the read.
     pub(super) fn trace(&mut self, symbol: SymbolId) {
         let Some(known) = self.known.get_mut(&symbol) else {
             return;
@@ -157,8 +157,8 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// Traces the values that a refutation takes from the order at hand, and those that they come from, twice as far each
-    /// time. Are there any?
+    /// Traces back the values that a refutation takes from the base order, and the values they come from,
+    /// twice as far each time. Returns whether there are any.
     pub(super) fn trace_back(&mut self, core: &FxHashSet<u32>) -> bool {
         let is_taken = |known: &Known| known.frozen.is_some_and(|frozen| core.contains(&frozen));
         let taken = self.reads.iter().copied();
@@ -183,7 +183,7 @@ impl Engine<'_, '_, '_> {
         is_any
     }
 
-    /// The read need not take any longer what it takes in the order at hand.
+    /// Drops the assumption that the read keeps its source of the base order.
     pub(super) fn let_go(&mut self, symbol: SymbolId) {
         let Some(known) = self.known.get(&symbol) else {
             return;
@@ -197,7 +197,7 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// The last write before the read in the order at hand.
+    /// The last write before the read in the base order.
     fn last_before(&self, read: Read) -> Option<Write> {
         let here = self.problem.place_of(read.node);
         let chains = self.problem.writes.get(read.cell.index())?;
@@ -209,7 +209,7 @@ impl Engine<'_, '_, '_> {
             .copied()
     }
 
-    /// Would the read have a value, of its width?
+    /// Returns whether the read has a value of its width from this candidate.
     fn has_value(&self, symbol: SymbolId, read: Read, candidate: Option<Write>) -> bool {
         let trace = self.problem.trace;
         match candidate {
@@ -226,8 +226,8 @@ impl Engine<'_, '_, '_> {
         first.copied().flatten()
     }
 
-    /// What a read may take as far as program order and synchronization go, besides what the solver has; the nearest
-    /// last.
+    /// The sources that program order and synchronization permit, besides those that the solver has; the
+    /// nearest last.
     fn others(
         &mut self,
         symbol: SymbolId,
@@ -277,7 +277,7 @@ impl Engine<'_, '_, '_> {
         found
     }
 
-    /// Gives the solver more of the read's candidates, the nearest of those that it does not have.
+    /// Adds more of the read's candidates, the nearest of those that the solver lacks.
     pub(super) fn give_more(&mut self, symbol: SymbolId) {
         let Some(known) = self.known.get_mut(&symbol) else {
             return;
@@ -302,7 +302,7 @@ impl Engine<'_, '_, '_> {
         self.give(symbol, new, is_more);
     }
 
-    /// Gives the solver these candidates of the read besides those that it has; are there others?
+    /// Adds these candidates to those that the solver has; `is_more` if others remain.
     fn give(&mut self, symbol: SymbolId, new: Vec<Option<Write>>, is_more: bool) {
         // The first, too, has to make its value where there are others.
         self.trace(symbol);
@@ -328,7 +328,7 @@ impl Engine<'_, '_, '_> {
         self.rule_out_given(symbol);
     }
 
-    /// The candidate makes the value.
+    /// Adds the value that the candidate makes.
     fn makes(&mut self, symbol: SymbolId, read: Read, candidate: Option<Write>, literal: u32) {
         let exprs = &self.problem.trace.exprs;
         let value = match candidate {
@@ -348,8 +348,8 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// While orders are asked for: of a read that may take something else, what they exclude. One that cannot take what
-    /// it takes in the order at hand is let go.
+    /// Excludes candidates that the orders of the current goal rule out, for a read that may change its
+    /// source. A read whose source in the base order is impossible is released.
     pub(super) fn rule_out_given(&mut self, symbol: SymbolId) {
         let (Some((guard, graph)), Some(known)) = (&self.now, self.known.get(&symbol)) else {
             return;
@@ -377,7 +377,7 @@ impl Engine<'_, '_, '_> {
     }
 }
 
-/// Do these orders exclude that the read takes that write?
+/// Returns whether these orders exclude that the read reads from that write.
 fn excluded(graph: &Graph, read: Read, write: Option<NodeId>) -> bool {
     if write.is_some_and(|write| graph.is_before(read.node, write)) {
         return true;

@@ -1,16 +1,16 @@
-//! What the reads find under the solver's choices, worked out: what the solver does not know of must come out as it has
-//! to, or it is told.
+//! Values of the reads under the solver's choices: constraints that the solver does not know must hold for
+//! them, or it is given those constraints.
 
 use super::{super::problem::Write, Engine};
 use crate::symbolic::{Action, ExprId, Origin, SymbolId, expr::Values};
 use rustc_hash::{FxHashMap, FxHashSet};
 use z3::{Model, ast::Ast};
 
-/// What each read takes, with the literal.
+/// Source of each read, with the literal.
 pub(super) type Taken = FxHashMap<SymbolId, (Option<Write>, u32)>;
 
 impl Engine<'_, '_, '_> {
-    /// What the reads find in the order at hand, where that is known.
+    /// Values of the reads in the base order, where known.
     pub(super) fn values_at_hand(&self) -> FxHashMap<SymbolId, u128> {
         let mut order: Vec<u32> = (0..self.problem.nodes.len() as u32).collect();
         order.sort_by_key(|&node| self.problem.place_of(node));
@@ -54,7 +54,8 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// What each read that matters takes in the solver's model; what it does not know of is as in the order at hand.
+    /// Sources of the relevant reads in the solver's model; those of reads that the solver does not know are
+    /// as in the base order.
     pub(super) fn taken(&mut self, model: &Model) -> Taken {
         let mut taken = Taken::default();
         let mut open: Vec<SymbolId> = Vec::new();
@@ -94,8 +95,8 @@ impl Engine<'_, '_, '_> {
         taken
     }
 
-    /// Tells the solver of what comes out otherwise than it thinks, or breaks a path: values of the order at hand that are
-    /// others, and conditions. Is there anything?
+    /// Adds constraints that the solver's choices violate: values of the base order that come out
+    /// differently, and path conditions. Returns whether there are any.
     pub(super) fn tell_broken(&mut self, model: &Model, taken: &Taken) -> bool {
         let values = self.worked_out(model, taken);
         let is_other = |symbol: &SymbolId| {
@@ -121,7 +122,7 @@ impl Engine<'_, '_, '_> {
         !other.is_empty() || !broken.is_empty()
     }
 
-    /// Like [`Engine::tell_broken`], where reads may find whatever the solver says.
+    /// As [`Engine::tell_broken`], where reads may have any value that the solver chose.
     pub(super) fn give_broken(&mut self, model: &Model) -> bool {
         let mut values = self.recorded.clone();
         let mentioned = self.mentioned.iter();
@@ -155,7 +156,7 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    /// The values that come of what each read takes; reads that depend on themselves have none.
+    /// Values that follow from the sources of the reads; reads that depend on themselves have none.
     fn worked_out(&self, model: &Model, taken: &Taken) -> FxHashMap<SymbolId, u128> {
         let mut values = self.outside_values(model);
         let mut begun: FxHashSet<SymbolId> = FxHashSet::default();
@@ -199,7 +200,7 @@ impl Engine<'_, '_, '_> {
         values
     }
 
-    /// What comes from outside: as recorded, or else as the solver has it.
+    /// Values from outside: the recorded ones, or else the solver's.
     fn outside_values(&self, model: &Model) -> FxHashMap<SymbolId, u128> {
         let symbols = (0..).map(SymbolId).zip(&self.problem.trace.symbols);
         let outside = symbols.filter(|(_, symbol)| matches!(symbol.origin, Origin::Outside { .. }));
@@ -210,7 +211,7 @@ impl Engine<'_, '_, '_> {
         outside.map(value).collect()
     }
 
-    /// What was assumed to come from outside where nothing was recorded.
+    /// Assumed values of unrecorded input from outside.
     pub(super) fn input_values(&self, model: &Model) -> Vec<(SymbolId, u128)> {
         let is_unrecorded = |id: SymbolId| {
             let symbol = self.problem.trace.symbol(id);

@@ -1,21 +1,21 @@
-//! Small random traces against all their orders.
+//! Tests of small random traces against all their orders.
 
 use super::*;
 use crate::symbolic::{Binary, CellId, Compare, ExprId};
 use proptest::prelude::*;
 use unsnarl_trace::{EventKind, ThreadId};
 
-/// What a thread does next, and by which numbers; applied where it makes sense.
+/// Next action of a thread, with its numbers; applied where it makes sense.
 type Choice = (u8, u8, u8);
 
-/// Two threads, forked and joined by the main thread, on two cells, with locks, a semaphore and a condition. The
-/// recorded order is what the choices make of it.
+/// Two threads, forked and joined by the main thread, on two cells, with locks, a semaphore and a condition.
+/// The choices make the recorded order.
 struct Random {
     builder: Builder,
     cells: [CellId; 2],
     last: [Option<ExprId>; 3],
     holds: [bool; 3],
-    /// Waits at the condition; was told.
+    /// `true` for each thread that waits at the condition and was not signalled yet.
     waits: [bool; 3],
     units: u8,
 }
@@ -85,7 +85,7 @@ impl Random {
         }
     }
 
-    /// What was read last is compared with a number, so that the recorded run takes the path.
+    /// Compares the last value read with a number, in the direction of the recorded run.
     fn assume(&mut self, at: usize, number: u32) {
         let Some(last) = self.last[at] else {
             return;
@@ -99,7 +99,7 @@ impl Random {
         self.builder.assume(ThreadId(at as u16), condition);
     }
 
-    /// Waits, while it holds the lock and the other can still come; or tells the other.
+    /// Waits, if it holds the lock and the other thread can still come; or signals the other.
     fn condition(&mut self, at: usize) {
         let who = ThreadId(at as u16);
         let other = 3 - at;
@@ -165,7 +165,7 @@ fn is_before(order: &[StepId], a: StepId, b: StepId) -> bool {
     place(a) < place(b)
 }
 
-/// Found where there is one, impossible where there is none: never unknown.
+/// Checks the verdict: found where an order exists, impossible where none does, never unknown.
 pub fn agrees(answer: &Answer<Schedule>, possible: bool) -> Result<(), TestCaseError> {
     match &answer.verdict {
         Verdict::Found(_) => prop_assert!(possible),
@@ -200,7 +200,7 @@ proptest! {
     }
 }
 
-/// Each neighbouring pair of different threads, the other way.
+/// Checks the flips of each adjacent pair of different threads.
 fn alternates_agree(
     trace: &SymbolicTrace,
     failing: &[StepId],
@@ -229,7 +229,8 @@ fn alternates_agree(
     Ok(())
 }
 
-/// With all orders of the root cause every order fails; without one of them, some order does not.
+/// Checks that every order fails that satisfies the whole root cause, and that some order passes without one
+/// part of it.
 fn explains(
     trace: &SymbolicTrace,
     failing: &[StepId],

@@ -1,4 +1,5 @@
-//! Total and partial store order: the litmus tests, and small random traces against all their orders of effects.
+//! Tests of total and partial store order: the litmus tests, and small random traces against all their orders
+//! of effects.
 
 use super::*;
 use crate::symbolic::{Binary, CellId, Compare, ExprId};
@@ -50,7 +51,7 @@ impl Litmus {
     }
 }
 
-/// Both threads read what the other has not written yet.
+/// Both threads read cells that the other has not written yet.
 fn store_buffering() -> SymbolicTrace {
     let mut litmus = Litmus::new();
     let ([x, y], one) = (litmus.cells, litmus.one);
@@ -64,7 +65,7 @@ fn store_buffering() -> SymbolicTrace {
     })
 }
 
-/// The flag comes before the data.
+/// The flag becomes visible before the data.
 fn message_passing() -> SymbolicTrace {
     let mut litmus = Litmus::new();
     let ([data, flag], one) = (litmus.cells, litmus.one);
@@ -75,7 +76,7 @@ fn message_passing() -> SymbolicTrace {
     litmus.fails_if(|exprs| exprs.compare(Compare::Ult, d, f))
 }
 
-/// As the models say: sequential, total store order, partial store order.
+/// Checks the verdicts of the models: sequential, total store order, partial store order.
 fn fails_under(trace: &SymbolicTrace, expected: [bool; 3]) {
     for (memory_model, fails) in MODELS.into_iter().zip(expected) {
         let orders = all_orders_under(trace, memory_model);
@@ -103,7 +104,7 @@ fn message_passing_fails_when_writes_pass_writes() {
     fails_under(&message_passing(), [false, false, true]);
 }
 
-/// A lock taken in between keeps the writes from waiting.
+/// A lock taken in between drains the store buffers.
 #[test]
 fn synchronization_empties_store_buffers() {
     let mut litmus = Litmus::new();
@@ -122,7 +123,7 @@ fn synchronization_empties_store_buffers() {
     fails_under(&trace, [false, false, false]);
 }
 
-/// The checker by itself: the write of `x` takes effect after the read of `y`.
+/// The checker alone: the write of `x` takes effect after the read of `y`.
 #[test]
 fn an_order_of_effects_is_told_from_program_order() {
     let trace = store_buffering();
@@ -150,7 +151,7 @@ fn an_order_of_effects_is_told_from_program_order() {
     assert!(verdict(MemoryModel::PartialStore).is_ok());
 }
 
-/// What a thread does next: which thread, what, which cell.
+/// Next action of a thread: the thread, the action, the cell.
 type Choice = (bool, u8, bool);
 
 fn random(choices: &[Choice], number: u8) -> SymbolicTrace {
@@ -194,14 +195,14 @@ fn random(choices: &[Choice], number: u8) -> SymbolicTrace {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// What is found has passed the checker; where nothing is found, no order of effects fails.
+    /// Every schedule found has passed the checker; where none is found, no order of effects fails.
     #[test]
     fn as_all_orders_of_effects_say(choices in prop::collection::vec(any::<Choice>(), 2..8), number in any::<u8>()) {
         let trace = random(&choices, number);
         let mut before = 0;
         for memory_model in MODELS {
             let all = all_orders_under(&trace, memory_model);
-            // What a stronger model allows, a weaker one does, too.
+            // A weaker model allows every order of a stronger one.
             prop_assert!(all.len() >= before);
             before = all.len();
             let options = Options { memory_model, ..Options::default() };
@@ -236,7 +237,8 @@ fn all_orders_under(trace: &SymbolicTrace, model: MemoryModel) -> Vec<(Vec<StepI
     found
 }
 
-/// The order with the step's event at its end; nothing for a step that does not begin its event.
+/// The order extended by the remaining steps of the step's event; nothing for a step that does not begin its
+/// event.
 fn with_the_rest(
     trace: &SymbolicTrace,
     order: &[StepId],

@@ -42,7 +42,7 @@ fn the_failing_schedule_is_found_without_the_recorded_order() {
             .position(|&id| id == named(&example, name))
             .unwrap()
     };
-    // Both consumers find the one element; one takes it, then the other looks again.
+    // Both consumers find the one element; one takes it, then the other checks again.
     assert!(place("W 0.4") < place("R 1.10"));
     assert!(place("R 2.10") < place("W 1.20"));
     assert!(place("W 1.20") < place("R 2.19"));

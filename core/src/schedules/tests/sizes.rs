@@ -1,4 +1,4 @@
-//! Traces of some size: what is found is checked, and the effort stays small.
+//! Traces of moderate size: results pass the checker, and the effort stays small.
 
 use super::*;
 use synthetic::{Program, failing};

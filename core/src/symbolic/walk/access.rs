@@ -1,4 +1,4 @@
-//! Accesses to memory: what is shared becomes steps, the rest keeps its expressions.
+//! Memory accesses: an access of shared memory becomes a step, private memory keeps its expressions.
 
 use super::{
     machine::Machine, memory::Part, plan::Use, thread::Chunk, value::Scalar, wide::is_wide,
@@ -6,7 +6,7 @@ use super::{
 use crate::symbolic::trace::{Action, Cell, CellId, Origin};
 use unsnarl_trace::{Event, EventId, LocationId, SiteId, ThreadId, Value};
 
-/// Who accesses memory, and what the run says about it.
+/// Thread, event, site and location of a memory access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct By {
     pub thread: ThreadId,
@@ -16,14 +16,15 @@ pub(super) struct By {
     pub location: LocationId,
 }
 
-/// A part of an access that is wholly one cell, or wholly private.
+/// A part of an access that lies wholly in one cell or wholly in private memory.
 struct Stretch {
     offset: u64,
     size: u8,
     cell: Option<usize>,
 }
 
-/// What the run says of bytes of an access: their offset, their size, what they hold by the model.
+/// Lookup of the recorded value of some bytes of an access, by their offset, their size and the value that
+/// the model expects.
 pub(super) type Recorded<'r, M> = &'r dyn Fn(&mut M, u64, u8, Option<u128>) -> Option<u128>;
 
 /// Longest private part of an access, in bytes.
@@ -94,7 +95,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The cell of a shared piece; it is made on first use, with what it held then.
+    /// The cell of a shared piece, made on first use with its value at that time.
     pub(super) fn cell(&mut self, row: usize) -> Option<CellId> {
         if let Some(cell) = *self.cells.get(row)? {
             return Some(cell);
@@ -118,7 +119,7 @@ impl Machine<'_> {
         Some(cell)
     }
 
-    /// Reads memory. `recorded` is what the run says that the bytes at this offset and of this size held.
+    /// Reads memory. `recorded` looks up the recorded value of the bytes at an offset and of a size.
     pub fn read(
         &mut self,
         (address, size): (u64, u64),
@@ -173,7 +174,7 @@ impl Machine<'_> {
         let mut value = self.unknown(name, width, recorded, Origin::Read(step));
         let symbol = crate::symbolic::expr::SymbolId(self.symbols.len().saturating_sub(1) as u32);
         if self.paths.is_some() {
-            // What memory holds in this order is only a guess.
+            // The content of memory in this order is only a guess.
             value.bits = held;
             self.symbols
                 .get_mut(symbol.index())
@@ -281,13 +282,14 @@ impl Machine<'_> {
         }
     }
 
-    /// What a row of the run says about an access's bytes: its number, or the address that it names. `held` is
-    /// what the bytes hold by the model, which is believed where the run has only a name that nobody has met.
+    /// The recorded value of an access's bytes: the number of the event, or the address that the event names.
+    /// `held` is the value that the model expects; it is believed where the run has only a name that was
+    /// never resolved.
     pub fn row_bits(&mut self, row: &Event, offset: u64, size: u8) -> Option<u128> {
         self.row_bits_beside(row, offset, size, None)
     }
 
-    /// As [`Machine::row_bits`], beside what the model says.
+    /// As [`Machine::row_bits`], given the value that the model expects.
     pub fn row_bits_beside(
         &mut self,
         row: &Event,
@@ -310,8 +312,8 @@ impl Machine<'_> {
         Some(bits & crate::symbolic::fold::mask(size.saturating_mul(8)))
     }
 
-    /// The address that a location's name means where the model has an address: names of places on stacks mean
-    /// another place in each call, and those in libraries and constants are not the model's.
+    /// The address that a location's name stands for, given the model's address: names of stack variables
+    /// mean another place in each call, and those in libraries and constants are not in the model.
     fn meant(&mut self, location: LocationId, held: u64) -> u64 {
         if let Some(place) = self.contradicts(location, held) {
             return place;
@@ -320,15 +322,17 @@ impl Machine<'_> {
         held
     }
 
-    /// Where a location certainly is, if that is not this address. The name of what a pointer points to may be that of
-    /// something larger that it begins in: only places in other objects are certainly others.
+    /// The address of a location, if it certainly differs from this one. A pointer's target may carry the
+    /// name of a larger object that begins at the same address, so only addresses in other objects differ for
+    /// certain.
     pub fn contradicts(&mut self, location: LocationId, at: u64) -> Option<u64> {
         let place = self.certain(location).filter(|place| *place != at)?;
         let base = |at| self.memory.object(at).map(|object| object.base);
         (base(place) != base(at)).then_some(place)
     }
 
-    /// Where a location is whose name means one place in the whole run: in a block of the heap or a variable.
+    /// The address of a location whose name means one address in the whole run: a heap block or a global
+    /// variable.
     fn certain(&mut self, location: LocationId) -> Option<u64> {
         let name = self.run.location(location);
         if name.starts_with("heap(") {

@@ -69,7 +69,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The bits of floating-point numbers, fixed from here on; `None` where one is not known.
+    /// The bits of floating-point operands, fixed to their recorded values; `None` where one is not known.
     fn floats<const N: usize>(
         &mut self,
         id: ThreadId,

@@ -1,4 +1,4 @@
-//! Branches: which way a thread went, and what its path holds for that.
+//! Branches: the successor that a thread took, and the path condition of having taken it.
 
 use super::{
     machine::{Flow, Machine},
@@ -14,9 +14,9 @@ use unsnarl_trace::{
     program::{BlockId, Function, FunctionId, Instruction, Op, Operand, UnitId},
 };
 
-/// Instructions that are looked at to find out which way leads to the next event.
+/// Bound on the instructions searched for the way that leads to the next event.
 const MOST_LOOKED_AT: usize = 4000;
-/// Deepest calls that are looked into for that.
+/// Bound on the depth of calls that this search enters.
 const DEEPEST: u32 = 6;
 
 impl Machine<'_> {
@@ -152,8 +152,8 @@ impl Machine<'_> {
         }
     }
 
-    /// How far it is for a thread that enters this block to that instruction without an event before it, if it
-    /// can come there.
+    /// Distance from a block to an instruction, over ways without an event in between; `None` if the thread
+    /// cannot get there on such a way.
     pub fn leads_to(
         &self,
         id: ThreadId,
@@ -290,15 +290,15 @@ impl Machine<'_> {
     }
 }
 
-/// Where a look ahead has come.
+/// A position in the search for the next event.
 #[derive(Clone)]
 struct Place {
     unit: UnitId,
     function: FunctionId,
     at: u32,
-    /// Frames of the thread that were left.
+    /// Frames of the thread that the search has returned from.
     left: usize,
-    /// Calls that were entered.
+    /// Calls that the search has entered.
     entered: Vec<Spot>,
 }
 
@@ -308,7 +308,7 @@ fn start(code: &Function, block: BlockId) -> u32 {
         .map_or(u32::MAX, |block| block.from)
 }
 
-/// Whether a call of a library always leaves an event.
+/// `true` if a call of this library function always leaves an event.
 fn makes_events(name: &str) -> bool {
     const ALWAYS: [&str; 8] = [
         "pthread_mutex_lock",

@@ -1,4 +1,4 @@
-//! What went wrong, as a condition: read back from the branches that led there.
+//! The bug condition, read back from the branches that led to the failure.
 
 use super::{
     calls::COVERAGE,
@@ -16,19 +16,19 @@ use unsnarl_trace::{
     program::{BlockId, Constant, Function, Op, Operand, UnitId},
 };
 
-/// Where a failing branch's other way leads.
+/// Target of the other way of a branch that led to the failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Other {
-    /// To the failure as well.
+    /// The failure as well.
     Fails,
-    /// Past it.
+    /// Code past the failure.
     Passes,
-    /// It depends.
+    /// Either, depending on later branches.
     Depends,
 }
 
 impl Machine<'_> {
-    /// The thread fails where it stands: the branches that decided it are the bug's condition.
+    /// Ends the thread in a failure: the branches that led to its position are the bug condition.
     pub fn fails_here(&mut self, id: ThreadId) {
         let frames: Vec<Frame> = self.thread(id).map_or(Vec::new(), |thread| {
             let code = thread
@@ -53,7 +53,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The last branches of a frame that decided to come to where it stands, the last one first.
+    /// The last branches of a frame that its current position is control dependent on, the last one first.
     fn deciding(&self, frame: &Frame) -> Option<Vec<(Decision, Other)>> {
         let code = self.program.function(frame.unit, frame.function)?;
         let fails = frame.block;
@@ -74,7 +74,7 @@ impl Machine<'_> {
         (!deciding.is_empty()).then_some(deciding)
     }
 
-    /// Where the way leads that was not taken.
+    /// The target of the way that a branch did not take.
     fn where_to(
         &self,
         (unit, code): (UnitId, &Function),
@@ -96,7 +96,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The block behind those that only pass on what the way into them decides, as for `a || b` as a value.
+    /// The block behind those that only pass on a value decided by the way into them, as for `a || b` used as
+    /// a value.
     fn through(&self, unit: UnitId, code: &Function, from: BlockId, to: BlockId) -> BlockId {
         let (mut from, mut to) = (from, to);
         for _ in 0..code.blocks.len() {
@@ -108,7 +109,8 @@ impl Machine<'_> {
         to
     }
 
-    /// Where a block goes to that does nothing: always, or by a phi of which this way has a constant.
+    /// The successor of a block that does nothing: its only one, or the one chosen by a phi that is constant
+    /// for this way.
     fn passed_on(
         &self,
         unit: UnitId,
@@ -134,7 +136,7 @@ impl Machine<'_> {
         (first.result.map(Operand::Value) == Some(condition)).then_some(way)
     }
 
-    /// The branch that a block begun by a phi comes to without doing anything else.
+    /// The branch that a block starting with a phi reaches without doing anything else.
     fn deciding_branch(
         &self,
         unit: UnitId,
@@ -154,7 +156,7 @@ impl Machine<'_> {
         None
     }
 
-    /// The next block, if this one does nothing behind so many instructions but call back.
+    /// The successor of a block that does nothing but call back after so many instructions.
     fn only_goes_to(
         &self,
         unit: UnitId,
@@ -187,7 +189,7 @@ impl Machine<'_> {
         let mut last = None;
         for (decision, other) in deciding {
             let so = decision.condition;
-            // What is always so decides nothing about other orders.
+            // A condition that always holds decides nothing about other orders.
             let said = match self.exprs.constant(so) {
                 Some(_) => so,
                 None => decision.said,
@@ -235,7 +237,8 @@ impl Machine<'_> {
         Bug::Condition { step, condition }
     }
 
-    /// No branch near the failure depends on what threads share, but an earlier one may have set what it looks at.
+    /// Takes the last branch on shared values as the bug condition: no branch near the failure depends on
+    /// them, but an earlier one may have set what the failing code looks at.
     pub fn last_branch_decides(&mut self, id: ThreadId) {
         let Some(decision) = self.thread(id).and_then(|thread| thread.last_branch) else {
             return;
@@ -244,7 +247,7 @@ impl Machine<'_> {
         self.bug = self.bug_of(id, &[(decision, Other::Depends)]);
     }
 
-    /// Whether the thread has done nothing but read and decide since a step.
+    /// `true` if the thread has only read and branched since a step.
     fn only_reads_since(&self, id: ThreadId, step: StepId) -> bool {
         let steps = self
             .thread(id)
@@ -263,7 +266,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The run fails if this is so: where no branch decides but a value itself, such as an address.
+    /// Takes a condition as the bug condition where no branch decides but a value itself, such as an address.
     pub fn fails_if(&mut self, id: ThreadId, condition: Scalar, otherwise: &str) {
         if self.exprs.constant(condition.expr).is_some() {
             self.bug = Bug::Unknown(otherwise.into());
@@ -279,7 +282,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a block comes from another one without passing through a third.
+/// `true` if some path from a block reaches the goal without passing through another block.
 fn reaches(
     code: &Function,
     from: BlockId,
@@ -299,7 +302,7 @@ fn reaches(
     false
 }
 
-/// Whether the function can be left from a block without passing through another one.
+/// `true` if the function can be left from a block without passing through another one.
 fn leaves_without(code: &Function, from: BlockId, without: BlockId) -> bool {
     reaches(code, from, without, |block| {
         let last = code.block(block).last().map(|last| &last.op);

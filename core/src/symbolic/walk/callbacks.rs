@@ -1,4 +1,4 @@
-//! The callbacks that clang puts before accesses: each leaves events.
+//! The callbacks that clang inserts before accesses; each leaves events.
 
 use super::{
     access::By,
@@ -10,7 +10,7 @@ use super::{
 use crate::symbolic::expr::{Binary, Compare};
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, ThreadId, Value};
 
-/// Whether an access at a place is another one than that of the rows before: it begins where they began.
+/// `true` if a row starts a new access, since it begins at the same location as the preceding rows.
 pub(super) fn begins_again(
     mut before: impl DoubleEndedIterator<Item = LocationId>,
     next: LocationId,
@@ -73,7 +73,7 @@ impl Machine<'_> {
         Err(format!("the callback {} is not known", made.name))
     }
 
-    /// An access that comes next.
+    /// Notes an announced access that the next instructions will perform.
     fn announce(
         &mut self,
         id: ThreadId,
@@ -141,8 +141,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The address of the access that is the thread's next event. Where the model does not know it, the run's name
-    /// for it says it.
+    /// The address of the access that is the thread's next event; if the model does not know it, the address
+    /// that the run's name stands for.
     pub fn accessed(&mut self, id: ThreadId, pointer: Scalar) -> Result<u64, String> {
         let pointer = self.as_known(pointer);
         let location = self.peek(id).map(|(_, row)| row.location);
@@ -161,8 +161,8 @@ impl Machine<'_> {
             .ok_or_else(|| "an address is not known".into())
     }
 
-    /// Whether the store behind a callback would write what was recorded, as far as that is known: only asked when
-    /// the thread may have come here wrongly.
+    /// Checks that the store behind a callback would write the recorded value, as far as it is known. Needed
+    /// only when the thread may have arrived here by a wrong choice.
     fn would_write(&mut self, id: ThreadId) -> Result<(), String> {
         use unsnarl_trace::program::Op;
         let next = self.frame(id).filter(|_| {
@@ -186,8 +186,9 @@ impl Machine<'_> {
         }
     }
 
-    /// As [`Machine::due`], for an access: a function's first instructions have no place in the source, so their
-    /// events have no point; and where an optimizer has made one instruction of two, events have the other's.
+    /// As [`Machine::due`], for an access: the first instructions of a function have no source position, so
+    /// their events have no point; and where an optimizer has merged two instructions, the events carry the
+    /// other one's point.
     fn due_access(&self, id: ThreadId, kind: EventKind, size: u64, at: Option<u64>) -> Due {
         match self.peek(id) {
             Some((event, row)) if self.is_alike(id, row, (kind, size, at)) => {
@@ -200,7 +201,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether an event may be the access although it is another instruction's.
+    /// `true` if an event may belong to this access although its point is another instruction's.
     fn is_alike(
         &self,
         id: ThreadId,
@@ -216,13 +217,13 @@ impl Machine<'_> {
             && known.is_none_or(|known| Some(known) == at || self.is_on_stack(row.location))
     }
 
-    /// Places on stacks have the same name in each call.
+    /// `true` if the location is on a stack; such places have the same name in each call.
     fn is_on_stack(&self, location: unsnarl_trace::LocationId) -> bool {
         let name = self.run.location(location);
         !name.starts_with("heap(") && name.contains(':')
     }
 
-    /// The rows of one access: neighbours of one kind at one point, up to this many bytes.
+    /// Takes the rows of one access: adjacent events of one kind at one point, up to this many bytes.
     pub fn take_rows(&mut self, id: ThreadId, kind: EventKind, size: u64) -> Vec<(EventId, Event)> {
         let mut rows: Vec<(EventId, Event)> = Vec::new();
         let mut bytes = 0;
@@ -242,7 +243,8 @@ impl Machine<'_> {
         rows
     }
 
-    /// Reads what these rows tell of, one behind the other from this address, of an access of so many bytes.
+    /// Reads the bytes that these rows record, one after the other from this address, for an access of so
+    /// many bytes.
     pub fn read_rows(
         &mut self,
         id: ThreadId,
@@ -271,7 +273,7 @@ impl Machine<'_> {
         chunks
     }
 
-    /// The callback's event is not there.
+    /// Handles a callback whose event was not recorded.
     fn not_recorded(&mut self, id: ThreadId) -> Result<Did, String> {
         let Some((_, row)) = self.peek(id) else {
             return Ok(Did::Wait);
@@ -294,7 +296,7 @@ impl Machine<'_> {
         ))
     }
 
-    /// The call's only event, of one of these kinds.
+    /// Uses the only event of a call, of one of these kinds.
     pub fn one_event(
         &mut self,
         id: ThreadId,

@@ -11,23 +11,23 @@ use unsnarl_trace::{
     program::{Instruction, Op, Operand, TypeKind},
 };
 
-/// How the callbacks begin that blocks have for recording branches.
+/// Name prefix of the callbacks that record the branches of a block.
 pub(super) const COVERAGE: &str = "__sanitizer_cov_";
 
-/// Bytes of a string of the C++ library.
+/// Size of a C++ library string in bytes.
 const STRING: u64 = 32;
 
-/// What came of a call.
+/// Result of a call.
 pub(super) enum Did {
-    /// It has returned.
+    /// The call has returned.
     Value(Option<Val>),
-    /// It waits for its next event.
+    /// The call waits for its next event.
     Wait,
-    /// A function of the program runs, or the thread stands elsewhere by now.
+    /// A function of the program was entered, or the thread stands elsewhere now.
     Entered,
     /// The thread has ended.
     Gone,
-    /// Nothing is known of such a function.
+    /// The function is unknown.
     Strange,
 }
 
@@ -57,7 +57,7 @@ impl Machine<'_> {
             return Err("no call".into());
         };
         let unit = self.frame(id).map(|frame| frame.unit).unwrap_or_default();
-        // Calls that were begun are gone on with, whatever their arguments are by now.
+        // Calls in progress continue, whatever their arguments are by now.
         let mut values = Vec::with_capacity(arguments.len());
         for &argument in arguments {
             values.push(match self.is_opaque(unit, argument) {
@@ -104,7 +104,7 @@ impl Machine<'_> {
         )
     }
 
-    /// Metadata and the like.
+    /// `true` for metadata and other operands without a value.
     fn is_opaque(&self, unit: unsnarl_trace::program::UnitId, operand: Operand) -> bool {
         use unsnarl_trace::program::Constant;
         let Operand::Constant(constant) = operand else {
@@ -118,7 +118,7 @@ impl Machine<'_> {
         is.unwrap_or(false)
     }
 
-    /// A structure that is handed over by value lies in memory of the call's own.
+    /// Copies a structure passed by value into memory of the call's own.
     fn copied_for_call(&mut self, id: ThreadId, from: &Val, bytes: u64) -> Result<Val, String> {
         let from = from.scalar().ok_or("a structure without an address")?;
         let at = self.address(id, from).ok_or("an address is not known")?;
@@ -171,7 +171,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Who knows a function of this name.
+    /// Dispatches a call by name to the model of the library function.
     fn library(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         if made.name.starts_with("__tsan_") {
             return self.callback(id, made);
@@ -198,7 +198,8 @@ impl Machine<'_> {
         Ok(Did::Strange)
     }
 
-    /// A function of which nothing is known: what the run recorded of it, and a result from outside.
+    /// Calls a function of which nothing is known: its recorded events are used, and its result comes from
+    /// outside.
     fn outside_call(
         &mut self,
         id: ThreadId,
@@ -255,14 +256,14 @@ impl Machine<'_> {
         }
     }
 
-    /// The function may have written what its arguments point to, as far as threads do not share it.
+    /// Forgets the private memory that the arguments point to, since the function may have written it.
     fn forget_arguments(&mut self, id: ThreadId, made: &Made) {
         const HARMLESS: [&str; 22] = [
             "printf", "fprintf", "puts", "putchar", "fputs", "fputc", "putc", "fflush", "fwrite",
             "perror", "strcmp", "strncmp", "atoi", "atol", "strtol", "strtoul", "getenv", "write",
             "fclose", "fopen", "vprintf", "vfprintf",
         ];
-        // Methods of the C++ library change what they are called on, which the run tells of, and strings.
+        // Methods of the C++ library change their object, which the run records, and strings.
         let is_string = made.name.starts_with("_ZNSt7__cxx1112basic_string");
         let is_library = ["_ZNS", "_ZS", "_ZNKS"]
             .iter()
@@ -302,7 +303,7 @@ impl Machine<'_> {
         self.constants.contains(&base)
     }
 
-    /// Uses the thread's next event as it stands, without a program beside it.
+    /// Uses the thread's next event as recorded, without the model.
     pub fn raw(&mut self, id: ThreadId) {
         let Some((event, row)) = self.peek(id) else {
             return;
@@ -370,7 +371,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The step of an event that is no access.
+    /// Makes the step of an event that is no access.
     pub fn sync_step(&mut self, id: ThreadId, event: unsnarl_trace::EventId) {
         let Some(row) = self.run.events.get(event) else {
             return;
@@ -419,7 +420,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A new heap block, zeroed as the runtime does.
+    /// Makes a heap block, zeroed as the runtime does.
     pub fn new_block(&mut self, _id: ThreadId, event: unsnarl_trace::EventId) -> Option<u64> {
         let row = self.run.events.get(event)?;
         let name = self.run.location(row.location).to_owned();
@@ -435,7 +436,7 @@ impl Machine<'_> {
         Some(base)
     }
 
-    /// The thread has ended.
+    /// Ends the thread.
     pub fn gone(&mut self, id: ThreadId) -> Did {
         if let Some(thread) = self.thread_mut(id) {
             thread.state = State::Ended;
@@ -444,7 +445,7 @@ impl Machine<'_> {
         Did::Gone
     }
 
-    /// An access or a call at an address where nothing is: the run failed for it.
+    /// Handles an access or a call at an address without an object, which failed the run.
     pub fn fault(&mut self, id: ThreadId, pointer: Scalar) -> Result<Flow, String> {
         match self.peek(id) {
             Some((event, row)) if row.kind == EventKind::Failure => {
@@ -460,7 +461,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The next thing on a library's list.
+    /// Executes the next pending step of a library function.
     pub fn library_step(&mut self, id: ThreadId, next: &Todo) -> Flow {
         match next {
             Todo::Call(function, arguments) => self.call_back(id, *function, arguments.clone()),
@@ -490,7 +491,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Passes over what the library did, up to this kind of event.
+    /// Passes over the library's events, up to this kind of event.
     fn await_kind(&mut self, id: ThreadId, kind: EventKind) -> Flow {
         loop {
             let Some((event, row)) = self.peek(id) else {
@@ -513,7 +514,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `main` has returned: what was put down for the exit is called, the last first.
+    /// Runs the exit handlers, last registered first, after `main` has returned.
     fn exit(&mut self, id: ThreadId) -> Flow {
         let next = self.thread_mut(id).and_then(|thread| thread.at_exit.pop());
         let Some((function, arguments)) = next else {

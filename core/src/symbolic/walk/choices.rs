@@ -1,5 +1,5 @@
-//! Choices: where a branch hangs on a value that nobody recorded, a way is tried, and taken back when the thread
-//! does not meet its next event on it.
+//! Choices: a branch on a value that was not recorded is tried one way, and taken back when the thread does
+//! not meet its next event on it.
 
 use super::{
     machine::{Flow, Machine},
@@ -13,16 +13,16 @@ use crate::symbolic::{
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{SiteId, ThreadId, program::BlockId};
 
-/// Most choices that a thread makes from one event to the next on one way.
+/// Bound on the choices of a thread from one event to the next on one way.
 const DEEPEST: usize = 64;
-/// Instructions that a thread may take from one of its events to the next on all ways that are tried.
+/// Bound on the instructions of a thread from one event to the next, over all ways that are tried.
 const MOST_EFFORT: u64 = 1_000_000;
-/// Instructions that it may take to its next event on one way.
+/// Bound on the instructions to the next event on one way.
 const FARTHEST: u64 = 200_000;
-/// Events of a thread behind which a choice is no longer taken back.
+/// Number of events of a thread after which a choice is no longer taken back.
 const EVENTS: usize = 64;
 
-/// What is known to hold, in the order in which it became known.
+/// Conditions known to hold, in the order in which they were assumed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assumed {
     list: Vec<ExprId>,
@@ -30,7 +30,7 @@ pub(super) struct Assumed {
 }
 
 impl Assumed {
-    /// False if it was known.
+    /// Adds a condition; `false` if it was known already.
     pub fn insert(&mut self, holds: ExprId) -> bool {
         let is_new = self.set.insert(holds);
         if is_new {
@@ -46,10 +46,10 @@ impl Assumed {
     }
 }
 
-/// A branch with ways that were not tried, and the thread as it stood there.
+/// A branch with ways left to try, and the thread's state at the branch.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
-    /// The ways, the one to try next at the end.
+    /// The ways left, the one to try next at the end.
     left: Vec<usize>,
     /// The thread without its long lists, which only grow: their lengths are kept.
     thread: Box<Thread>,
@@ -66,7 +66,7 @@ pub(super) struct Choice {
 }
 
 impl Thread {
-    /// The thread as it stands, without its long lists.
+    /// A copy of the thread's state without its long lists.
     fn bare(&mut self) -> Thread {
         let steps = std::mem::take(&mut self.steps);
         let path = std::mem::take(&mut self.path);
@@ -85,8 +85,8 @@ impl Thread {
 }
 
 impl Machine<'_> {
-    /// The way that the thread takes at the branch that it stands at, of those that may lead to its next event,
-    /// the nearest first. `None` when nothing that was recorded comes behind it.
+    /// The way to take at the current branch, among those that may lead to the thread's next event, the
+    /// nearest first. `None` when none leads to a recorded event.
     pub fn choose(&mut self, id: ThreadId, ways: &[BlockId]) -> Result<Option<usize>, String> {
         if let Some(way) = self.thread_mut(id).and_then(|thread| thread.way.take()) {
             return Ok(Some(way));
@@ -112,7 +112,7 @@ impl Machine<'_> {
         Ok(Some(way))
     }
 
-    /// Whether it has made many choices since its last event.
+    /// `true` if the thread has made too many choices since its last event.
     fn is_deep(&self, id: ThreadId) -> bool {
         self.thread(id).is_some_and(|thread| {
             let choices = thread.choices.iter().rev();
@@ -121,7 +121,7 @@ impl Machine<'_> {
         })
     }
 
-    /// The ways that may lead to the next event with how far it is, the nearest last.
+    /// The ways that may lead to the next event with their distances, the nearest last.
     fn fitting(&self, id: ThreadId, ways: &[BlockId]) -> Vec<(usize, usize)> {
         let goal = self
             .peek(id)
@@ -165,7 +165,7 @@ impl Machine<'_> {
         });
     }
 
-    /// Takes the thread back to its last choice with a way that was not tried. False when there is none.
+    /// Restores the thread to its last choice with an untried way. False when there is none.
     fn back(&mut self, id: ThreadId) -> bool {
         let Some(thread) = self.thread_mut(id) else {
             return false;
@@ -215,7 +215,7 @@ impl Machine<'_> {
         true
     }
 
-    /// The thread's steps from this one on were not done; symbols made since are no longer what they read.
+    /// Removes the thread's steps from this one on; symbols made since no longer have them as their origin.
     fn forget_steps(&mut self, id: ThreadId, steps: usize, symbols: usize) {
         let is_gone = |step: &StepId| step.thread == id && step.index as usize >= steps;
         self.order.retain(|(_, step)| !is_gone(step));
@@ -231,7 +231,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The thread has met its next event: what it chose long before is how it went.
+    /// Commits choices made long before, once the thread has met its next event.
     pub fn comes_on(&mut self, id: ThreadId) {
         let Some(thread) = self.thread_mut(id) else {
             return;
@@ -247,7 +247,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What the thread chose is how it went.
+    /// Commits all choices of the thread.
     pub fn chose_right(&mut self, id: ThreadId) {
         self.memory.journal = None;
         if let Some(thread) = self.thread_mut(id) {
@@ -260,7 +260,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A cell holds this from here on.
+    /// Notes the value that a cell holds from here on.
     pub fn holds_now(&mut self, id: ThreadId, cell: CellId, value: Scalar) {
         let before = self.cell_holds.insert(cell, value);
         if let Some(thread) = self.thread_mut(id).filter(|it| !it.choices.is_empty()) {
@@ -268,14 +268,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Changes of memory are from here on this thread's.
+    /// Starts to journal memory changes for this thread.
     pub fn attend(&mut self, id: ThreadId) {
         let thread = self.thread_mut(id).filter(|it| !it.choices.is_empty());
         let changes = thread.map(|thread| std::mem::take(&mut thread.changes));
         self.memory.journal = changes;
     }
 
-    /// Changes of memory are no longer this thread's.
+    /// Stops journalling memory changes for this thread.
     pub fn leave_alone(&mut self, id: ThreadId) {
         let changes = self.memory.journal.take().unwrap_or_default();
         if let Some(thread) = self.thread_mut(id) {
@@ -283,7 +283,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Counts an instruction on a way that may be a wrong one; true when it has come too far on it.
+    /// Counts an instruction on a way that may be wrong; `true` when the way has become too long.
     pub fn is_astray(&mut self, id: ThreadId) -> bool {
         let thread = self.thread_mut(id).filter(|it| !it.choices.is_empty());
         thread.is_some_and(|thread| {
@@ -292,8 +292,8 @@ impl Machine<'_> {
         })
     }
 
-    /// The thread does not come to its next event as the model goes: it is taken back to its last choice, and
-    /// cannot be followed any more when it has none.
+    /// Handles a thread that does not reach its next event in the model: restores its last choice, or loses
+    /// the thread when it has none.
     pub fn is_wrong(&mut self, id: ThreadId, why: &str) -> Flow {
         if self.back(id) {
             return Flow::On;
@@ -302,7 +302,7 @@ impl Machine<'_> {
         Flow::Stop
     }
 
-    /// Notes that a value was taken as recorded.
+    /// Notes a value that was fixed to its recorded number.
     pub fn concretize(&mut self, id: ThreadId, one: Concretized) {
         if self.concretized.insert(one.clone())
             && let Some(thread) = self.thread_mut(id).filter(|it| !it.choices.is_empty())

@@ -1,11 +1,11 @@
-//! A run without a program model: what was recorded, without conditions.
+//! Runs without a program model: recorded values without path conditions.
 
 use super::{Walked, machine::Machine, points::Points, sites::Sites};
 use crate::{Budget, symbolic::trace::Bug};
 use unsnarl_trace::{EventId, Mode, Run, program::Program};
 
-/// The run from its events alone: every read of shared memory is an unknown with its recorded value, every write
-/// writes what it wrote, and no path holds anything. Linear.
+/// Makes the symbolic trace from a run's events alone: every read of shared memory is an unknown with its
+/// recorded value, every write writes its recorded value, and there are no path conditions. Linear.
 pub fn concrete(run: &Run, budget: &Budget) -> Walked {
     let (program, points, sites) = (Program::default(), Points::default(), Sites::new(&run.meta));
     let mut first = Machine::new((run, &program), (&points, &sites), &[], budget);

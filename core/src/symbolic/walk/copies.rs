@@ -1,4 +1,4 @@
-//! Calls that copy and fill memory, and what calls of libraries accessed.
+//! Calls that copy and fill memory, and accesses inside library functions.
 
 use super::{
     callbacks::begins_again,
@@ -11,11 +11,11 @@ use super::{
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId};
 
-/// How the linker's names of `std::string::compare` begin.
+/// Mangled prefix of `std::string::compare`.
 const STRING_COMPARE: &str = "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7compare";
 
 impl Machine<'_> {
-    /// Functions that copy, fill and compare.
+    /// Models functions that copy, fill and compare memory.
     pub fn memory_call(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         match made.name {
             "memcpy" | "memmove" | "__memcpy_chk" | "__memmove_chk" | "mempcpy" => {
@@ -33,14 +33,14 @@ impl Machine<'_> {
         }
     }
 
-    /// A number that an argument was.
+    /// The recorded number of an argument.
     pub fn known(&mut self, id: ThreadId, made: &Made, row: usize) -> Result<u64, String> {
         let argument = made.argument(row).ok_or("a call without arguments")?;
         let bits = self.fixed(id, argument, || format!("an argument of {}", made.name));
         Ok(bits.ok_or("an argument is not known")? as u64)
     }
 
-    /// How many bytes a call goes over: its argument, or what the call's events tell of.
+    /// Number of bytes that a call processes: its argument, or the bytes of its recorded events.
     fn length(&mut self, id: ThreadId, made: &Made, row: usize) -> Result<u64, String> {
         let argument = made.argument(row).ok_or("a call without arguments")?;
         let argument = self.as_known(argument);
@@ -53,7 +53,7 @@ impl Machine<'_> {
         self.known(id, made, row)
     }
 
-    /// Bytes of the next access, which has several events.
+    /// Number of bytes of the next access, which has several events.
     fn bytes_told(&self, id: ThreadId) -> Option<u64> {
         self.row_here(id)?;
         let thread = self.thread(id)?;
@@ -78,7 +78,7 @@ impl Machine<'_> {
             .ok_or_else(|| "an address is not known".into())
     }
 
-    /// The address of an argument; where it is not known, of the thread's next access of this kind.
+    /// The address of an argument; where it is unknown, that of the thread's next access of this kind.
     fn told_place(
         &mut self,
         id: ThreadId,
@@ -128,7 +128,7 @@ impl Machine<'_> {
         ))
     }
 
-    /// Whether the next event of the thread may be used, if it is this instruction's.
+    /// `true` if the thread's next event, provided it belongs to this instruction, may be used now.
     pub fn is_its_turn(&self, id: ThreadId) -> bool {
         !matches!(self.due(id), Due::Later | Due::Over)
     }
@@ -152,7 +152,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Copies bytes as the call's events tell; what they don't tell of is copied all the same.
+    /// Copies bytes as the call's events record; bytes without an event are copied as well.
     fn copy(&mut self, id: ThreadId, to: u64, from: u64, bytes: u64) -> Result<(), String> {
         let reads = self.rows_here(id, EventKind::Read, bytes);
         let chunks = match reads.is_empty() {
@@ -185,7 +185,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Writes chunks as the call's events tell.
+    /// Writes chunks as the call's events record.
     pub fn write_here(&mut self, id: ThreadId, to: u64, bytes: u64, chunks: &[Chunk]) {
         let rows = self.rows_here(id, EventKind::Write, bytes);
         if rows.is_empty() {

@@ -1,4 +1,4 @@
-//! Constants, global variables and functions: what they are as values and in memory.
+//! Constants, global variables and functions, as values and in memory.
 
 use super::{
     machine::Machine,
@@ -11,9 +11,9 @@ use unsnarl_trace::program::{
     TypeKind, UnitId,
 };
 
-/// Deepest nesting of constants.
+/// Bound on the nesting of constants.
 const DEEPEST: u32 = 200;
-/// Most elements of a zero that are spelled out as a value.
+/// Bound on the elements of a zero aggregate that are spelled out as a value.
 const MOST_ELEMENTS: u64 = 1 << 12;
 
 impl Machine<'_> {
@@ -129,7 +129,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where a global variable is; it is made on first use.
+    /// The address of a global variable, which is allocated on first use.
     pub fn global(&mut self, unit: UnitId, id: GlobalId) -> Option<u64> {
         if let Some(&base) = self.globals.get(&(unit, id)) {
             return Some(base);

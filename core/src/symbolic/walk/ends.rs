@@ -1,4 +1,4 @@
-//! How runs end: exits, failures, bad addresses, blocks that had been freed.
+//! Ends of runs: exits, failures, bad addresses, accesses of freed blocks.
 
 use super::{
     calls::{Did, Made},
@@ -9,7 +9,7 @@ use super::{
 use crate::symbolic::trace::{Bug, StepId};
 use unsnarl_trace::{EventKind, FailureKind, ThreadId};
 
-/// Below this no object is: an address is null plus a member's offset.
+/// Bound below which no object lies: such an address is null plus a member's offset.
 pub(super) const NEAR_NULL: u64 = 1 << 16;
 
 impl Machine<'_> {
@@ -49,7 +49,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The program's exit status, which is why the run failed unless it is 0.
+    /// Notes the program's exit status, which fails the run unless it is 0.
     pub fn exits_with(&mut self, id: ThreadId, status: Scalar) {
         let is_exit = self
             .run
@@ -71,7 +71,7 @@ impl Machine<'_> {
         self.fails_here(id);
     }
 
-    /// The run ended in an access by this pointer.
+    /// Ends the run in an access through this pointer.
     pub fn bad_address(&mut self, id: ThreadId, pointer: Scalar) {
         let Some(bits) = pointer.bits else {
             self.bug = Bug::Unknown("the address of the access that failed is not known\n  next: look at the access itself".into());
@@ -109,7 +109,7 @@ impl Machine<'_> {
         self.freed.get(&base).copied()
     }
 
-    /// Notes an access of a block that was freed: why the run fails later.
+    /// Notes an access of a freed block, which explains a later failure.
     pub fn meets_freed(&mut self, id: ThreadId, at: u64) {
         if !self.memory.is_freed(at) || self.after_free.is_some() {
             return;
@@ -123,7 +123,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the access that was just made ended the run, as that of a freed block does; its failure counts as met.
+    /// Returns whether the last access ended the run, as that of a freed block does, and then uses its
+    /// failure event.
     pub fn ends_with_access(&mut self, id: ThreadId) -> bool {
         let failure = self.run.meta.failure.as_ref();
         let is_kind = failure.is_some_and(|failure| failure.kind == FailureKind::UseAfterFree);

@@ -1,4 +1,4 @@
-//! Exceptions of C++: thrown, and followed to where they are caught.
+//! C++ exceptions: throwing them, and unwinding to the handler.
 
 use super::{
     calls::{Did, Made},
@@ -13,7 +13,7 @@ use unsnarl_trace::{
     program::{Op, Operand},
 };
 
-/// Longest chain of base classes.
+/// Bound on the length of a chain of base classes.
 const DEEPEST: u32 = 16;
 
 impl Machine<'_> {
@@ -67,7 +67,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What the library did meanwhile.
+    /// Uses the events of the library while it throws.
     fn passes_inside(&mut self, id: ThreadId) -> Result<(), String> {
         while let Due::Now(_, row) = self.due_inside(id) {
             if row.kind == EventKind::Failure {
@@ -99,7 +99,7 @@ impl Machine<'_> {
         Ok(Did::Entered)
     }
 
-    /// Leaves functions until one cleans up or catches.
+    /// Leaves functions until one has a cleanup or a handler.
     fn unwind(&mut self, id: ThreadId, thrown: Thrown) -> Result<(), String> {
         loop {
             match self.thread(id).and_then(|thread| thread.stack.last()) {
@@ -124,7 +124,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the landing pad at a block wants the exception.
+    /// `true` if the landing pad at a block handles the exception or cleans up.
     fn stops_at(
         &mut self,
         id: ThreadId,
@@ -150,7 +150,7 @@ impl Machine<'_> {
         is_cleanup || self.catching(id, catches, thrown).is_some()
     }
 
-    /// The type by which it is caught; 0 for all.
+    /// The type by which the exception is caught; 0 for a catch-all.
     fn catching(&mut self, id: ThreadId, catches: &[Operand], thrown: Thrown) -> Option<u64> {
         catches.iter().find_map(|&class| {
             let class = self.scalar(id, class).ok()?.bits? as u64;
@@ -158,7 +158,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether a class is another one or derived from it, as the types' descriptions in memory say.
+    /// `true` if a class is another one or derived from it, according to the type information in memory.
     fn is_a(&mut self, mut class: u64, wanted: u64) -> bool {
         for _ in 0..DEEPEST {
             if class == wanted {
@@ -179,7 +179,7 @@ impl Machine<'_> {
         false
     }
 
-    /// The library's own exceptions.
+    /// `true` for the hierarchy of the standard library's own exceptions.
     fn library_base(&self, class: u64, wanted: u64) -> bool {
         let name = |at: u64| {
             self.memory

@@ -12,9 +12,9 @@ use unsnarl_trace::{
     program::{BlockId, Instruction, Op, Operand, ValueId},
 };
 
-/// Instructions that a thread may take from one of its events to the next.
+/// Bound on the instructions of a thread from one of its events to the next.
 const MOST_IDLE: u64 = 4_000_000;
-/// So often the budget is asked.
+/// Number of instructions between two polls of the budget.
 const POLL: u64 = 1 << 12;
 
 impl Machine<'_> {
@@ -85,7 +85,7 @@ impl Machine<'_> {
         }
     }
 
-    /// To the next instruction of the block.
+    /// Advances to the next instruction of the block.
     pub fn next(&mut self, id: ThreadId) {
         if let Some(frame) = self.frame_mut(id) {
             frame.at += 1;
@@ -260,7 +260,7 @@ impl Machine<'_> {
         Ok(Flow::On)
     }
 
-    /// Leaves a function; its caller goes on behind the call.
+    /// Returns from a function; the caller goes on after the call.
     fn leave(&mut self, id: ThreadId, value: Option<Val>) -> Flow {
         if id == ThreadId(0)
             && self
@@ -279,7 +279,7 @@ impl Machine<'_> {
         self.returned(id, value)
     }
 
-    /// Gives a call's result to whoever called.
+    /// Passes a call's result to the caller.
     pub fn returned(&mut self, id: ThreadId, value: Option<Val>) -> Flow {
         let Some(instruction) = self.instruction(id) else {
             return Flow::On;
@@ -302,7 +302,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The next thing that a library does.
+    /// Executes the next pending step of a library function.
     fn native(&mut self, id: ThreadId) -> Flow {
         let stack = self.thread(id).map_or(&[][..], |thread| &thread.stack);
         let depth = stack.len().saturating_sub(1);
@@ -317,7 +317,7 @@ impl Machine<'_> {
             return Flow::On;
         };
         let flow = self.library_step(id, &next);
-        // What it calls stands on top of the list by now, and may be a list, too.
+        // Its callee is on top of the stack by now, and may be a library function, too.
         if !matches!(flow, Flow::Wait)
             && !matches!(next, Todo::Return(_))
             && let Some(thread) = self.thread_mut(id)

@@ -1,4 +1,4 @@
-//! Calls that make and free blocks of the heap.
+//! Calls that allocate and free heap blocks.
 
 use super::{
     calls::{Did, Made},
@@ -7,11 +7,11 @@ use super::{
 };
 use unsnarl_trace::{EventKind, ThreadId};
 
-/// Longest copy.
+/// Bound on the length of a copy, in bytes.
 const LONGEST_COPY: u64 = 1 << 24;
 
 impl Machine<'_> {
-    /// Functions that make and free blocks of the heap.
+    /// Models functions that allocate and free heap blocks.
     pub fn heap_call(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         let name = made.name;
         let is_new = name.starts_with("_Znw") || name.starts_with("_Zna");
@@ -73,7 +73,7 @@ impl Machine<'_> {
         loop {
             let row = match self.due(id) {
                 Due::Now(_, row) => row,
-                // Its own copying, which nothing comes between.
+                // The call's own copying, which is uninterrupted.
                 Due::Later if base.is_some() => match self.row_here(id) {
                     Some(row) if row.kind.is_access() => row,
                     _ => break,

@@ -1,4 +1,4 @@
-//! The compiler's own functions (`llvm.*`).
+//! The compiler's intrinsics (`llvm.*`).
 
 use super::{
     calls::{Did, Made},
@@ -242,7 +242,7 @@ impl Machine<'_> {
         })
     }
 
-    /// The same for each element of vectors.
+    /// Applies an operation to each element of vectors.
     fn each_element(&mut self, id: ThreadId, made: &Made, kind: &str) -> Result<Val, String> {
         let Some(Val::List(first)) = made.arguments.first() else {
             return Err(format!("llvm.{kind} is not known"));
@@ -295,7 +295,7 @@ impl Machine<'_> {
         own
     }
 
-    /// x86-64's list of arguments: those that the function has no parameter for lie in memory.
+    /// Models x86-64's variable argument list: arguments without a parameter lie in memory.
     fn variable_arguments(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         let list = made.argument(0).ok_or("a call without arguments")?;
         let at = self.address(id, list).ok_or("an address is not known")?;
@@ -339,7 +339,7 @@ impl Machine<'_> {
     }
 }
 
-/// The number by which a landing pad tells types of exceptions apart.
+/// The number by which a landing pad distinguishes exception types.
 pub(super) fn type_number(class: u64) -> u128 {
     u128::from(class >> 16 & 0x7fff_ffff)
 }

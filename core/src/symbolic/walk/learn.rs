@@ -1,5 +1,5 @@
-//! Values that nobody recorded, found from what comes later: a branch that was taken, an address that was accessed, a
-//! number that was written.
+//! Inference of values that were not recorded from later evidence: a branch taken, an address accessed, a
+//! number written.
 
 use super::{
     machine::Machine,
@@ -12,7 +12,8 @@ use crate::symbolic::{
 use unsnarl_trace::ThreadId;
 
 impl Machine<'_> {
-    /// The value is known to have been this; so are the unknowns that it determines.
+    /// Learns that the value had this number in the run, and what follows for the unknowns that it
+    /// determines.
     pub fn learn(&mut self, id: ThreadId, value: Scalar, bits: u128) {
         let mut open = vec![(value.expr, bits)];
         while let Some((expr, bits)) = open.pop() {
@@ -23,7 +24,8 @@ impl Machine<'_> {
         }
     }
 
-    /// What an operand must be for the expression to have this value, where that is one number.
+    /// The operand and its number that follow from the value of an expression, where it determines them
+    /// uniquely.
     fn determined(&self, expr: ExprId, bits: u128) -> Option<(ExprId, u128)> {
         let width = self.exprs.width(expr);
         match self.exprs.node(expr) {
@@ -69,7 +71,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The value with what has been learned since it was made.
+    /// The value, updated with the facts learned since it was made.
     pub fn as_known(&self, value: Scalar) -> Scalar {
         if value.bits.is_some() || !self.has_learned || self.paths.is_some() {
             return value;
@@ -82,7 +84,7 @@ impl Machine<'_> {
         Scalar { bits, ..value }
     }
 
-    /// As [`Machine::as_known`], for all that an instruction makes.
+    /// As [`Machine::as_known`], for the whole result of an instruction.
     pub fn all_known(&self, value: Val) -> Val {
         match value {
             Val::Scalar(scalar) => self.as_known(scalar).into(),

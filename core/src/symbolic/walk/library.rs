@@ -1,4 +1,4 @@
-//! Small functions of libraries: what they return is known.
+//! Small library functions with a known result.
 
 use super::{
     calls::{Did, Made},
@@ -8,7 +8,7 @@ use super::{
 use unsnarl_trace::ThreadId;
 
 impl Machine<'_> {
-    /// Functions without effects that matter.
+    /// Models functions without relevant side effects.
     pub fn small_call(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         let number = |this: &mut Self, bits: u128| -> Val {
             Scalar::number(&mut this.exprs, bits, made.width.unwrap_or(32)).into()

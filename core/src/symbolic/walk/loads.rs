@@ -1,4 +1,4 @@
-//! What instructions read from memory and write to it, as the callbacks before them have announced.
+//! Loads and stores of instructions, as announced by the callbacks before them.
 
 use super::{
     access::By,
@@ -12,7 +12,7 @@ use unsnarl_trace::{
 };
 
 impl Machine<'_> {
-    /// Reads a value of a type from memory: what a callback has announced, or what is there.
+    /// Reads a value of a type: from the access that a callback has announced, else from memory.
     pub fn load(
         &mut self,
         id: ThreadId,
@@ -42,7 +42,7 @@ impl Machine<'_> {
             .ok_or_else(|| "what was read has no type".into())
     }
 
-    /// Who accesses memory now.
+    /// The thread's current access, from its event or its position.
     pub fn by(&self, id: ThreadId, event: Option<EventId>) -> By {
         let row = event.and_then(|event| self.run.events.get(event));
         By {
@@ -53,7 +53,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An address; where it is not known, the last callback's.
+    /// The address of an operand; where it is unknown, that of the last callback.
     fn announced_address(
         &mut self,
         id: ThreadId,
@@ -69,7 +69,7 @@ impl Machine<'_> {
         known.ok_or_else(|| "an address is not known".into())
     }
 
-    /// What the last callback said about these bytes.
+    /// The bytes that the last matching callback has read.
     fn announced_read(&mut self, id: ThreadId, at: u64, size: u64) -> Option<Vec<Chunk>> {
         let announced = &self.thread(id)?.announced;
         let found = announced.iter().rev().find(|one| {
@@ -85,7 +85,7 @@ impl Machine<'_> {
         Some(chunks.collect())
     }
 
-    /// The value of a type from the bytes that were read, `from` on.
+    /// Assembles a value of a type from the bytes read, starting at `from`.
     fn assemble(&mut self, unit: UnitId, ty: TypeId, chunks: &[Chunk], from: u64) -> Option<Val> {
         let Some(size) = self.stored_size(unit, ty) else {
             let elements = self.elements(unit, ty);
@@ -150,7 +150,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Writes bytes, as the callback before it has announced, or by itself.
+    /// Writes bytes, as announced by the preceding callback or directly.
     fn store_chunk(&mut self, id: ThreadId, at: u64, chunk: Chunk) {
         let end = at.saturating_add(chunk.size.into());
         let announced = self.thread(id).and_then(|thread| {
@@ -187,7 +187,8 @@ impl Machine<'_> {
         );
     }
 
-    /// Writes chunks, row by row of the events that tell of it; `first` is where the first row begins.
+    /// Writes chunks, row by row of the events that record the access; `first` is the address of the first
+    /// row.
     pub fn write_rows(
         &mut self,
         id: ThreadId,
@@ -238,7 +239,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The value that is written, or what the run says where that is another.
+    /// The value written, or the recorded one where they differ.
     fn checked(
         &mut self,
         id: ThreadId,
@@ -272,8 +273,8 @@ impl Machine<'_> {
     }
 }
 
-/// Where a row of an access lies that comes behind others of it. What lies between members has no row: then they are
-/// not the whole access.
+/// The address of a later row of an access. Padding between members has no row; the rows then do not cover
+/// the whole access.
 pub(super) fn place_of_row(first: u64, at: u64, row: &Event, is_whole: bool) -> u64 {
     let is_number = matches!(row.size, 2 | 4 | 8) && !is_whole;
     let align = if is_number { u64::from(row.size) } else { 1 };

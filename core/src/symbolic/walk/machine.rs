@@ -1,4 +1,4 @@
-//! The state of a run that is followed, and what all parts of the walk do to it.
+//! The state of a walk, and the operations on it that all its parts share.
 
 use super::{
     memory::Memory,
@@ -26,25 +26,25 @@ use unsnarl_trace::{
     program::{DebugTypeId, Function, FunctionId, GlobalId, Instruction, Program, Unit, UnitId},
 };
 
-/// What the next event of a thread is for the instruction that it stands at.
+/// Relation of a thread's next event to its current instruction.
 pub(super) enum Due {
-    /// It is this instruction's, and its turn has come.
+    /// The event belongs to this instruction, and its turn has come.
     Now(EventId, Event),
-    /// It is this instruction's, but events of other threads come first.
+    /// The event belongs to this instruction, but events of other threads come first.
     Later,
-    /// It is another instruction's.
+    /// The event belongs to another instruction.
     Elsewhere,
     /// The thread has no more events.
     Over,
 }
 
-/// What came of an instruction.
+/// Result of an instruction.
 pub(super) enum Flow {
-    /// The thread goes on.
+    /// The thread continues.
     On,
-    /// It waits for its next event.
+    /// The thread waits for its next event.
     Wait,
-    /// It has ended, or cannot be followed any more.
+    /// The thread has ended, or cannot be followed any more.
     Stop,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Machine<'a> {
     pub uses: Uses,
     /// The event whose turn it is.
     pub now: EventId,
-    /// Cells by their place in `shared`.
+    /// Cells by their index in `shared`.
     pub cells: Vec<Option<CellId>>,
     pub made_cells: Vec<Cell>,
     pub globals: FxHashMap<(UnitId, GlobalId), u64>,
@@ -74,9 +74,9 @@ pub(super) struct Machine<'a> {
     pub function_names: FxHashMap<String, u64>,
     pub code_at: FxHashMap<u64, (UnitId, FunctionId)>,
     pub library_at: FxHashMap<u64, String>,
-    /// Where the run's locations are.
+    /// Addresses of the run's locations.
     pub places: FxHashMap<LocationId, u64>,
-    /// What the run calls an access of so many bytes at an address.
+    /// The run's location for an access of a size at an address.
     pub names: FxHashMap<(u64, u64), LocationId>,
     /// Types of variables in memory, by their bases.
     pub debug_types: FxHashMap<u64, (UnitId, DebugTypeId)>,
@@ -85,27 +85,27 @@ pub(super) struct Machine<'a> {
     pub concretized: BTreeSet<Concretized>,
     pub gaps: Vec<String>,
     pub bug: Bug,
-    /// Which step freed a block.
+    /// The steps that freed blocks.
     pub freed: FxHashMap<u64, StepId>,
-    /// What the last steps that wrote cells left there.
+    /// The values that the last writing steps left in cells.
     pub cell_holds: FxHashMap<CellId, Scalar>,
     /// Reads of blocks that had been freed.
     pub reads_freed: FxHashSet<StepId>,
-    /// What functions of libraries wrote that nothing tells of but what was read later.
+    /// Writes of uninstrumented library functions, found by later reads.
     pub unseen: Unseen,
-    /// This is the first walk, which only finds what is shared.
+    /// `true` in the first walk, which only finds shared memory.
     pub is_first: bool,
     /// Threads' own copies of variables.
     pub thread_locals: FxHashMap<(ThreadId, u64), u64>,
-    /// The first access of a freed block, and what freed it.
+    /// The first access of a freed block, and the step that freed it.
     pub after_free: Option<(StepId, StepId)>,
     /// Bases of global variables that the program defines.
     pub variables: FxHashSet<u64>,
     /// Bases of globals that are never written.
     pub constants: FxHashSet<u64>,
-    /// Something was learned of a value that nobody recorded.
+    /// `true` if an unrecorded value was inferred.
     pub has_learned: bool,
-    /// Where the threads went, for runs that were recorded as paths.
+    /// The recorded paths of the threads, for runs in path mode.
     pub paths: Option<Paths>,
     /// Paths in the source's words, where they are kept.
     pub words: Option<Words>,
@@ -209,7 +209,7 @@ impl<'a> Machine<'a> {
         self.code(id)?.1.instructions.get(at as usize)
     }
 
-    /// Where the thread stands.
+    /// The thread's position in the program.
     pub fn spot(&self, id: ThreadId) -> Option<Spot> {
         let frame = self.frame(id)?;
         Some((frame.unit, frame.function, frame.at))
@@ -221,7 +221,7 @@ impl<'a> Machine<'a> {
         Some((event, self.run.events.get(event)?))
     }
 
-    /// Whether the thread's next event is that of the instruction that it stands at.
+    /// Returns whether the thread's next event belongs to its current instruction.
     pub fn due(&self, id: ThreadId) -> Due {
         let Some((event, row)) = self.peek(id) else {
             return match self.has_path(id) {
@@ -250,7 +250,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether an event is of code without a model. The first instructions of a function have no point, either.
+    /// `true` if an event belongs to code without a model. The first instructions of a function have no
+    /// point, either.
     fn is_of_library(&self, row: Event) -> bool {
         let is_plain = matches!(row.kind, EventKind::Read | EventKind::Write)
             && row.flags & unsnarl_trace::model::flags::RANGE == 0;
@@ -263,7 +264,7 @@ impl<'a> Machine<'a> {
         self.points.get(row.point).is_none() && !(is_plain && has_model())
     }
 
-    /// The thread's next event has been used.
+    /// Marks the thread's next event as used.
     pub fn use_event(&mut self, id: ThreadId, site: SiteId) {
         if let Some(event) = self.thread(id).and_then(|thread| thread.next_event()) {
             self.moves_event(event);
@@ -278,7 +279,7 @@ impl<'a> Machine<'a> {
         self.comes_on(id);
     }
 
-    /// The thread's next step.
+    /// Appends a step to the thread.
     pub fn step(
         &mut self,
         id: ThreadId,
@@ -344,8 +345,8 @@ impl<'a> Machine<'a> {
         site.unwrap_or(last)
     }
 
-    /// From here on the thread's path holds that the condition has the value that it had. The step, if one
-    /// was needed.
+    /// Adds to the thread's path that the condition has its recorded value. Returns the step, if one was
+    /// needed.
     pub fn assume(&mut self, id: ThreadId, condition: Scalar) -> Option<StepId> {
         let holds = match condition.bits? {
             0 => self.exprs.not(condition.expr),
@@ -372,8 +373,8 @@ impl<'a> Machine<'a> {
         Some(step)
     }
 
-    /// The name of what came from outside and nobody recorded, if the expression has such: then it cannot be worked
-    /// out for another order. In runs without values it is an unknown like all others.
+    /// The name of an input to the expression that came from outside and was not recorded: its value for
+    /// another order is then unknown. In runs without values it is an unknown like all others.
     fn nobody_knows(&self, expr: ExprId) -> Option<String> {
         if self.paths.is_some() {
             return None;
@@ -386,7 +387,7 @@ impl<'a> Machine<'a> {
         unknown.map(|symbol| symbol.name.clone())
     }
 
-    /// The number that a value was in the run, which the thread's path holds from here on; `what` says where.
+    /// Fixes a value to its recorded number and adds that to the thread's path; `what` describes the value.
     pub fn fixed(
         &mut self,
         id: ThreadId,
@@ -405,7 +406,7 @@ impl<'a> Machine<'a> {
         Some(bits)
     }
 
-    /// An address that it is accessed by.
+    /// Fixes the address of an access.
     pub fn address(&mut self, id: ThreadId, value: Scalar) -> Option<u64> {
         let value = self.as_known(value);
         let expr = value.expr;
@@ -413,7 +414,7 @@ impl<'a> Machine<'a> {
         if self.exprs.constant(expr).is_none() {
             let condition = self.is_as_it_was(value)?;
             let is_index = self.is_index(expr);
-            // What a pointer was is only a guess where no values were recorded.
+            // The value of a pointer is only a guess where no values were recorded.
             let is_said = is_index || self.paths.is_some();
             if self.assume(id, condition).is_some() && is_said {
                 let site = self.here(id);
@@ -430,7 +431,7 @@ impl<'a> Machine<'a> {
         Some(bits as u64)
     }
 
-    /// Whether more than a constant is added to a pointer.
+    /// `true` if more than a constant is added to a pointer.
     fn is_index(&self, expr: ExprId) -> bool {
         match self.exprs.node(expr) {
             Node::Binary(Binary::Add, a, b) if self.exprs.constant(b).is_some() => self.is_index(a),
@@ -439,12 +440,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The condition that the value is what it was.
+    /// The condition that the value is the recorded one.
     pub fn as_it_was(&mut self, value: Scalar) -> Option<Scalar> {
         self.is_as_it_was(value)
     }
 
-    /// `value == what it was`, without the constants that only move it.
+    /// `value == recorded`, without additions of constants on either side.
     fn is_as_it_was(&mut self, value: Scalar) -> Option<Scalar> {
         let (mut expr, mut bits) = (value.expr, value.bits?);
         loop {
@@ -478,7 +479,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The thread cannot be followed any more.
+    /// Gives up following the thread.
     pub fn lose(&mut self, id: ThreadId, why: &str) {
         let site = self.here(id);
         let name = self.run.meta.thread(id).name.clone();
@@ -500,7 +501,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A gap that is said once.
+    /// Notes a gap once.
     pub fn gap(&mut self, text: String) {
         if !self.gaps.contains(&text) {
             self.gaps.push(text);
@@ -550,7 +551,7 @@ impl<'a> Machine<'a> {
         true
     }
 
-    /// Has the thread do these things of a library before it goes on.
+    /// Schedules steps of a library function to run before the thread goes on.
     pub fn begin_native(&mut self, id: ThreadId, todo: impl Into<VecDeque<super::thread::Todo>>) {
         if let Some(thread) = self.thread_mut(id) {
             thread.stack.push(Activity::Native(todo.into()));

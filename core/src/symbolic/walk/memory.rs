@@ -1,4 +1,4 @@
-//! The program's memory while its run is followed: objects at addresses of our own, with what their bytes hold.
+//! Memory of the followed program: objects at synthetic addresses, with the values of their bytes.
 
 use super::{ranges::Ranges, value::Scalar};
 use crate::symbolic::{
@@ -8,26 +8,26 @@ use crate::symbolic::{
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Where the first object is.
+/// Base of the first object.
 const FIRST_BASE: u64 = 1 << 40;
-/// Between two objects there is at least this much, and bases are multiples of it.
+/// Minimum distance between two objects; bases are multiples of it.
 const GAP: u64 = 1 << 17;
-/// The longest piece, in bytes.
+/// Bound on the size of a piece, in bytes.
 const LONGEST: u64 = 16;
-/// Most bytes of zeros that become pieces when they are doubted.
+/// Bound on the zero bytes that become pieces when they are doubted.
 const MOST_FILLED: u64 = 1 << 16;
 
-/// What the bytes of an object hold that nobody has written.
+/// Initial content of an object's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fresh {
     /// Zeros.
     Zero,
-    /// Nobody knows.
+    /// Unknown values.
     Unknown,
 }
 
 impl Fresh {
-    /// What each of the bytes is, if that is known.
+    /// The value of each byte, if it is known.
     fn byte(self) -> Option<u8> {
         match self {
             Fresh::Zero => Some(0),
@@ -41,11 +41,11 @@ impl Fresh {
 struct Piece {
     size: u8,
     value: Scalar,
-    /// Something of which nothing is known may have changed it.
+    /// `true` if unknown code may have changed the bytes.
     is_doubtful: bool,
 }
 
-/// How a change of a block is taken back: what its bytes `from..to` held before.
+/// Undo record of a change of a block: the former content of its bytes `from..to`.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     row: usize,
@@ -63,18 +63,18 @@ struct Block {
     is_freed: bool,
     /// By offset; they do not overlap.
     pieces: BTreeMap<u64, Piece>,
-    /// What lies below the pieces where whole ranges were written.
+    /// Content below the pieces, where whole ranges were written.
     ranges: Ranges,
 }
 
-/// A part of what was read.
+/// A part of the bytes that were read.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {
-    /// It holds this.
+    /// A known value.
     Known(Scalar),
-    /// It held this before something of which nothing is known may have changed it.
+    /// The value before unknown code may have changed it.
     Doubtful(Scalar),
-    /// Nobody knows what these bytes hold.
+    /// Bytes of unknown value.
     Unknown(u8),
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Memory {
     blocks: Vec<Block>,
     by_name: FxHashMap<String, usize>,
     end: u64,
-    /// The changes, while they may have to be taken back.
+    /// The journal of changes, while they may have to be undone.
     pub journal: Option<Vec<Change>>,
 }
 
@@ -128,7 +128,7 @@ impl Memory {
         self.objects.get(*self.by_name.get(name)?)
     }
 
-    /// The object's first byte is freed, and with it all.
+    /// Frees the object that begins at the address.
     pub fn free(&mut self, address: u64) {
         self.note_change(address, 0);
         if let Some(block) = self.row(address).and_then(|row| self.blocks.get_mut(row)) {
@@ -147,7 +147,7 @@ impl Memory {
         Some((address - base, self.blocks.get_mut(row)?))
     }
 
-    /// Makes the bytes `offset..offset + size` free of pieces; what sticks out stays.
+    /// Removes pieces from the bytes `offset..offset + size`; parts beyond them stay.
     fn clear(block: &mut Block, exprs: &mut Exprs, offset: u64, size: u64) {
         let end = offset.saturating_add(size);
         let touched: Vec<(u64, Piece)> = block
@@ -204,7 +204,7 @@ impl Memory {
         true
     }
 
-    /// Writes one byte, or what nobody knows, to a whole range. False where there is no object.
+    /// Fills a range with one byte, or with unknown values. False where there is no object.
     pub fn fill_range(
         &mut self,
         exprs: &mut Exprs,
@@ -220,7 +220,7 @@ impl Memory {
         true
     }
 
-    /// Copies a whole range: what was written in parts stays in parts. False where there is no object.
+    /// Copies a range, preserving the pieces that it was written in. False where there is no object.
     pub fn copy_range(&mut self, exprs: &mut Exprs, (to, from, size): (u64, u64, u64)) -> bool {
         let ranges = self.ranges_in(from, size);
         let pieces = self.pieces_in(exprs, from, size);
@@ -238,7 +238,7 @@ impl Memory {
         true
     }
 
-    /// The parts of a range that were written by themselves: offset and size of each.
+    /// The separately written pieces of a range: offset and size of each.
     pub fn written_in(&self, address: u64, size: u64) -> Vec<(u64, u8)> {
         let Some(row) = self.row(address) else {
             return Vec::new();
@@ -254,7 +254,7 @@ impl Memory {
             .collect()
     }
 
-    /// The pieces of a range, cut where it begins and ends, by their offsets in it.
+    /// The pieces of a range, cut at its bounds, by their offsets in it.
     fn pieces_in(&self, exprs: &mut Exprs, address: u64, size: u64) -> Vec<(u64, Piece)> {
         let Some(row) = self.row(address) else {
             return Vec::new();
@@ -283,7 +283,7 @@ impl Memory {
             .collect()
     }
 
-    /// What lies below the pieces of a range, all of it.
+    /// The content of a range below its pieces.
     fn ranges_in(&self, address: u64, size: u64) -> Vec<(u64, u64, Option<u8>)> {
         let Some(row) = self.row(address) else {
             return vec![(0, size, None)];
@@ -299,7 +299,7 @@ impl Memory {
             .collect()
     }
 
-    /// What the bytes hold, from low to high, in parts.
+    /// The content of the bytes in parts, from low to high.
     pub fn parts(&self, exprs: &mut Exprs, address: u64, size: u8) -> Vec<Part> {
         let Some(row) = self.row(address) else {
             return vec![Part::Unknown(size)];
@@ -348,13 +348,13 @@ impl Memory {
         joined(exprs, parts)
     }
 
-    /// As [`Memory::read`], also what has become doubtful.
+    /// As [`Memory::read`], including values that have become doubtful.
     pub fn believed(&self, exprs: &mut Exprs, address: u64, size: u8) -> Option<Scalar> {
         let parts = self.parts(exprs, address, size);
         joined(exprs, parts)
     }
 
-    /// Keeps what is needed to take back a change of these bytes.
+    /// Journals the content of these bytes before a change.
     fn note_change(&mut self, address: u64, size: u64) {
         let Some(row) = self.row(address).filter(|_| self.journal.is_some()) else {
             return;
@@ -387,7 +387,7 @@ impl Memory {
         }
     }
 
-    /// Takes changes back, the last one first.
+    /// Undoes changes, the last one first.
     pub fn take_back(&mut self, changes: impl DoubleEndedIterator<Item = Change>) {
         for change in changes.rev() {
             let Some(block) = self.blocks.get_mut(change.row) else {
@@ -404,7 +404,7 @@ impl Memory {
         }
     }
 
-    /// Something of which nothing is known may have changed these bytes.
+    /// Marks these bytes as possibly changed by unknown code.
     pub fn doubt(&mut self, exprs: &mut Exprs, address: u64, size: u64) {
         self.note_change(address, size);
         let Some((offset, block)) = self.block_mut(address) else {
@@ -421,7 +421,7 @@ impl Memory {
         }
     }
 
-    /// Nobody knows any more what the object holds.
+    /// Makes these bytes unknown.
     pub fn forget(&mut self, exprs: &mut Exprs, address: u64, size: u64) {
         self.note_change(address, size);
         if let Some((offset, block)) = self.block_mut(address) {
@@ -505,7 +505,7 @@ fn fresh(block: &Block, exprs: &mut Exprs, at: u64, size: u8) -> Part {
     }
 }
 
-/// The value of one width as the one that is kept in memory: whole bytes.
+/// Widens a value to whole bytes, as it is kept in memory.
 pub(super) fn stored(exprs: &mut Exprs, value: Scalar, size: u8) -> Scalar {
     let width = size.saturating_mul(8);
     if exprs.width(value.expr) < width {

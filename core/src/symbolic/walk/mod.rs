@@ -1,11 +1,13 @@
-//! Follows the threads of a run through the program model, guided by what was recorded: [symbiosis], section 3.2.
+//! Follows the threads of a run through the program model, guided by the recorded events: [symbiosis],
+//! section 3.2.
 //!
 //! All threads are followed together, in the recorded order: memory holds what it held in the run, and every
-//! value is an expression beside the number that it was. A first walk finds which memory threads share; in the
-//! second each read of shared memory is a new unknown, while memory of one thread keeps its expressions.
+//! value is an expression paired with its recorded number. A first walk finds the memory that threads share;
+//! in the second each read of shared memory is a new unknown, while private memory keeps its expressions.
 //!
-//! An access is announced by a callback in the code, and the thread's next event must be that callback's. Where it
-//! is not, the thread is not followed any further and a gap says so: its events are taken by their values.
+//! An access is announced by a callback in the code, and the thread's next event must be that callback's.
+//! Otherwise the thread is not followed any further and a gap says so: its events are then taken by their
+//! recorded values.
 
 mod access;
 mod arithmetic;
@@ -62,25 +64,25 @@ use words::Words;
 pub use concrete::concrete;
 pub use paths::{WalkedPaths, walk_paths};
 
-/// What following a run gave.
+/// Result of a walk.
 #[derive(Clone, Debug)]
 pub struct Walked {
     /// The run as expressions.
     pub trace: SymbolicTrace,
-    /// Threads that were followed to their last event, of all that there are.
+    /// Number of threads that were followed to their last event, and of all threads.
     pub followed: (usize, usize),
-    /// Whether the budget sufficed; the trace of an interrupted walk ends early.
+    /// Stop reason; the trace of an interrupted walk ends early.
     pub stopped: StopReason,
 }
 
-/// The run as a symbolic trace. Without a program model, or without any point in the run, see [`concrete`].
-/// Linear in what the threads executed.
+/// Makes the symbolic trace of a run. Without a program model, or without any point in the run, see
+/// [`concrete`]. Linear in the executed instructions.
 pub fn walk(run: &Run, program: &Program, budget: &Budget) -> Walked {
     walk_with(run, program, budget, None)
 }
 
-/// As [`walk`], and keeps the threads' paths in the source's words ([`ThreadTrace::path`]): every assignment of a
-/// variable, and every branch.
+/// As [`walk`], and keeps the threads' paths in the source's words ([`ThreadTrace::path`]): every assignment
+/// of a variable and every branch.
 pub fn walk_in_words(run: &Run, program: &Program, budget: &Budget) -> Walked {
     walk_with(run, program, budget, Some(Words::new(run)))
 }
@@ -129,7 +131,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the program may write there although it did not: variables that are no constants.
+    /// `true` if the program may write to an address although it did not: a variable that is not constant.
     fn may_change(&self, address: u64) -> bool {
         let base = self.memory.object(address).map(|object| object.base);
         base.is_some_and(|base| {
@@ -139,7 +141,7 @@ impl Machine<'_> {
         })
     }
 
-    /// The event whose turn it is belongs to this thread.
+    /// Lets the thread take its turn with its next event.
     fn turn(&mut self, id: ThreadId) {
         let is_due =
             |this: &Self| this.thread(id).and_then(|thread| thread.next_event()) == Some(this.now);
@@ -184,7 +186,7 @@ impl Machine<'_> {
             self.does_not_come(id, row);
             self.settle(id);
         }
-        // Of a library, or of a thread that is not followed: as it stands.
+        // The event of a library, or of a thread that is not followed, is used as recorded.
         if is_due(self) {
             self.attend(id);
             self.raw(id);
@@ -193,7 +195,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The model stands elsewhere when the thread's event comes.
+    /// Handles a model that stands elsewhere when the thread's event comes.
     fn does_not_come(&mut self, id: ThreadId, row: Event) {
         let line = self.run.meta.site(row.site).line;
         let why = format!(
@@ -214,7 +216,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `main` begins with the constructors of all units.
+    /// Lets `main` begin with the constructors of all units.
     fn prepare_main(&mut self) {
         let program = self.program;
         let mut todo = Vec::new();
@@ -264,7 +266,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `argc`, `argv`, `environ`: they are the same in every order.
+    /// `argc`, `argv`, `environ`, which are the same in every order.
     fn arguments(&mut self) -> Vec<Val> {
         let command = self.run.meta.command.clone();
         let size = 8 * command.len() as u64 + 8;
@@ -338,7 +340,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What the run's end says where the threads' paths did not.
+    /// Derives the bug condition from the run's outcome where the threads' paths gave none.
     fn name_the_bug(&mut self) {
         if let Some((step, freed)) = self.after_free
             && (matches!(self.bug, Bug::Unknown(_)) || self.hangs_on_freed(step))
@@ -363,7 +365,7 @@ impl Machine<'_> {
         }
     }
 
-    /// No write explains what a freed block held: conditions on that are not held against an order.
+    /// Removes conditions on the content of freed blocks, since no write explains it.
     fn drop_freed_conditions(&mut self) {
         if !matches!(self.bug, Bug::AfterFree { .. }) || self.reads_freed.is_empty() {
             return;
@@ -386,7 +388,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes back the step that assumes the bug's condition: it is the last one of its thread.
+    /// Removes the step that assumes the bug condition, the last one of its thread.
     fn drop_condition(&mut self) {
         let Bug::Condition { step, .. } = self.bug else {
             return;
@@ -402,7 +404,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The run failed for what this step read of a block that had been freed: no write explains that value.
+    /// `true` if the run failed because of a value that this step read from a freed block; no write explains
+    /// that value.
     fn hangs_on_freed(&self, step: StepId) -> bool {
         let Bug::Condition { condition, .. } = self.bug else {
             return false;
@@ -414,7 +417,7 @@ impl Machine<'_> {
         origins.any(|symbol| symbol.origin == Origin::Read(step))
     }
 
-    /// Locks that threads held when the run ended are given back behind everything ([symbiosis], section 4.2).
+    /// Releases locks that threads held when the run ended, after all other steps ([symbiosis], section 4.2).
     fn give_locks_back(&mut self) {
         if self.bug == Bug::Deadlock {
             return;

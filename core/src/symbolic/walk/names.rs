@@ -1,4 +1,4 @@
-//! The run's names of places in memory, and ours.
+//! Resolution of the run's location names to synthetic addresses and back.
 
 use super::{machine::Machine, memory::Fresh};
 use unsnarl_trace::{
@@ -6,7 +6,7 @@ use unsnarl_trace::{
     program::{DebugKind, DebugTypeId, UnitId},
 };
 
-/// Size of an object of which only the name is known.
+/// Size given to an object of which only the name is known.
 const SOMETHING: u64 = 1 << 12;
 
 impl Machine<'_> {
@@ -23,7 +23,8 @@ impl Machine<'_> {
         }
     }
 
-    /// What the source calls it, as far as that is known: variables of functions without thread and function.
+    /// The source's name of an address as far as it is known; variables of functions lose their thread and
+    /// function.
     pub fn source_name(&self, _thread: ThreadId, address: u64, location: LocationId) -> String {
         let name = self.location_name(address, Some(location));
         let is_heap = name.starts_with("heap(");
@@ -37,7 +38,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where a location of the run is: where it was accessed before, or by its name.
+    /// The address of a location: that of an earlier access, or the one that its name stands for.
     pub fn resolve(&mut self, location: LocationId) -> Option<u64> {
         if location == LocationId(0) {
             return None;
@@ -72,7 +73,7 @@ impl Machine<'_> {
         if let Some(address) = self.function_named(&name) {
             return Some(address);
         }
-        // Something of a library's: as many objects as names, with room behind.
+        // A library object: one object per name, with room behind it.
         let (base, offset) = split_offset(&name);
         let base = match self.memory.named(base) {
             Some(object) => object.base,
@@ -83,7 +84,7 @@ impl Machine<'_> {
         base.checked_add_signed(offset)
     }
 
-    /// The longest beginning that is an object's name, and the path behind it.
+    /// Resolves a name by its longest prefix that is an object's name and the path after it.
     pub fn known_name(&self, name: &str) -> Option<u64> {
         let ends = name
             .char_indices()
@@ -97,7 +98,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Bytes of `.total[3]+4` behind a variable's beginning.
+    /// Offset in bytes of a path such as `.total[3]+4` in a variable.
     fn path_offset(&self, base: u64, path: &str) -> Option<i64> {
         if let (0, offset) = (path.len(), 0) {
             return Some(offset);
@@ -157,7 +158,7 @@ impl Machine<'_> {
         Some(offset)
     }
 
-    /// Makes the global variable that a name begins with, if the program has it.
+    /// Allocates the global variable that a name begins with, if the program has it.
     fn make_global(&mut self, name: &str) {
         let program = self.program;
         for (unit, model) in program.units() {
@@ -191,7 +192,7 @@ impl Machine<'_> {
     }
 }
 
-/// `name+12` as name and offset.
+/// Splits `name+12` into name and offset.
 fn split_offset(name: &str) -> (&str, i64) {
     let split = name
         .rfind(['+', '-'])
@@ -209,7 +210,7 @@ pub(super) fn function_of_variable(name: &str) -> Option<&str> {
     local.get(..last_function_end(local)?.checked_sub(1)?)
 }
 
-/// Where the variable begins behind a function's name, which ends at the first dot outside of brackets.
+/// Start of the variable's name after that of its function, which ends at the first dot outside of brackets.
 fn last_function_end(local: &str) -> Option<usize> {
     let mut depth = 0u32;
     for (at, c) in local.char_indices() {
@@ -223,7 +224,7 @@ fn last_function_end(local: &str) -> Option<usize> {
     None
 }
 
-/// The member of this name, also in base classes and anonymous structures: bits from the beginning, type.
+/// The member of this name, also in base classes and anonymous structures: its bit offset and type.
 fn find_member(
     unit: &unsnarl_trace::program::Unit,
     kind: &DebugKind,

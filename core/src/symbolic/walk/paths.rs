@@ -1,7 +1,8 @@
-//! Runs that were recorded as paths: branches go where the path went, accesses are steps without a recorded value.
+//! Runs in path mode: branches follow the recorded path, accesses are steps without a recorded value.
 //!
-//! The threads are followed in the order of their synchronization, each from one of its events to its next without
-//! another in between. What memory holds then is only a guess: it serves for addresses, never for branches.
+//! The threads are followed in the order of their synchronization, each from one of its events to its next
+//! without another in between. Memory then holds only a guess, which serves for addresses and never for
+//! branches.
 
 use super::{
     Walked,
@@ -28,27 +29,27 @@ use unsnarl_trace::{
     program::{BlockId, Case, FunctionId, Op, Program, UnitId},
 };
 
-/// Instructions that are looked at to find the block that a path enters next.
+/// Bound on the instructions searched for the block that a path enters next.
 const MOST_LOOKED_AT: usize = 4000;
 
 /// A run of path mode as expressions, and as events.
 #[derive(Clone, Debug)]
 pub struct WalkedPaths {
-    /// The run with an event for each access that its threads must have made; the order between threads and the
-    /// values are not known. The steps' events and sites are of this one.
+    /// The run with an event for each access that its threads must have made; the order between threads and
+    /// the values are unknown. Events and sites of the steps refer to this run.
     pub run: Run,
     /// The steps; no symbol has a recorded value.
     pub walked: Walked,
 }
 
-/// Where the threads' paths go on, and the events of what they did so far.
+/// Remaining paths of the threads, and the events made so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths {
     threads: Vec<Path>,
     rows: Vec<Event>,
     /// Rows of the run's own events, by their ids there.
     moved: FxHashMap<EventId, EventId>,
-    /// Steps of synchronization that the run does not tell of.
+    /// Synchronization steps that have no event in the run.
     untold: Vec<(StepId, EventId)>,
 }
 
@@ -70,7 +71,7 @@ impl Path {
 }
 
 /// Follows the threads of a run of path mode along their paths. `None` when there is no model of the program.
-/// Linear in what the threads executed.
+/// Linear in the executed instructions.
 pub fn walk_paths(run: &Run, program: &Program, budget: &Budget) -> Option<WalkedPaths> {
     let points = Points::new(&run.meta, program);
     if program.is_empty() || points.are_unknown() {
@@ -185,12 +186,12 @@ impl Machine<'_> {
         self.paths.as_ref()?.threads.get(id.index())
     }
 
-    /// The thread's recorded path has not come to its end.
+    /// `true` while the thread's recorded path has not ended.
     pub fn has_path(&self, id: ThreadId) -> bool {
         self.path(id).is_some_and(|path| path.next().is_some())
     }
 
-    /// The thread has come to an instruction.
+    /// Advances the path to an instruction that the thread has reached.
     pub fn passes(&mut self, id: ThreadId, spot: Option<Spot>) {
         if let Some(path) = self.path_mut(id)
             && path.next() == spot
@@ -200,7 +201,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The way that the thread's path takes at the branch that it stands at; `None` when the path ends here.
+    /// The way that the thread's path takes at its current branch; `None` when the path ends here.
     pub fn way_of_path(&mut self, id: ThreadId, ways: &[BlockId]) -> Result<Option<usize>, String> {
         let here = self.spot(id).ok_or("no function")?;
         loop {
@@ -248,7 +249,8 @@ impl Machine<'_> {
         }
     }
 
-    /// How many instructions behind the beginning of a block the path's next one comes, without a branch.
+    /// Distance in instructions from the start of a block to the path's next instruction, without a branch in
+    /// between.
     fn straight(&self, home: (UnitId, FunctionId), to: BlockId, goal: Spot) -> Option<usize> {
         let code = self.program.function(home.0, home.1)?;
         let mut at = code.blocks.get(to.index())?.from;
@@ -283,7 +285,7 @@ impl Machine<'_> {
         None
     }
 
-    /// An access of the thread, of which the run has no event of its own.
+    /// An access of the thread that has no event in the run.
     pub fn by_access(&mut self, id: ThreadId, address: u64, size: u64, kind: EventKind) -> By {
         let by = self.by(id, None);
         let object = self.memory.object(address);
@@ -311,7 +313,7 @@ impl Machine<'_> {
             .is_some_and(|piece| piece.address <= address)
     }
 
-    /// A new heap block, which the run does not tell of.
+    /// Makes a heap block whose allocation has no event in the run.
     pub fn block_of_path(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         let number = |row: usize| made.argument(row).and_then(|size| size.bits);
         let size = match made.name {
@@ -319,7 +321,7 @@ impl Machine<'_> {
             "calloc" => number(0).zip(number(1)).map(|(count, size)| count * size),
             "aligned_alloc" | "memalign" => number(1),
             name if name.starts_with("_Zn") => number(0),
-            // What these copy is not followed.
+            // Their copied data is not followed.
             _ => return Ok(Did::Strange),
         };
         let size = size.ok_or("the size of a block is not known")?;
@@ -335,7 +337,7 @@ impl Machine<'_> {
         )))
     }
 
-    /// The thread that was created where this one stood when the run ended, before that was noted; its step.
+    /// The thread that was created at this position without an event, since the run ended before; its step.
     pub fn untold_child(&mut self, id: ThreadId) -> Option<ThreadId> {
         let is_end = self.paths.is_some() && self.peek(id).is_none() && !self.has_path(id);
         let parent = &self.run.meta.thread(id).name;
@@ -365,7 +367,7 @@ impl Machine<'_> {
         Some(child)
     }
 
-    /// An event of the run has been used.
+    /// Carries an event of the run over to the new rows.
     pub fn moves_event(&mut self, event: EventId) {
         let row = self.run.events.get(event);
         if let Some((row, paths)) = row.zip(self.paths.as_mut()) {
@@ -374,7 +376,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A switch goes where the thread's path goes.
+    /// Takes a switch along the thread's path.
     pub fn switch_of_path(
         &mut self,
         id: ThreadId,
@@ -422,7 +424,7 @@ impl Machine<'_> {
         self.jump(id, taken)
     }
 
-    /// The thread's path ends before a branch: what it did beyond is not known.
+    /// Ends the thread before a branch that its path does not cover.
     pub fn path_is_over(&mut self, id: ThreadId) -> Flow {
         if self.peek(id).is_some() {
             self.lose(id, "its path ends before its events do");
@@ -434,7 +436,7 @@ impl Machine<'_> {
     }
 }
 
-/// An event that the run does not have.
+/// Makes an event that the run does not have.
 fn row(thread: ThreadId, kind: EventKind, site: SiteId, size: u32) -> Event {
     Event {
         seq: 0,

@@ -1,10 +1,10 @@
-//! Which memory threads share, and where it has to be cut: what a first walk finds for the second.
+//! The plan of the second walk: the memory that threads share, and the borders at which it is split.
 
 use super::wide::is_wide;
 use rustc_hash::FxHashSet;
 use unsnarl_trace::ThreadId;
 
-/// An access of the first walk.
+/// A memory access of the first walk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Use {
     pub address: u64,
@@ -24,7 +24,7 @@ pub(super) struct SharedPiece {
     pub size: u8,
 }
 
-/// Longest piece of memory that is one unknown, in bytes.
+/// Bound on the size of a piece that is one unknown, in bytes.
 const LONGEST: u64 = 8;
 
 impl Uses {
@@ -32,8 +32,8 @@ impl Uses {
         self.0.insert(one);
     }
 
-    /// What two threads touch and one of them writes, in pieces that no access cuts, by address; also what nobody
-    /// writes and `may_change`, since another order may bring a write. Sorts.
+    /// Memory that two threads access and one of them writes, in pieces that no access splits, by address;
+    /// also memory that nobody writes and that `may_change`, since another order may bring a write. Sorts.
     pub fn shared(&self, may_change: impl Fn(u64) -> bool) -> Vec<SharedPiece> {
         let mut borders: Vec<u64> = self
             .0
@@ -42,7 +42,7 @@ impl Uses {
             .collect();
         borders.sort_unstable();
         borders.dedup();
-        // Per piece: who touches it, whether there are others, whether anybody writes.
+        // Per piece: a thread that accesses it, whether there are others, whether any of them writes.
         let mut pieces: Vec<(Option<ThreadId>, bool, bool)> =
             vec![(None, false, false); borders.len()];
         for one in &self.0 {
@@ -59,7 +59,7 @@ impl Uses {
         for (pair, (who, many, written)) in borders.windows(2).zip(&pieces) {
             let &[from, to] = pair else { continue };
             let is_read = who.is_some();
-            // What is accessed in wide ranges only is no memory that threads talk by.
+            // Memory accessed only in wide ranges does not serve communication between threads.
             if is_wide(to - from) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Where in the program model the instructions of a run's events are.
+//! Positions in the program model of the instructions of a run's events.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
@@ -14,19 +14,19 @@ pub(super) type Spot = (UnitId, FunctionId, u32);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Points {
     spots: Vec<Option<Spot>>,
-    /// Functions that the run was in, by the linker's names: of several definitions the linker kept these.
+    /// Functions that occur in the run, by mangled name: of several definitions the linker kept these.
     kept: FxHashMap<String, (UnitId, FunctionId)>,
-    /// The same functions' names in the source.
+    /// Source names of the same functions.
     named: FxHashSet<String>,
 }
 
-/// Tools set blanks differently in names of C++.
+/// Removes blanks from a C++ name, since tools set them differently.
 fn without_blanks(name: &str) -> String {
     name.split_whitespace().collect()
 }
 
 impl Points {
-    /// Looks all of them up.
+    /// Looks all points up.
     pub fn new(meta: &RunMeta, program: &Program) -> Points {
         let spot = |row| {
             let (unit, number) = meta.point(PointId(row))?;
@@ -48,7 +48,7 @@ impl Points {
         Points { spots, kept, named }
     }
 
-    /// The function that a linker's name means in a unit, if the program has it.
+    /// The function that a mangled name means in a unit, if the program has it.
     pub fn function(
         &self,
         program: &Program,
@@ -65,7 +65,7 @@ impl Points {
         }
     }
 
-    /// Whether the points are in a function of this name, among others.
+    /// `true` if a point lies in a function of this name.
     pub fn has_function_named(&self, name: &str) -> bool {
         self.named.contains(&without_blanks(name))
     }
@@ -76,12 +76,12 @@ impl Points {
         spots.map(|&(unit, function, _)| (unit, function)).collect()
     }
 
-    /// Where the point is.
+    /// The instruction of a point.
     pub fn get(&self, point: PointId) -> Option<Spot> {
         *self.spots.get(point.index())?
     }
 
-    /// No point is known.
+    /// `true` if no point is known.
     pub fn are_unknown(&self) -> bool {
         self.spots.iter().all(Option::is_none)
     }

@@ -1,8 +1,8 @@
-//! Ranges of memory that were written as a whole: each costs the same, however long it is.
+//! Ranges of memory that were written as a whole; each has constant cost, whatever its length.
 
 use std::collections::BTreeMap;
 
-/// Ranges by their begin, which do not overlap; each of one byte again and again, or of what nobody knows.
+/// Disjoint ranges by their start; each is filled with one byte, or unknown.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges(BTreeMap<u64, (u64, Option<u8>)>);
 
@@ -11,7 +11,7 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// Makes `from..to` one range; what sticks out of others stays.
+    /// Makes `from..to` one range; parts of others beyond it stay.
     pub fn set(&mut self, from: u64, to: u64, byte: Option<u8>) {
         if from >= to {
             return;
@@ -35,7 +35,7 @@ impl Ranges {
         self.0.insert(from, (to, byte));
     }
 
-    /// All of `from..to`, with `below` where there is no range.
+    /// All ranges in `from..to`, with `below` where there is none.
     pub fn within(&self, from: u64, to: u64, below: Option<u8>) -> Vec<(u64, u64, Option<u8>)> {
         let before = self.0.range(..from).next_back();
         let own = before.into_iter().chain(self.0.range(from..to));

@@ -1,5 +1,5 @@
-//! Threads that could not be followed are followed again: from the beginning where the run says which function it is,
-//! or from the next function that shows its beginning.
+//! Recovery of threads that could not be followed: from the start routine where the run names it, or from the
+//! next function entry that an event identifies.
 
 use super::{
     machine::Machine,
@@ -13,8 +13,8 @@ use unsnarl_trace::{
 };
 
 impl Machine<'_> {
-    /// What a thread begins with whose creation was not followed: its start routine, if that leads to its first
-    /// event, with an argument of which nothing is known.
+    /// The initial activity of a thread whose creation was not followed: its start routine, if that leads to
+    /// its first event, with an unknown argument.
     pub fn begin_by_name(&mut self, id: ThreadId) -> Option<Vec<Todo>> {
         let start = self.run.meta.thread(id).start.clone();
         let (_, row) = self.peek(id).filter(|_| !start.is_empty())?;
@@ -30,7 +30,7 @@ impl Machine<'_> {
         Some(vec![Todo::Call(function, arguments), Todo::End])
     }
 
-    /// Arguments of which nothing is known.
+    /// Unknown arguments for a function.
     fn unknown_arguments(
         &mut self,
         id: ThreadId,
@@ -44,7 +44,8 @@ impl Machine<'_> {
         types.map(|&ty| self.strange(id, unit, ty, &name)).collect()
     }
 
-    /// Follows a lost thread again when its event is the first that a function can have. True if it is.
+    /// Follows a lost thread again when its event is the first one that a function can have; `true` if it
+    /// does.
     pub fn regain(&mut self, id: ThreadId, row: Event) -> bool {
         let is_lost = self
             .thread(id)
@@ -65,7 +66,7 @@ impl Machine<'_> {
         self.enter(id, home, arguments)
     }
 
-    /// Whether nothing of its function makes an event before this instruction.
+    /// `true` if no instruction of the function before this one makes an event.
     fn is_first_event(&self, (unit, function, at): Spot) -> bool {
         let Some(code) = self.program.function(unit, function) else {
             return false;
@@ -83,7 +84,7 @@ impl Machine<'_> {
         at < first.to && before.is_some_and(|all| all.iter().all(|one| is_silent(&one.op)))
     }
 
-    /// The function in which the thread was regained has returned.
+    /// Loses the thread again after the function in which it was regained has returned.
     pub fn lost_again(&mut self, id: ThreadId) {
         self.chose_right(id);
         if let Some(thread) = self.thread_mut(id) {

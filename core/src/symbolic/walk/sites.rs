@@ -1,4 +1,4 @@
-//! From places of the program model to the run's sites.
+//! Mapping from places of the program model to the run's sites.
 
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
@@ -6,7 +6,7 @@ use unsnarl_trace::{
     program::{Place, Unit},
 };
 
-/// The run's sites by the last part of the file's name, line and column.
+/// The run's sites by file name without folder, line and column.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sites {
     exact: FxHashMap<(String, u32, u32), SiteId>,
@@ -31,7 +31,7 @@ impl Sites {
         sites
     }
 
-    /// The site at a place, or one of its line.
+    /// The site at a place, or else one on its line.
     pub fn of(&self, unit: &Unit, place: &Place) -> Option<SiteId> {
         if place.line == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! Calls that synchronize, and threads that begin and end.
+//! Calls that synchronize, and threads that start and end.
 
 use super::{
     calls::{Did, Made},
@@ -108,7 +108,7 @@ impl Machine<'_> {
         self.until(id, made, ends)
     }
 
-    /// Uses the call's events up to one of these kinds, which says what it returns.
+    /// Uses the call's events up to one of these kinds, which determines the result.
     fn until(&mut self, id: ThreadId, made: &Made, ends: &[EventKind]) -> Result<Did, String> {
         loop {
             let (event, row) = match self.due(id) {
@@ -147,8 +147,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the thread that leaves a barrier was the last that came: nobody came between it and the first that
-    /// left.
+    /// `true` if the thread that leaves a barrier arrived last: no arrival comes between its own and the
+    /// first departure.
     fn was_last(&self, leaves: EventId, id: ThreadId) -> bool {
         let Some(row) = self.run.events.get(leaves) else {
             return false;
@@ -213,7 +213,7 @@ impl Machine<'_> {
         })))
     }
 
-    /// What these write is of no consequence.
+    /// Models calls that only initialize objects, whose writes are irrelevant.
     fn only_prepares(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         loop {
             match self.due(id) {
@@ -253,7 +253,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The number that names a thread.
+    /// The number that identifies a thread in memory.
     pub fn handle(&mut self, id: ThreadId) -> u64 {
         if let Some(&handle) = self.handles.get(&id) {
             return handle;
@@ -305,7 +305,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The new thread's handle, where the creator wanted it.
+    /// Writes the new thread's handle to where the creator asked for it.
     fn handle_written(&mut self, id: ThreadId, place: Scalar, child: ThreadId) {
         let handle = self.handle(child);
         let value = Scalar::address(&mut self.exprs, handle);
@@ -355,7 +355,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What the joined thread has returned, where the call wants it.
+    /// Writes the joined thread's result to where the call asked for it.
     fn result_written(&mut self, id: ThreadId, made: &Made, child: ThreadId) -> Result<(), String> {
         let place = made.argument(1).filter(|place| place.bits != Some(0));
         let Some(place) = place else {
@@ -390,7 +390,7 @@ impl Machine<'_> {
         Ok(Did::Entered)
     }
 
-    /// `std::thread` starts and joins inside of the library.
+    /// Models `std::thread`, which creates and joins threads inside the library.
     fn cpp_thread(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         let is_start = made.name.starts_with("_ZNSt6thread15_M_start_thread");
         let is_join = made.name == "_ZNSt6thread4joinEv";
@@ -421,7 +421,7 @@ impl Machine<'_> {
                 _ => {}
             }
         }
-        // The thread's number becomes zero; the run tells of that where the variable is known to others.
+        // The thread's number becomes zero; the run records that where the variable is shared.
         let at = self.address(id, this).ok_or("an address is not known")?;
         let event = match self.due_inside(id) {
             Due::Later => return Ok(Did::Wait),
@@ -442,7 +442,7 @@ impl Machine<'_> {
         Ok(Did::Value(None))
     }
 
-    /// The library's thread calls the state's `_M_run` and then deletes it.
+    /// Enters a thread of `std::thread`: the library calls the state's `_M_run` and then deletes it.
     fn cpp_thread_begins(
         &mut self,
         id: ThreadId,
@@ -488,7 +488,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The thread's first event has come.
+    /// Starts the thread with its first event.
     pub fn born(&mut self, id: ThreadId) {
         let begin = self
             .thread_mut(id)

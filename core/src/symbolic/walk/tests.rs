@@ -1,4 +1,4 @@
-//! A run and its program made by hand: what every kind of step becomes.
+//! Tests on a run and a program made by hand, for every kind of step.
 
 use super::walk;
 use crate::{
@@ -20,7 +20,7 @@ const I32: TypeId = TypeId(1);
 const POINTER: TypeId = TypeId(2);
 const I1: TypeId = TypeId(3);
 
-/// A unit that grows.
+/// A unit under construction.
 #[derive(Default)]
 struct Builder {
     unit: Unit,
@@ -356,7 +356,7 @@ fn a_thread_whose_events_are_others_is_not_followed() {
     assert!(walked.followed.0 < 2);
     let gap = &walked.trace.gaps[0];
     assert!(gap.contains("main.1 could not be followed"), "{gap}");
-    // What it wrote is known all the same.
+    // The value written is known nevertheless.
     let lines = shown(&walked.trace);
     assert!(
         lines.contains(&"1 writes count = 8".to_owned()),

@@ -1,4 +1,4 @@
-//! Calls that copy, compare and search texts.
+//! Calls that copy, compare and search strings.
 
 use super::{
     calls::{Did, Made},
@@ -8,11 +8,12 @@ use super::{
 };
 use unsnarl_trace::{EventKind, ThreadId};
 
-/// Longest text that is looked at.
+/// Bound on the length of a string that is examined.
 pub(super) const LONGEST_TEXT: u64 = 1 << 16;
 
 impl Machine<'_> {
-    /// `std::string::compare` with a text: what both hold decides, where it is known.
+    /// Models `std::string::compare` with a C string: the result follows from the texts, where they are
+    /// known.
     pub fn compares_string(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         let (string, other) = (self.place(id, made, 0)?, self.place(id, made, 1)?);
         let mut word = |at: u64| {
@@ -42,7 +43,7 @@ impl Machine<'_> {
         Ok(Did::Value(Some(value.into())))
     }
 
-    /// Bytes of a text without its end.
+    /// Bytes of a string without its terminator.
     fn text_at(&mut self, at: u64, most: u64) -> Result<Vec<u8>, String> {
         self.memory
             .text(&mut self.exprs, at, most.min(LONGEST_TEXT))
@@ -129,7 +130,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Functions that only look: their result is what it was.
+    /// Models functions that only examine strings: the result is the recorded one.
     pub fn looks_at_text(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
         if !self.is_its_turn(id) {
             return Ok(Did::Wait);
@@ -239,7 +240,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where a byte is found first, or last, in so many.
+    /// The address of the first or last occurrence of a byte in a range; 0 if there is none.
     fn found_in(&mut self, at: u64, bytes: u64, wanted: u8, is_last: bool) -> Result<u128, String> {
         let mut found = 0;
         for place in at..at.saturating_add(bytes) {

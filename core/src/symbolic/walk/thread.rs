@@ -1,4 +1,4 @@
-//! Where a thread of the run stands in the program.
+//! The state of a thread that is followed: frames, activities, choices.
 
 use super::{
     choices::{Assumed, Choice},
@@ -17,28 +17,28 @@ use unsnarl_trace::{
     program::{BlockId, FunctionId, UnitId},
 };
 
-/// A function that is being run.
+/// Frame of an active function.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub unit: UnitId,
     pub function: FunctionId,
     pub values: Vec<Option<Val>>,
     pub block: BlockId,
-    /// The block that was run before this one.
+    /// The predecessor of the current block in this activation.
     pub came_from: BlockId,
-    /// The instruction: index into the function's.
+    /// The instruction, as an index into the function's.
     pub at: u32,
-    /// How far the call that is under way has come; calls that take several events count here.
+    /// Progress of the current call, counted by calls that take several events.
     pub stage: u32,
     /// Arguments beyond the parameters.
     pub more: Vec<Val>,
     /// Branches that were taken here.
     pub decisions: Vec<Decision>,
-    /// What was thrown, while the frame cleans up or catches it.
+    /// The exception in flight, while the frame cleans up or handles it.
     pub thrown: Option<Thrown>,
-    /// The branch that decided that this was called: index into the thread's path.
+    /// The branch that the call is control dependent on: index into the thread's path.
     pub guard: Option<u32>,
-    /// The branch that each block took last: index into the thread's path.
+    /// The last branch of each block: index into the thread's path.
     pub branches: FxHashMap<BlockId, u32>,
 }
 
@@ -49,33 +49,33 @@ pub(super) struct Decision {
     pub taken: BlockId,
     /// The way that was not taken; the taken one again for a switch.
     pub other: BlockId,
-    /// 1 for the way that was taken.
+    /// The condition that is 1 for the way taken.
     pub condition: ExprId,
-    /// The same over variables.
+    /// The condition over variables.
     pub said: ExprId,
-    /// The step that assumes it; `None` when it is always so.
+    /// The step that assumes the condition; `None` when it always holds.
     pub step: Option<StepId>,
 }
 
-/// An exception on its way.
+/// An exception in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Thrown {
-    /// The object.
+    /// The exception object.
     pub object: Scalar,
-    /// Address of its type.
+    /// Address of its type information.
     pub class: u64,
 }
 
-/// What a thread is at.
+/// An activation on a thread's stack.
 #[derive(Clone, Debug)]
 pub(super) enum Activity {
     /// A function of the program.
     Code(Box<Frame>),
-    /// Something of a library, which calls functions of the program.
+    /// A library function, which calls functions of the program.
     Native(VecDeque<Todo>),
 }
 
-/// A step of a library.
+/// A pending step of a library function.
 #[derive(Clone, Debug)]
 pub(super) enum Todo {
     /// Calls a function of the program.
@@ -84,25 +84,25 @@ pub(super) enum Todo {
     OnceEnd,
     /// The thread has ended.
     End,
-    /// `main` has returned: what was put down for the exit is called.
+    /// `main` has returned: the registered exit handlers are called.
     Exit,
-    /// The thread cannot be followed any more: it is not known who called.
+    /// The thread cannot be followed any more, since the caller is unknown.
     Lost,
-    /// Gives this to whoever called.
+    /// Returns this to the caller.
     Return(Option<Val>),
 }
 
-/// An access that a callback has told of and that the next instructions do.
+/// An access that a callback has announced and that the next instructions perform.
 #[derive(Clone, Debug)]
 pub(super) struct Announced {
     pub address: u64,
     pub size: u64,
     pub is_write: bool,
-    /// What was read.
+    /// The bytes read.
     pub chunks: Vec<Chunk>,
     /// The rows of a write.
     pub rows: Vec<EventId>,
-    /// What was written of it: address and size.
+    /// The parts already written: address and size.
     pub done: Vec<(u64, u8)>,
 }
 
@@ -116,14 +116,14 @@ pub(super) struct Chunk {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum State {
-    /// Its first event has not come.
+    /// The thread's first event has not come.
     #[default]
     Unborn,
-    /// It is followed.
+    /// The thread is followed.
     Followed,
-    /// It has ended.
+    /// The thread has ended.
     Ended,
-    /// It cannot be followed any more: only its events are known.
+    /// The thread cannot be followed any more: only its events are known.
     Lost,
 }
 
@@ -132,49 +132,49 @@ pub(super) struct Thread {
     pub id: ThreadId,
     pub state: State,
     pub stack: Vec<Activity>,
-    /// Its events.
+    /// Events of the thread.
     pub events: Vec<EventId>,
-    /// How many of them have been used.
+    /// Number of events that have been used.
     pub used: usize,
-    /// What it begins with, once somebody has created it.
+    /// The initial steps, once the thread has been created.
     pub begin: VecDeque<Todo>,
     pub announced: Vec<Announced>,
     pub steps: Vec<Step>,
-    /// The steps and what happened between them, where paths are kept.
+    /// The path in the source's words, where paths are kept.
     pub path: Vec<PathNode>,
-    /// What is known to hold from an earlier step of the thread on.
+    /// Conditions known to hold since an earlier step of the thread.
     pub assumed: Assumed,
-    /// Locks that it holds, in the order in which it took them; true: shared.
+    /// Locks held, in the order of acquisition; `true`: shared.
     pub held: Vec<(LocationId, bool)>,
-    /// Where it was last.
+    /// Site of the thread's last event.
     pub site: SiteId,
-    /// Instructions since its last event.
+    /// Number of instructions since the last event.
     pub idle: u64,
-    /// What its first function returned.
+    /// Result of the thread's first function.
     pub result: Option<Scalar>,
-    /// Exceptions that it is handling.
+    /// Exceptions that are being handled.
     pub caught: Vec<Thrown>,
     /// The last branch that depended on something unknown.
     pub last_branch: Option<Decision>,
-    /// What it calls when it ends, in the order in which it was put down.
+    /// Handlers to call at the thread's end, in the order of registration.
     pub at_exit: Vec<(Scalar, Vec<Val>)>,
-    /// Branches shortly before that it may have taken otherwise.
+    /// Recent branches with ways left to try.
     pub choices: Vec<Choice>,
-    /// The way that it takes at the branch that it was taken back to.
+    /// The way to take at the branch that the thread was taken back to.
     pub way: Option<usize>,
-    /// What it has changed in memory since the first choice.
+    /// Changes of memory since the first choice.
     pub changes: Vec<Change>,
-    /// Values that were learned since the first choice, and what was known of them before.
+    /// Symbols learned since the first choice, with their former values.
     pub learned: Vec<(SymbolId, Option<u128>)>,
-    /// What was concretized since the first choice.
+    /// Values fixed to their recorded numbers since the first choice.
     pub noted: Vec<Concretized>,
-    /// What cells held before it wrote them, since the first choice.
+    /// The former values of cells written since the first choice.
     pub cells: Vec<(CellId, Option<Scalar>)>,
-    /// Instructions on all ways that were tried since it came farther than ever.
+    /// Instructions on all ways tried since the thread last made progress.
     pub effort: u64,
-    /// How many of its events have been used on the way that came farthest.
+    /// Number of events used on the way that came farthest.
     pub farthest: usize,
-    /// Calls of functions of which nothing is known.
+    /// Number of calls of unknown functions.
     pub strange_calls: u32,
 }
 

@@ -1,22 +1,22 @@
-//! What functions without instrumentation wrote: nobody recorded it, but what is read later shows it.
+//! Writes of functions without instrumentation: they were not recorded, but later reads show them.
 //!
-//! The first walk finds where memory holds something else than the model says, and which call of an unknown function
-//! came since the two last agreed; in the second walk that call writes it. Where no call can have done it, the read
-//! that shows it has a write before it.
+//! The first walk finds where memory differs from the model, and the call of an unknown function since the
+//! two last agreed; in the second walk that call performs the write. Where no call can have done it, a write
+//! is inserted before the read that shows it.
 
 use super::{access::By, calls::Made, machine::Machine, thread::Chunk};
 use crate::symbolic::trace::{Action, CellId};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, ThreadId};
 
-/// A call of a function of which nothing is known: thread, and which of its calls.
+/// A call of an unknown function: the thread and the index of the call in it.
 type CallId = (ThreadId, u32);
 
-/// What the first walk found.
+/// Unseen writes that the first walk found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unseen {
     calls: Vec<Call>,
-    /// When the model and the run last agreed on what bytes hold.
+    /// The last event at which the model and the run agreed on the bytes at an address.
     agreed: FxHashMap<u64, EventId>,
     writes: FxHashMap<CallId, Vec<Written>>,
 }
@@ -37,8 +37,8 @@ struct Written {
 }
 
 impl Unseen {
-    /// The call that may have written there since the model was right: the last one that was given the object,
-    /// else the last one.
+    /// The call that may have written to an address since the model was right: the last one that was given
+    /// the object, else the last one.
     fn culprit(&self, address: u64, base: Option<u64>) -> Option<CallId> {
         let since = self.agreed.get(&address).copied().unwrap_or(EventId(0));
         let later = self
@@ -53,7 +53,7 @@ impl Unseen {
 }
 
 impl Machine<'_> {
-    /// Bytes are not what the model says.
+    /// Notes that bytes differ from the model.
     pub fn changed_unseen(&mut self, (address, size): (u64, u8), by: By, bits: u128) {
         let name = self.location_name(address, Some(by.location));
         let base = self.memory.object(address).map(|object| object.base);
@@ -77,14 +77,14 @@ impl Machine<'_> {
         self.gap(format!("`{name}` was changed by something that was not recorded: its values are those of the run"));
     }
 
-    /// The model and the run agree on what bytes hold.
+    /// Notes that the model and the run agree on bytes.
     pub fn agrees(&mut self, address: u64) {
         if self.is_first {
             self.unseen.agreed.insert(address, self.now);
         }
     }
 
-    /// The call has ended: what later reads show of its writes is written.
+    /// Ends a call: performs the writes that later reads show.
     pub fn wrote_unseen(&mut self, id: ThreadId, made: &Made) {
         let Some(thread) = self.thread_mut(id) else {
             return;
@@ -120,7 +120,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A cell does not hold what steps have left there: it was written by something that nobody recorded.
+    /// Inserts a write to a cell whose value differs from what steps have left there.
     pub fn write_unseen(&mut self, cell: CellId, by: By, seen: Option<u128>) {
         let made = self.made_cells.get_mut(cell.index());
         let (Some(seen), Some(made), None) = (seen, made, self.paths.as_ref()) else {
@@ -136,7 +136,7 @@ impl Machine<'_> {
                 self.as_known(value).bits
             }
         };
-        // What a freed block holds is nobody's write.
+        // The content of a freed block is no thread's write.
         if known.is_none_or(|known| known == seen) || self.memory.is_freed(address) {
             return;
         }

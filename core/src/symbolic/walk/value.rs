@@ -1,4 +1,4 @@
-//! Values while a program is followed: an expression beside what it was in the run.
+//! Values of the followed program: an expression paired with its recorded value.
 
 use crate::symbolic::{
     expr::{Binary, Compare, ExprId, Exprs, Unary},
@@ -6,7 +6,7 @@ use crate::symbolic::{
 };
 use std::rc::Rc;
 
-/// A number: as an expression, and as it was in the run, as far as that is known.
+/// A number: its expression, and its recorded value as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Scalar {
     pub expr: ExprId,
@@ -15,7 +15,7 @@ pub(super) struct Scalar {
     pub said: ExprId,
 }
 
-/// What an instruction makes.
+/// Result of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Val {
     /// An integer, an address, the bits of a floating-point number.
@@ -59,7 +59,7 @@ impl Scalar {
         Scalar::number(exprs, bits.into(), 64)
     }
 
-    /// A number that is the same in the source's words.
+    /// A number with one expression for both forms.
     pub fn same(expr: ExprId, bits: Option<u128>) -> Scalar {
         let said = expr;
         Scalar { expr, bits, said }
@@ -131,7 +131,7 @@ impl Scalar {
         Scalar::made(exprs, expr, bits, said)
     }
 
-    /// This one's bits above the other's; both together have at most 128.
+    /// Concatenates two numbers: this one's bits above the other's, at most 128 together.
     pub fn above(self, exprs: &mut Exprs, low: Scalar) -> Scalar {
         let by = exprs.width(low.expr);
         let expr = exprs.concat(self.expr, low.expr);
@@ -144,7 +144,7 @@ impl Scalar {
         Scalar::made(exprs, expr, bits, said)
     }
 
-    /// With this width: cut off or filled with zeros.
+    /// Truncates or zero-extends the number to this width.
     pub fn resized(self, exprs: &mut Exprs, width: u8) -> Scalar {
         let from = exprs.width(self.expr);
         match from.cmp(&width) {
@@ -154,7 +154,7 @@ impl Scalar {
         }
     }
 
-    /// Bytes `from..from + size` of it.
+    /// Bytes `from..from + size` of the number.
     pub fn bytes(self, exprs: &mut Exprs, from: u8, size: u8) -> Scalar {
         let width = size.saturating_mul(8);
         match from {
@@ -163,7 +163,7 @@ impl Scalar {
         }
     }
 
-    /// It depends on something unknown.
+    /// `true` if the number depends on an unknown.
     pub fn is_symbolic(self, exprs: &Exprs) -> bool {
         exprs.constant(self.expr).is_none()
     }

@@ -1,5 +1,5 @@
-//! Accesses of many bytes at once: ranges stay ranges, and what they cost depends on how much of them was accessed by
-//! itself.
+//! Accesses of many bytes at once: ranges stay ranges, and their cost depends on the parts of them that were
+//! accessed separately.
 
 use super::{
     access::{By, Recorded},
@@ -10,10 +10,10 @@ use super::{
 use crate::symbolic::trace::{Action, CellId};
 use unsnarl_trace::{Event, EventId, ThreadId};
 
-/// Most bytes of an access that are followed one by one.
+/// Bound on the bytes of an access that are followed one by one.
 const MOST: u64 = 1 << 12;
 
-/// Is an access of so many bytes a range?
+/// Returns whether an access of so many bytes is a range.
 pub(super) fn is_wide(size: u64) -> bool {
     size > MOST
 }
@@ -44,7 +44,7 @@ impl Machine<'_> {
         cells
     }
 
-    /// Reads a range: chunks of the shared cells in it and of what was written there by itself, by offset.
+    /// Reads a range: chunks of its shared cells and of separately written parts, by offset.
     pub(super) fn read_wide(
         &mut self,
         (address, size): (u64, u64),
@@ -81,7 +81,7 @@ impl Machine<'_> {
         chunks
     }
 
-    /// A range is written: `change` does it in memory, the shared cells in it become steps.
+    /// Writes a range: `change` updates memory, the shared cells in the range become steps.
     fn write_wide(
         &mut self,
         id: ThreadId,
@@ -125,7 +125,7 @@ impl Machine<'_> {
         });
     }
 
-    /// Copies a range. `chunks` are what the shared cells in it held.
+    /// Copies a range. `chunks` holds the content of its shared cells.
     pub(super) fn copy_wide(
         &mut self,
         id: ThreadId,
@@ -144,7 +144,7 @@ impl Machine<'_> {
         });
     }
 
-    /// Somebody wrote a range of whom nothing more is known.
+    /// Writes a range with unknown values, by an unknown writer.
     pub(super) fn wide_write_from_outside(
         &mut self,
         id: ThreadId,

@@ -1,5 +1,5 @@
-//! Keeps the threads' paths in the source's words, beside the steps: assignments of variables in memory of one
-//! thread, branches, and which branch decided what.
+//! Records the threads' paths in the source's words, beside the steps: assignments to private variables,
+//! branches, and control dependences.
 
 use super::{access::By, machine::Machine, thread::Decision, value::Scalar};
 use crate::symbolic::{
@@ -17,10 +17,10 @@ use unsnarl_trace::{
     },
 };
 
-/// Assignments that are kept; later ones are folded into what uses them, and a gap says so.
+/// Bound on the assignments that are kept; later ones are folded into their uses, and a gap says so.
 const MOST: usize = 1 << 20;
 
-/// What is kept for all threads.
+/// Path data of all threads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     pub locals: Vec<Local>,
@@ -33,7 +33,7 @@ pub(super) struct Words {
     files: FxHashMap<String, Option<String>>,
 }
 
-/// What a place was made from.
+/// Origin of a source place.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum PlaceKey {
     Model(UnitId, PlaceId),
@@ -88,7 +88,7 @@ impl Words {
 }
 
 impl Machine<'_> {
-    /// The branch that decided that the thread is where it is.
+    /// The branch that the thread's position is control dependent on.
     pub fn guard(&mut self, id: ThreadId) -> Option<u32> {
         self.words.as_ref()?;
         let frame = self.frame(id)?;
@@ -111,8 +111,8 @@ impl Machine<'_> {
         })))
     }
 
-    /// Where the thread stands, as a row of places. What sets up a function's parameters has no place of its own and
-    /// gets that of the function.
+    /// The thread's position, as a row of places. Instructions that set up a function's parameters have no
+    /// place of their own and get that of the function.
     fn said_place(&mut self, id: ThreadId, site: SiteId) -> u32 {
         let at = self.instruction(id).map(|instruction| instruction.place);
         let unit = self.frame(id).map(|frame| frame.unit);
@@ -153,14 +153,14 @@ impl Machine<'_> {
         u32::try_from(path.len() - 1).ok()
     }
 
-    /// A step was made.
+    /// Appends a step to the thread's path.
     pub fn says_step(&mut self, id: ThreadId, index: u32) {
         let site = self.thread(id).and_then(|thread| thread.steps.last());
         let site = site.map_or(SiteId(0), |step| step.site);
         self.push(id, site, PathAction::Step { index, said: None });
     }
 
-    /// What the step that was made last writes or assumes.
+    /// Sets the value or condition of the last step, over variables.
     pub fn says(&mut self, id: ThreadId, what: ExprId) {
         let last = self
             .thread_mut(id)
@@ -174,7 +174,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The last step was taken back.
+    /// Removes the last step from the path.
     pub fn unsays(&mut self, step: StepId) {
         let path = self.thread_mut(step.thread).map(|thread| &mut thread.path);
         if let Some(path) = path {
@@ -183,7 +183,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A branch was taken.
+    /// Appends a branch to the thread's path.
     pub fn says_branch(&mut self, id: ThreadId, decision: &Decision) {
         if self.words.is_none() {
             return;
@@ -210,7 +210,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The condition that a value is what it was, over variables; `holds` is the one over what was read.
+    /// The condition over variables that a value is the recorded one; `holds` is the condition over values
+    /// read.
     pub fn said_to_be(&mut self, value: Scalar, holds: ExprId) -> Option<ExprId> {
         if value.said == value.expr {
             return Some(holds);
@@ -220,7 +221,8 @@ impl Machine<'_> {
         Some(self.exprs.compare(Compare::Eq, value.said, number))
     }
 
-    /// Memory of one thread is written: if it is a variable of the source, what it holds has a name from now on.
+    /// Records a write to private memory: if it assigns a variable of the source, the value is named by a new
+    /// unknown.
     pub fn says_assignment(&mut self, by: By, (address, size): (u64, u8), value: Scalar) -> Scalar {
         if self.words.is_none() {
             return value;
@@ -257,7 +259,7 @@ impl Machine<'_> {
         Scalar { said, ..value }
     }
 
-    /// Whether an object of the thread's stack without a name in the source is where its function's result stands.
+    /// `true` if an unnamed object of the thread's stack holds the result of its function.
     fn is_result(&self, id: ThreadId, object: &str) -> bool {
         let number = object.rsplit('.').next().and_then(|end| end.parse().ok());
         let place = self.code(id).and_then(|(_, function)| {
@@ -267,7 +269,7 @@ impl Machine<'_> {
         number.is_some() && place == number.map(ValueId)
     }
 
-    /// The source's name for a variable at an address; `None` for what the compiler made.
+    /// The source's name for a variable at an address; `None` for compiler-generated objects.
     fn variable_name(&self, by: By, address: u64, size: u8) -> Option<String> {
         if by.location != LocationId(0) {
             return Some(self.source_name(by.thread, address, by.location));
@@ -286,8 +288,8 @@ impl Machine<'_> {
     }
 }
 
-/// The value that holds the address of what a function returns, where it has a place of its own for that: clang keeps
-/// one where a function returns in several places.
+/// The value that holds the address of a function's result, where it has a slot: clang keeps one for
+/// functions that return in several places.
 fn place_of_result(function: &Function) -> Option<ValueId> {
     let made_by = |value: ValueId| {
         let made = function.instructions.iter();

@@ -1,17 +1,17 @@
-//! All feasible orders of a small run, one event after the other, each prefix checked.
+//! All feasible orders of a small run, by stepwise enumeration with a check of each prefix.
 
 use crate::predict::feasible::Checker;
 use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, Run};
 
-/// See the module.
+/// Enumeration of the orders of a run.
 pub(in crate::predict) struct Brute<'r> {
     run: &'r Run,
     checker: Checker<'r>,
     rows: Vec<Vec<u32>>,
 }
 
-/// Positions by thread, the steps of condition variables so far, how much was shown.
+/// Positions by thread, the steps of condition variables so far, the number of events shown.
 type Key = (Vec<usize>, Vec<u32>, usize);
 
 impl<'r> Brute<'r> {
@@ -30,7 +30,7 @@ impl<'r> Brute<'r> {
         }
     }
 
-    /// Is there an order that shows these events, together or one after the other?
+    /// Returns whether some order shows these events, together or one after the other.
     pub fn has(&self, events: &[u32], together: bool) -> bool {
         self.reaches(&|order| is_shown(order, events, together), &|order| {
             let upto = |n: &usize| is_shown(order, &events[..*n], false);
@@ -74,7 +74,7 @@ impl<'r> Brute<'r> {
         false
     }
 
-    /// What the last two events were matters for what comes together.
+    /// Identity of a prefix; it includes the last two events, which matter for adjacency.
     fn key(&self, order: &[u32], shown: usize) -> Key {
         let done = |rows: &Vec<u32>| rows.iter().filter(|row| order.contains(row)).count();
         let conditions = order.iter().copied().filter(|row| {
@@ -93,7 +93,7 @@ impl<'r> Brute<'r> {
     }
 }
 
-/// Does the order show these events: at its end without others in between, or in this order?
+/// Returns whether the order shows these events: at its end without others in between, or in this order.
 pub(in crate::predict) fn is_shown(order: &[u32], events: &[u32], together: bool) -> bool {
     if together {
         return order.ends_with(events);

@@ -4,18 +4,18 @@ use crate::fixture;
 use proptest::prelude::*;
 use unsnarl_trace::{Event, EventKind, LocationId, Run, SiteId, StackId, ThreadId, Value};
 
-/// What the threads of a random program do beside accesses.
+/// Steps of a random program's threads beside accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::predict) enum Steps {
-    /// Locks given back in the reverse order; forks and joins.
+    /// Locks released in the reverse order; forks and joins.
     Locks,
-    /// Locks given back in any order.
+    /// Locks released in any order.
     CrossedLocks,
     /// Waits and signals under a lock.
     Waits,
     /// Readers' locks, attempts, semaphores, barriers.
     Others,
-    /// Readers' and writers' locks in each other.
+    /// Nested readers' and writers' locks.
     Readers,
 }
 
@@ -49,7 +49,7 @@ const CONDITION: u32 = 7;
 const SEMAPHORE: u32 = 9;
 const BARRIER: u32 = 14;
 
-/// The rows of a program that runs.
+/// The rows of a running program.
 #[derive(Default)]
 struct Running {
     rows: Vec<Event>,
@@ -88,7 +88,7 @@ impl Running {
             .retain(|(other, by, _)| (*other, *by) != (lock, thread));
     }
 
-    /// Does a step; false when the thread has to wait.
+    /// Executes a step; `false` when the thread has to wait.
     fn step(&mut self, thread: u16, step: Step, is_over: impl Fn(u16) -> bool) -> bool {
         use EventKind as K;
         match step {
@@ -179,7 +179,7 @@ impl Running {
     }
 }
 
-/// A few steps that belong together.
+/// Makes a few steps that belong together.
 fn block(steps: Steps, (what, which): (u8, u8)) -> Vec<Step> {
     let a = LOCK + u32::from(which % 2);
     let b = LOCK + 1 - u32::from(which % 2);
@@ -260,7 +260,7 @@ fn block(steps: Steps, (what, which): (u8, u8)) -> Vec<Step> {
     }
 }
 
-/// At most that many rows: all their orders are looked at.
+/// Bound on the rows, since all their orders are enumerated.
 const ROWS: usize = 14;
 
 fn run_once(threads: Vec<Vec<Step>>, joins: bool, schedule: &[u8]) -> Run {

@@ -1,4 +1,4 @@
-//! When nothing is possible: who has to go on, and what keeps it.
+//! Resolution of a standstill: choice of the thread that has to go on.
 
 use super::{Gate, Stuck, Walk};
 use crate::predict::schedule::{
@@ -8,7 +8,7 @@ use crate::predict::schedule::{
 };
 
 impl Walk<'_> {
-    /// Nothing is possible: lets somebody go on that has to.
+    /// Lets a thread go on that has to, when no other step is possible.
     pub(super) fn give_way(&mut self) -> Result<(), Stuck> {
         let mut stuck = None;
         for thread in self.wanted() {
@@ -29,7 +29,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The threads that have to come on.
+    /// The threads whose progress the candidate needs.
     fn wanted(&self) -> Vec<u16> {
         let points = self.goal.points.iter();
         match self.goal.shape {
@@ -52,7 +52,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows what a thread waits for to one that only its limit holds back, and lets it go on.
+    /// Follows a thread's dependencies to one that only its limit holds back, and lets that go on.
     fn what_for(&mut self, wanted: u16) -> Result<(), Stuck> {
         let first = self.machine.next_of(wanted).unwrap_or(NONE);
         let mut seen = vec![wanted];
@@ -75,7 +75,7 @@ impl Walk<'_> {
                 None => {}
             }
             let Some(blocked) = self.machine.blocked(self.index, self.run, row) else {
-                // It was behind all the time and can go on now.
+                // It lagged behind all the time and can continue now.
                 self.let_go(thread);
                 return Ok(());
             };
@@ -96,7 +96,7 @@ impl Walk<'_> {
         })
     }
 
-    /// One row more, up to the thread's next step of synchronization.
+    /// Raises a limit by one row, up to the thread's next step of synchronization.
     fn lift(&mut self, thread: u16, row: u32) {
         let mut upto = row;
         while self.index.op(upto).is_none()
@@ -114,7 +114,7 @@ impl Walk<'_> {
         self.let_go(thread);
     }
 
-    /// Who has to go on, and the row that stands in the way.
+    /// The thread that has to go on, and the conflicting row.
     pub(super) fn responsible(
         &self,
         thread: u16,
@@ -137,7 +137,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Where the holder took the lock that this row asks for.
+    /// Acquisition by the holder of the lock that this row requests.
     fn taken(&self, holder: u16, row: u32) -> Option<u32> {
         let object = self.index.op(row)?.object;
         let upto = self.machine.next_of(holder).unwrap_or(NONE);
@@ -152,7 +152,7 @@ impl Walk<'_> {
             .copied()
     }
 
-    /// The thread other than this one that is the next in the run to do that to the object.
+    /// The thread, other than this one, that is the next in the run with this effect on the object.
     fn next_that(
         &self,
         thread: u16,
