@@ -1,8 +1,8 @@
 //! Runs of one build of one program on one input, with a summary of each.
 
 use crate::{
-    explanation::FailurePlace,
-    facts::place,
+    explanation::{FailurePlace, Place},
+    facts::{place, thread_name},
     mining::Trace,
     orders::Accesses,
     pairs::{PairCounts, RunPairs},
@@ -58,10 +58,23 @@ pub struct RunSummary {
     pub pairs: Arc<RunPairs>,
     /// Places where it tried to acquire a lock in vain, as file and line.
     pub refusals: BTreeSet<(String, u32)>,
+    /// The signals that its threads send.
+    pub signals: BTreeSet<Sent>,
     /// Its accesses in order, for mining: four bytes each.
     pub accesses: Arc<Trace>,
     /// The run itself, kept for failing runs only.
     pub run: Option<Arc<Run>>,
+}
+
+/// A signal, or several of one thread on one line.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Sent {
+    /// Name of the condition's location.
+    pub condition: String,
+    /// Name of the thread.
+    pub thread: String,
+    /// Source line.
+    pub place: Place,
 }
 
 /// Message and place of a run's failure; none when it did not fail.
@@ -80,6 +93,18 @@ fn refusals(run: &Run) -> BTreeSet<(String, u32)> {
     sites.map(|site| (site.file.clone(), site.line)).collect()
 }
 
+fn signals(run: &Run) -> BTreeSet<Sent> {
+    let rows = run.events.iter();
+    let signals =
+        rows.filter(|(_, event)| matches!(event.kind, EventKind::Signal | EventKind::Broadcast));
+    let sent = signals.map(|(_, event)| Sent {
+        condition: run.location(event.location).to_owned(),
+        thread: thread_name(run, event.thread),
+        place: place(run, event.site),
+    });
+    sent.collect()
+}
+
 impl RunSummary {
     /// Summarizes a run in a few passes over its columns.
     pub fn new(name: impl Into<String>, run: Arc<Run>) -> RunSummary {
@@ -96,6 +121,7 @@ impl RunSummary {
             order: order_hash(&run),
             pairs: Arc::new(RunPairs::with_accesses(&run, &accesses)),
             refusals: refusals(&run),
+            signals: signals(&run),
             accesses: Arc::new(Trace::new(&run, &accesses)),
             run: Some(run).filter(|run| run.meta.outcome.is_failure()),
         }

@@ -30,7 +30,7 @@ pub struct PassedOver {
     /// failure takes both.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needed: bool,
-    /// What is told comes before it, and nothing fails without that: this came of it.
+    /// `true` if it follows from the chosen explanation, without which it does not occur.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
 }

@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     view::View,
-    waiting::{Keeper, Keeps, Waiting, object_name, request},
+    waiting::{Keeper, Keeps, Waiting, object_name, request, sends},
 };
 use crate::{
     explanation::{BugKind, Certainty, EdgeKind, Explanation, Role},
@@ -70,7 +70,7 @@ fn tell_keeper(draft: &mut Draft, keeper: &Keeper) {
             draft.step(read, "");
             draft.mark(write, Role::Interference);
         }
-        Keeps::Running => {}
+        Keeps::Running | Keeps::Silent => {}
     }
 }
 
@@ -102,6 +102,16 @@ fn part(view: &View, waiting: &Waiting, keeper: &Keeper, circle: &[Link]) -> Str
             view.name(write),
             view.at(write)
         ),
+        (WaitsFor::Condition, Keeps::Silent) => {
+            let sent = sends(view, keeper.thread, waiting.object);
+            let at = sent.map_or_else(String::new, |place| format!(" at {}", facts::short(place)));
+            format!(
+                "waits for a signal of `{}` ({}), which {} sends{at} in runs that pass",
+                object_name(view, request),
+                view.at(request),
+                facts::thread_name(&view.run, keeper.thread)
+            )
+        }
         (WaitsFor::Semaphore, _) => format!(
             "waits for a unit of `{}` ({})",
             object_name(view, request),

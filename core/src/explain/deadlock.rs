@@ -23,13 +23,17 @@ pub(super) struct Hang {
     /// The read that the waiting thread checked before its wait, if no signal was lost: the value that it
     /// read is the reason.
     pub condition: Option<EventId>,
+    /// `true` if no thread sends the signal: it was not lost.
+    pub never_signalled: bool,
 }
 
 /// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a lost signal; in a
 /// cycle that includes conditions; for a signal that no thread sent; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
-    if let Some(found) = circle(&waiting, |by| !matches!(by, Keeps::Value { .. })) {
+    if let Some(found) = circle(&waiting, |by| {
+        !matches!(by, Keeps::Value { .. } | Keeps::Silent)
+    }) {
         return Some(of_circle(view, &found));
     }
     let mut waiters = waiting.clone();
@@ -38,7 +42,7 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let holders: Vec<ThreadId> = locks.filter_map(|one| Some(one.owner()?.0)).collect();
     let lost = lost_wakeup(view, &waiters, &holders);
     if let Some(lost) = &lost
-        && lost.condition.is_some()
+        && lost.never_signalled
         && let Some(found) = circle(&waiting, |_| true)
     {
         return Some(of_circle(view, &found));
@@ -53,6 +57,7 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         explanation: stuck_alone(view, stuck),
         wait: request(view, stuck),
         condition: None,
+        never_signalled: false,
     })
 }
 
@@ -62,6 +67,7 @@ fn of_circle(view: &View, circle: &[(Waiting, Keeper)]) -> Hang {
         wait: first.map_or(view.failure, |(first, _)| request(view, first)),
         explanation: explain_circle(view, circle),
         condition: None,
+        never_signalled: false,
     }
 }
 

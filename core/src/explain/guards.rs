@@ -68,7 +68,7 @@ struct Met {
 }
 
 impl Met {
-    /// What an explanation blames, where two threads take part in it.
+    /// The accesses that an explanation blames, if two threads take part in it.
     fn of(view: &View, explanation: &Explanation) -> Option<Met> {
         let rows: Vec<EventId> = blamed(explanation).iter().map(|one| one.row).collect();
         let firsts = rows.iter().rev().map(|row| (view.thread(*row), *row));

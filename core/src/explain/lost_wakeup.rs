@@ -81,10 +81,12 @@ pub(super) fn lost_wakeup(view: &View, waiters: &[Waiting], holders: &[ThreadId]
         Sent::Never => checked_before(view, wait),
         Sent::Early(_) | Sent::Elsewhere(_) | Sent::Forgotten(_) => None,
     };
+    let never_signalled = matches!(sent, Sent::Never);
     Some(Hang {
         explanation: explain(view, waiter, waiters, sent),
         wait,
         condition,
+        never_signalled,
     })
 }
 

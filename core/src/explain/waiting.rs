@@ -1,7 +1,7 @@
 //! Waiting threads at the end of a run, with the action of another thread that each waits for.
 
 use super::{lost_wakeup::checked_before, view::View};
-use crate::facts;
+use crate::{explanation::Place, facts};
 use std::collections::{BTreeMap, VecDeque};
 use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, raw::WaitsFor};
 
@@ -38,6 +38,8 @@ pub(super) enum Keeps {
     Unit(EventId),
     /// It has not ended.
     Running,
+    /// It sends the signal in runs that pass, and waits for a lock that the waiting thread holds.
+    Silent,
     /// It wrote the value that the waiting thread read before its wait, and no thread has written it since.
     Value {
         /// Row of the write.
@@ -84,7 +86,45 @@ pub(super) fn waiting(view: &View) -> Vec<Waiting> {
         };
         Some(waiting)
     });
-    waits.collect()
+    let mut waits: Vec<Waiting> = waits.collect();
+    let silent: Vec<Vec<Keeper>> = waits
+        .iter()
+        .map(|one| kept_out(view, one, &waits))
+        .collect();
+    for (one, silent) in waits.iter_mut().zip(silent) {
+        one.keepers.extend(silent);
+    }
+    waits
+}
+
+/// Threads that send a signal in runs that pass, and wait for a lock that the thread holds which waits for the signal.
+fn kept_out(view: &View, waiter: &Waiting, all: &[Waiting]) -> Vec<Keeper> {
+    let is_kept = |one: &&Waiting| {
+        let is_owner = one.owner().is_some_and(|(owner, _)| owner == waiter.thread);
+        is_owner && sends(view, one.thread, waiter.object).is_some()
+    };
+    let kept = all.iter().filter(|one| one.thread != waiter.thread);
+    let kept = kept
+        .filter(|_| waiter.waits_for == WaitsFor::Condition)
+        .filter(is_kept);
+    let keeper = |one: &Waiting| Keeper {
+        thread: one.thread,
+        by: Keeps::Silent,
+    };
+    kept.map(keeper).collect()
+}
+
+/// The place at which a thread signals a condition in a run that passes.
+pub(super) fn sends<'v>(
+    view: &'v View,
+    thread: ThreadId,
+    condition: LocationId,
+) -> Option<&'v Place> {
+    let name = facts::thread_name(&view.run, thread);
+    let condition = view.run.location(condition);
+    let mut sent = view.corpus.passing().flat_map(|run| &run.signals);
+    let sent = sent.find(|sent| sent.thread == name && sent.condition == condition);
+    sent.map(|sent| &sent.place)
 }
 
 fn joined(value: Option<unsnarl_trace::Value>) -> Vec<Keeper> {

@@ -126,7 +126,7 @@ fn all_set(case: &Case<'_>, store: &Step, line: u32) -> u32 {
     lines.map(|site| site.line).fold(line, u32::max)
 }
 
-/// What other threads read after they have read what was stored.
+/// The locations that other threads read after they have read the stored value.
 fn read_after<'r>(run: &'r Run, store: &Step) -> Vec<&'r str> {
     let mut looked: BTreeSet<ThreadId> = BTreeSet::new();
     let mut read = Vec::new();

@@ -185,7 +185,10 @@ impl Choice<'_> {
         };
         for guard in guards {
             let tried = self.trials.on_the_way(&guard, &leads_to, self.budget)?;
-            let Some(tried) = tried else { continue };
+            let Some(tried) = tried else {
+                found.push(Other::of(&guard, None));
+                continue;
+            };
             let guard = Explanation {
                 evidence: Some(tried.evidence),
                 ..guard

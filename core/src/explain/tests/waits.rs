@@ -201,6 +201,53 @@ fn a_condition_and_a_lock_in_a_circle() {
     );
 }
 
+/// The waiting thread wrote the condition itself: runs that pass tell which thread sends the signal.
+#[test]
+fn the_one_that_would_signal_is_kept_out() {
+    let put = "
+        start main.1 put
+        start main.2 take
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main.1 lock store @9 put \"pthread_mutex_lock(&store);\"
+        main.1 lock m @10 put \"pthread_mutex_lock(&m);\"
+        main.1 W used =1 @11 put \"used++;\"";
+    let hangs = format!(
+        "{put}
+        main.1 R used =1 @12 put \"while (used == ROOM)\"
+        main.1 wait room @13 put \"pthread_cond_wait(&room, &m);\"
+        main.1 unlock m @13 put \"pthread_cond_wait(&room, &m);\"
+        main.2 lock-wait store @20 take \"pthread_mutex_lock(&store);\"
+        main.2 blocked lock store @20 take \"pthread_mutex_lock(&store);\"
+        main.1 blocked condition room @13 put \"pthread_cond_wait(&room, &m);\"
+        deadlocks"
+    );
+    let passes = format!(
+        "{put}
+        main.1 unlock m @14 put
+        main.1 unlock store @15 put
+        main.2 lock store @20 take
+        main.2 unlock store @21 take
+        main.2 lock m @22 take
+        main.2 W used =0 @23 take \"used--;\"
+        main.2 signal room =0 @24 take \"pthread_cond_signal(&room);\"
+        main.2 unlock m @25 take"
+    );
+    check(&[passes.as_str(); 3], &[hangs.as_str()], expect![[r#"
+        error: main.2 and main.1 wait for each other
+          take (main.2) waits for `store` (test.c:20);
+          put (main.1) holds `store` (test.c:9) and waits for a signal of `room` (test.c:13), which main.2
+            sends at test.c:24 in runs that pass.
+
+           main.1  test.c:9   pthread_mutex_lock(&store);    locks store      holds it to the end
+           main.1  test.c:13  pthread_cond_wait(&room, &m);  waits for room   for ever
+           main.2  test.c:20  pthread_mutex_lock(&store);    waits for store  for ever
+
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There are only 3 passing runs to compare with.
+    "#]]);
+}
+
 /// The wrong condition is signalled, and the waiting thread is not woken.
 #[test]
 fn a_change_without_its_signal() {
