@@ -402,14 +402,10 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     let (b, c) = (view.place(first.tail), view.place(second.head));
     let do_x = |row| verb_of(view, row);
     let remote = if (&b.file, b.line) == (&c.file, c.line) {
-        format!(
-            "{other} {} both at {}",
-            do_x(first.tail),
-            view.at(first.tail)
-        )
+        format!("{} both at {}", do_x(first.tail), view.at(first.tail))
     } else {
         format!(
-            "{other} {} {x} at {} and {} {y} at {}",
+            "{} {x} at {} and {} {y} at {}",
             do_x(first.tail),
             view.at(first.tail),
             do_x(second.head),
@@ -425,13 +421,20 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
         ),
         false => format!("and {} {y} at {}", do_x(second.tail), line(&d, &a)),
     };
-    draft.detail(format!("{began} {ended};\nin between {remote}."));
+    draft.detail(match interferes(couple) {
+        Interferes::InBetween => format!("{began} {ended};\nin between {other} {remote}."),
+        Interferes::Overlapping => {
+            format!("{began} {ended};\nthe steps of {other} overlap with these: it {remote}.")
+        }
+    });
     multi_contrast(&mut draft, view, couple);
     draft.set().region = region(view, first.head, second.tail);
     draft.set().remark = multi_remark(view, couple);
     draft.step(first.head, "");
-    draft.step(first.tail, "in between");
-    draft.step(second.head, "in between");
+    for row in [first.tail, second.head] {
+        let is_inside = row > first.head && row < second.tail;
+        draft.step(row, if is_inside { "in between" } else { "" });
+    }
     draft.step(second.tail, "");
     draft.mark(first.head, Role::Cause);
     draft.mark(second.tail, Role::Cause);
@@ -439,6 +442,22 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     draft.mark(second.head, Role::Interference);
     draft.fail();
     draft.finish()
+}
+
+/// Position of the other thread's two accesses.
+enum Interferes {
+    /// Both came between the interrupted thread's.
+    InBetween,
+    /// Only one did, or neither.
+    Overlapping,
+}
+
+fn interferes(couple: &CoupledPairs) -> Interferes {
+    let inside = |row| row > couple.first.head && row < couple.second.tail;
+    match inside(couple.first.tail) && inside(couple.second.head) {
+        true => Interferes::InBetween,
+        false => Interferes::Overlapping,
+    }
 }
 
 /// The write of the same thread to the same location that follows a read, if both belong to one critical
@@ -479,6 +498,10 @@ fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> Strin
         return format!("`{x}` and `{y}` were read while only one of them was new");
     }
     let who = view.words(couple.first.head);
+    if x != y && matches!(interferes(couple), Interferes::Overlapping) {
+        let other = view.words(couple.first.tail);
+        return format!("{who} and {other} used `{x}` and `{y}` in steps that overlap");
+    }
     if x == y {
         return format!("`{x}` changed between two accesses of {who} that belong together");
     }

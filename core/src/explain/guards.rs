@@ -6,7 +6,7 @@ use super::{atomicity, note_engines, turned::blamed, view::View};
 use crate::{
     Budget,
     corpus::Corpus,
-    explanation::{Certainty, Explanation},
+    explanation::{BugKind, Certainty, Explanation},
     findings::Beside,
     pairs::{CoupledPairs, Triple, seen_couples, triples},
 };
@@ -65,6 +65,8 @@ struct Met {
     /// The first of each thread.
     entered: BTreeMap<ThreadId, EventId>,
     locations: BTreeSet<LocationId>,
+    /// `true` for a use after the block was freed: what was read of the block before may have decided, and so may the use.
+    is_use_after_free: bool,
 }
 
 impl Met {
@@ -75,6 +77,7 @@ impl Met {
         let met = Met {
             entered: firsts.collect(),
             locations: rows.iter().map(|row| view.event(*row).location).collect(),
+            is_use_after_free: explanation.kind == BugKind::UseAfterFree,
         };
         (met.entered.len() == 2).then_some(met)
     }
@@ -82,9 +85,13 @@ impl Met {
     /// Is each of the rows before its thread came to what is told, on no location of that?
     fn is_before(&self, view: &View, rows: &[EventId]) -> bool {
         rows.iter().all(|row| {
-            let first = self.entered.get(&view.thread(*row));
-            first.is_some_and(|first| row < first)
-                && !self.locations.contains(&view.event(*row).location)
+            let Some(first) = self.entered.get(&view.thread(*row)) else {
+                return false;
+            };
+            match self.is_use_after_free {
+                true => row <= first,
+                false => row < first && !self.locations.contains(&view.event(*row).location),
+            }
         })
     }
 
@@ -110,8 +117,9 @@ impl Met {
             let (first, second) = (&couple.first, &couple.second);
             let is_open = !view.is_forced(first.head, first.tail)
                 && !view.is_forced(second.head, second.tail);
-            // Both accesses of the other thread came in between: else its own steps are the ones that were interrupted.
-            let is_between = first.head < second.head && first.tail < second.tail;
+            // Neither access of the other thread came in between: its own steps are the ones that were interrupted.
+            let is_inside = |row| row > first.head && row < second.tail;
+            let is_between = is_inside(first.tail) || is_inside(second.head);
             is_open
                 && is_between
                 && self.is_before(view, &[first.head, first.tail, second.head, second.tail])

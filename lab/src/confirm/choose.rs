@@ -295,6 +295,8 @@ struct Tried {
     ends_at: Option<(String, u32)>,
     /// Steps that belong together were interrupted.
     is_interruption: bool,
+    /// Memory was used after it was freed: an interruption may have led there.
+    is_use_after_free: bool,
     /// It ends with what the failing check reads: perhaps a symptom.
     is_symptom: bool,
     /// A step that decides lies within it, as far as any is known.
@@ -324,6 +326,7 @@ impl Tried {
                 explanation.kind,
                 BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
             ),
+            is_use_after_free: explanation.kind == BugKind::UseAfterFree,
             is_symptom: ends_with_a_look(explanation.kind) && ends_in_the_check(run, complete),
             spans: is_gradual || steps.any(|step| within(step.event)),
             experiment,
@@ -342,7 +345,8 @@ impl Tried {
     fn is_settled(&self) -> bool {
         const ENOUGH: f64 = 0.7;
         let evidence = self.experiment.evidence;
-        evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !self.is_symptom
+        let is_open = self.is_symptom || self.is_use_after_free;
+        evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !is_open
     }
 
     /// What makes much more of a difference comes before what makes less, and that without which nothing fails before what

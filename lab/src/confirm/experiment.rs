@@ -130,9 +130,18 @@ impl Trials<'_> {
     /// The schedules with what is blamed, and those without it, all of which go on to `then` where they can; none when it
     /// needs what no run that passed has.
     fn proposals(&self, orders: &Intervention, then: &[EventId]) -> Option<(Vec<Way>, Vec<Way>)> {
-        let way = |order: &Vec<EventId>| Way::towards(self.executor.run, order, then);
-        let mut with = way(&orders.with);
-        let mut without: Vec<Way> = orders.without.iter().map(way).collect();
+        let way =
+            |order: &[EventId], then: &[EventId]| Way::towards(self.executor.run, order, then);
+        // The run itself has both.
+        let last = orders.with.last().copied().unwrap_or_default();
+        let (mut meanwhile, after): (Vec<EventId>, Vec<EventId>) =
+            then.iter().partition(|row| **row <= last);
+        meanwhile.extend(&orders.with);
+        meanwhile.sort_unstable();
+        meanwhile.dedup();
+        let mut with = way(&meanwhile, &after);
+        let without = orders.without.iter();
+        let mut without: Vec<Way> = without.map(|order| way(order, then)).collect();
         if let Some(absent) = &orders.absent {
             let place = (absent.place.file.as_str(), absent.place.line);
             let mut passed = self.passed.iter();
@@ -226,6 +235,7 @@ impl Way {
 
     /// This order, and after it another one where that can be had.
     fn towards(run: &Run, order: &[EventId], then: &[EventId]) -> Way {
+        let then = then.iter().filter(|row| !order.contains(row));
         let rows: Vec<EventId> = order.iter().chain(then).copied().collect();
         let (wanted, mut way) = (Way::of(run, order), Way::of(run, &rows));
         for event in way

@@ -233,7 +233,10 @@ fn the_one_that_would_signal_is_kept_out() {
         main.2 signal room =0 @24 take \"pthread_cond_signal(&room);\"
         main.2 unlock m @25 take"
     );
-    check(&[passes.as_str(); 3], &[hangs.as_str()], expect![[r#"
+    check(
+        &[passes.as_str(); 3],
+        &[hangs.as_str()],
+        expect![[r#"
         error: main.2 and main.1 wait for each other
           take (main.2) waits for `store` (test.c:20);
           put (main.1) holds `store` (test.c:9) and waits for a signal of `room` (test.c:13), which main.2
@@ -245,7 +248,8 @@ fn the_one_that_would_signal_is_kept_out() {
 
           Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
           Note: There are only 3 passing runs to compare with.
-    "#]]);
+    "#]],
+    );
 }
 
 /// The wrong condition is signalled, and the waiting thread is not woken.
