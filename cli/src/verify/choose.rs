@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_core::{
     Budget, Corpus, Explanation,
-    explain::{explain, retold},
+    explain::{explain, guarding, retold},
     fixes::Fix,
 };
 use unsnarl_lab::{
@@ -84,7 +84,12 @@ fn told(corpus: &Corpus, found: &[Explanation], id: &str, budget: &Budget) -> Op
     let first = found.iter().find(|one| is_it(one)).cloned();
     first.or_else(|| {
         let others = found.iter().flat_map(|one| retold(corpus, one, budget));
-        others.into_iter().find(is_it)
+        let all: Vec<Explanation> = found.iter().cloned().chain(others).collect();
+        let guards = all.iter().flat_map(|one| guarding(corpus, one, budget));
+        all.iter()
+            .find(|one| is_it(one))
+            .cloned()
+            .or_else(|| guards.into_iter().find(is_it))
     })
 }
 

@@ -5,7 +5,7 @@ use crate::{
     callers,
     corpus::Corpus,
     diagnosis::PassedOver,
-    explanation::{Absent, BugKind, Contribution, Explanation, Step},
+    explanation::{Absent, BugKind, Certainty, Contribution, Explanation, Step},
     facts::short,
 };
 use unsnarl_trace::shell;
@@ -49,8 +49,10 @@ pub fn text(explanation: &Explanation) -> String {
     if let Some(tail) = tail(explanation) {
         lines.extend(wrapped(&tail, "  ", "  "));
     }
-    if let Some(fix) = super::fix(explanation) {
-        lines.extend(wrapped(&fix, "  Fix: ", "  "));
+    match (super::fix(explanation), no_fix(explanation)) {
+        (Some(fix), _) => lines.extend(wrapped(&fix, "  Fix: ", "  ")),
+        (None, Some(why)) => lines.extend(wrapped(&why, "  No fix is offered: ", "  ")),
+        (None, None) => {}
     }
     let next = next_step(explanation);
     if !next.is_empty() {
@@ -60,6 +62,17 @@ pub fn text(explanation: &Explanation) -> String {
         lines.extend(wrapped(caveat, "  Note: ", "  "));
     }
     lines.join("\n") + "\n"
+}
+
+/// The first reason why none of the fixes that were considered is offered, for a cause that is likely at least.
+fn no_fix(explanation: &Explanation) -> Option<String> {
+    let is_likely = explanation.certainty != Certainty::Possible;
+    let (why, others) = explanation.not_fixed.split_first().filter(|_| is_likely)?;
+    Some(match others.len() {
+        0 => format!("{why}."),
+        1 => format!("{why} (one more reason: --why)."),
+        others => format!("{why} ({others} more reasons: --why)."),
+    })
 }
 
 /// Contributions of the engines, and the reason for the explanation's rank.
