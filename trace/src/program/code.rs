@@ -66,7 +66,7 @@ pub struct Function {
     pub instructions: Vec<Instruction>,
     /// The point of the first of them; of one that is only declared: that of the next function.
     pub first_point: PointNumber,
-    /// Where it is defined.
+    /// Place of the definition.
     pub place: PlaceId,
     /// Its variables and parameters as the source has them.
     pub variables: Vec<Variable>,
@@ -88,24 +88,24 @@ pub struct Block {
     pub label: String,
     /// Its first instruction: index into [`Function::instructions`].
     pub from: u32,
-    /// Behind its last one.
+    /// One past its last instruction.
     pub to: u32,
 }
 
 /// An instruction.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// The value that it makes.
     pub result: Option<ValueId>,
     /// Type of that value, `void` where there is none; of a store that of what it stores.
     pub ty: TypeId,
-    /// Where it stands in the source.
+    /// Place in the source.
     pub place: PlaceId,
 }
 
-/// What an instruction works on.
+/// An operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Operand {
     /// A value of the function.
@@ -128,11 +128,12 @@ pub struct Scaled {
 pub struct Case {
     /// The value, zero-extended.
     pub bits: u128,
-    /// Where to.
+    /// The target block.
     pub to: BlockId,
 }
 
-/// What an instruction does. Operands are typed by the tables; types stand here only where nothing else says them.
+/// The operation of an instruction. Operands are typed by the tables; types stand here only where nothing else
+/// determines them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(
     missing_docs,
@@ -216,12 +217,13 @@ pub enum Op {
         normal: Option<BlockId>,
         unwind: Option<BlockId>,
     },
-    /// Text of the assembler's.
+    /// Inline assembly.
     Assembly {
         text: String,
         arguments: Vec<Operand>,
     },
-    /// Where unwinding ends for now; `catches` are the addresses of the types of exceptions, null for all.
+    /// The block in which unwinding resumes the program; `catches` are the addresses of the types of exceptions, null
+    /// for all.
     LandingPad {
         is_cleanup: bool,
         catches: Vec<Operand>,

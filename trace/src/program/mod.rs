@@ -57,7 +57,7 @@ pub struct Unit {
     pub places: Vec<Place>,
     /// Types as the source has them; row 0 is "not known".
     pub debug_types: Vec<DebugType>,
-    /// What could not be condensed, in words; those instructions are [`Op::Unknown`].
+    /// Descriptions of what could not be condensed; those instructions are [`Op::Unknown`].
     pub problems: Vec<String>,
 }
 

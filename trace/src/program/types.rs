@@ -11,7 +11,7 @@ id! {
 /// A type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Type {
-    /// What it is.
+    /// Kind of the type.
     pub kind: TypeKind,
     /// Bytes from one element of an array to the next; 0 where that makes no sense.
     pub size: u64,
@@ -19,7 +19,7 @@ pub struct Type {
     pub align: u32,
 }
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum TypeKind {
     /// No value.

@@ -16,10 +16,10 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// "None" where an index is meant.
+/// The index that stands for "none".
 pub const NONE: u32 = u32::MAX;
 
-/// The first part.
+/// The header of the part.
 #[repr(C)]
 pub struct Follow {
     /// Number of entries.
@@ -58,7 +58,7 @@ pub struct Follow {
     pub stands_at: u64,
 }
 
-/// Why a schedule was given up; the run goes on by its strategy.
+/// The reason for which a schedule was given up; the run goes on by its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum GaveUp {
@@ -125,7 +125,7 @@ pub struct Code {
     pub len: u32,
 }
 
-/// Where a call in the user's code returns to. Sorted by address within a module.
+/// The return address of a call in the user's code. Sorted by address within a module.
 #[repr(C)]
 pub struct Point {
     /// The file's own address.
@@ -136,7 +136,7 @@ pub struct Point {
     pub reserved: u32,
 }
 
-/// How a thread stood.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Standing {
@@ -158,7 +158,7 @@ impl Standing {
     }
 }
 
-/// Where a thread stood when the schedule was given up.
+/// The state of a thread when the schedule was given up.
 #[repr(C)]
 pub struct Stand {
     /// A [`Standing`].
@@ -167,7 +167,7 @@ pub struct Stand {
     pub waits_for: AtomicU32,
     /// Address (or thread number) that it waited for.
     pub object: AtomicU64,
-    /// Where.
+    /// Program counter of the wait.
     pub pc: AtomicU64,
     /// The [`RecordKind`](super::RecordKind) of what it would have done next.
     pub kind: AtomicU32,

@@ -7,7 +7,7 @@
 
 /// Most words of a unit.
 pub const MOST_WORDS: usize = u16::MAX as usize;
-/// Where the last occurrence of two words is looked up, by their hash.
+/// Position of the last occurrence of two words, by their hash.
 pub type Table = [u16; 1 << TABLE_BITS];
 
 const TABLE_BITS: u32 = 11;
@@ -29,7 +29,7 @@ pub fn pack_plain(words: &[u32], table: &mut Table, place: &mut [u8]) -> usize {
     out.used
 }
 
-/// Where packed bytes go.
+/// A sink for packed bytes.
 trait Out {
     fn byte(&mut self, byte: u8);
     fn long(&mut self, word: u32);
@@ -70,7 +70,7 @@ impl Out for Filled<'_> {
     }
 }
 
-/// `skip`: how many words to pass over after so many that begin no repetition.
+/// Packs words; `skip` returns the number of words to pass over after so many that begin no repetition.
 #[inline(always)]
 fn pack_with<O: Out>(
     words: &[u32],

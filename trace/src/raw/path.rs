@@ -1,5 +1,4 @@
-//! Path mode: what each thread went through, without an order between threads other than that of
-//! their synchronization.
+//! Path mode: the path of each thread, without an order between threads other than that of their synchronization.
 //!
 //! The region of the records is then divided into chunks, handed out one by one. Each thread has one
 //! chunk of *notes*, which it fills from the front: a byte for each conditional jump, and what else is
@@ -13,7 +12,7 @@
 use super::Record;
 use core::sync::atomic::AtomicU32;
 
-/// Bytes of a chunk, and what its address is a multiple of.
+/// Size and alignment of a chunk in bytes.
 pub const CHUNK_BYTES: usize = 1 << 16;
 /// Bytes of its [`Chunk`] header.
 pub const CHUNK_HEADER_BYTES: usize = 64;
@@ -58,7 +57,7 @@ pub mod mark {
     }
 }
 
-/// What is at an address of the program.
+/// The role of an address of the program in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Place {
@@ -93,7 +92,7 @@ impl Place {
     }
 }
 
-/// What a chunk holds.
+/// The content of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ChunkKind {
