@@ -16,17 +16,17 @@ use unsnarl_trace::{RunMeta, files::open_regular};
 pub struct Target {
     /// Its file and debug info.
     pub program: Program,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Why a program cannot be recorded.
+/// An error that keeps a program from being recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// No such file, or none in the search path.
     #[error("there is no program {name}{}", hint.as_deref().unwrap_or("\n  next: check the name; relative names start at the current folder"))]
     NotFound {
-        /// As given.
+        /// The name as given.
         name: String,
         /// A better name.
         hint: Option<String>,
@@ -48,14 +48,14 @@ pub enum TargetError {
          next: build it with `unsnarl cc` (as in CC=\"unsnarl cc\" make) and without -fsanitize=thread at the link"
     )]
     Libtsan(String),
-    /// Built for path mode, to be recorded otherwise.
+    /// Built for path mode, but to be recorded otherwise.
     #[error(
         "{0} was built for --strategy path: its memory accesses cannot be recorded\n  \
          next: record it with --strategy path, or build it again with `unsnarl cc` (without --path and {variable}=path)",
         variable = crate::wrapper::build::VARIABLE
     )]
     ForPath(String),
-    /// Not built for path mode, to be recorded in it.
+    /// Not built for path mode, but to be recorded in it.
     #[error(
         "{0} was not built for --strategy path\n  \
          next: build it with `unsnarl cc --path` (as in CC=\"unsnarl cc --path\" make, or with {variable}=path in the environment), \

@@ -140,7 +140,7 @@ fn events_of(schema: &Schema) -> Option<u64> {
 
 /// The first bytes of a run file, up to the end of its metadata.
 fn with_metadata(path: &Path) -> io::Result<Buffer> {
-    /// Size of the first read: more than the metadata of most runs. Upper bound for the size of a run file.
+    /// Size of the first read: more than the metadata of most runs.
     const FIRST: u64 = 1 << 20;
     let bytes = load_first(path, FIRST)?;
     match messages::schema_end(&bytes).filter(|end| *end > FIRST) {
@@ -154,7 +154,7 @@ pub fn read_run_bytes(bytes: Vec<u8>) -> Result<Run, ReadError> {
     read_buffer(Buffer::from_vec(bytes)).map_err(|refusal| refusal.at(Path::new("(in memory)")))
 }
 
-/// Most bytes of a run file.
+/// Upper bound for the size of a run file.
 const MOST: u64 = 64 << 30;
 
 /// Returns whether the file begins as a run file does. Only its first bytes are read.
