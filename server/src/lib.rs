@@ -81,22 +81,22 @@ use tower_lsp::{LspService, Server};
 pub use trust::OwnRuns;
 use worker::Tools;
 
-/// What a server has at hand besides its client.
+/// Tools of a server besides its client.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// The command line tool, which runs programs again; without it nothing is confirmed.
     pub unsnarl: Option<PathBuf>,
-    /// Where the user's answers are kept about in which folders programs may be run; without it they are for the
-    /// session.
+    /// File in which the user's answers are kept about the folders whose programs may be run; without it they are for
+    /// the session.
     pub permissions: Option<PathBuf>,
-    /// Which runs the user has recorded; the programs of others are executed only when the user has been asked.
+    /// The runs that the user has recorded; the programs of others are executed only when the user has been asked.
     pub own: OwnRuns,
-    /// Tells which edits compile.
+    /// Filter of edits that compile.
     pub compiling: Compiling,
 }
 
 impl Setup {
-    /// That of a tool that is this binary, with the answers among the user's own files.
+    /// The set-up with this binary as the tool, and with the answers among the user's own files.
     pub fn of(unsnarl: PathBuf, own: OwnRuns) -> Setup {
         Setup {
             own,
@@ -202,10 +202,10 @@ async fn session<I, O>(
     }
 }
 
-/// Bytes that wait between the streams and the service.
+/// Size of the buffers between the streams and the service.
 const PIPE: usize = 64 << 10;
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// `shutdown`, then `exit`.

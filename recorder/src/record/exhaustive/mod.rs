@@ -141,7 +141,7 @@ impl Exhaustive {
         }
     }
 
-    /// The progress so far. The progress of a search.
+    /// The progress so far.
     pub fn progress(&self) -> Progress {
         let State {
             search, finished, ..
