@@ -3,7 +3,10 @@
 //! The analysis knows no files, processes, sockets or editors, and the runtime in the user's program stays tiny: a
 //! dependency that breaks that is refused here, not found out later.
 
-use crate::shell::{self, cargo};
+use crate::{
+    language,
+    shell::{self, cargo},
+};
 use anyhow::{Context, Result, bail};
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -44,7 +47,10 @@ pub fn run() -> Result<()> {
     dependencies("unsnarl-core", CORE)?;
     dependencies("unsnarl-runtime", RUNTIME)?;
     ban_list_works()?;
-    eprintln!("gate: core and runtime depend on nothing else, core's ban list works");
+    language::check()?;
+    eprintln!(
+        "gate: core and runtime depend on nothing else, core's ban list works, doc comments say what items are"
+    );
     Ok(())
 }
 

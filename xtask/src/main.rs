@@ -6,6 +6,7 @@
 mod bench;
 mod demo;
 mod gate;
+mod language;
 mod setup;
 mod shell;
 mod test;
