@@ -279,7 +279,7 @@ pub struct SolverLimits {
 }
 
 impl SolverLimits {
-    /// As the solver takes them.
+    /// Returns the limits as options of the solver.
     pub fn options(self) -> Options {
         Options {
             effort: self.solver_effort.saturating_mul(1_000_000),

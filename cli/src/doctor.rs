@@ -16,11 +16,11 @@ use unsnarl_recorder::{
 
 /// The result of one check.
 enum Finding {
-    /// It is there; the text describes it.
+    /// The checked part is there; the text describes it.
     Good(String),
-    /// It could be better; the second text is the next step.
+    /// The checked part could be better; the second text is the next step.
     Weak(String, String),
-    /// Nothing works without it; the second text is the next step.
+    /// The checked part is missing, and nothing works without it; the second text is the next step.
     Missing(String, String),
 }
 

@@ -32,12 +32,12 @@ macro_rules! outln {
     ($($words:tt)*) => { anstream::println!("{}", $crate::message::shown(&format!($($words)*))) };
 }
 
-/// As `outln`, without the end of the line.
+/// Prints like `outln`, without the end of the line.
 macro_rules! out {
     ($($words:tt)*) => { anstream::print!("{}", $crate::message::shown(&format!($($words)*))) };
 }
 
-/// As `outln`, on standard error.
+/// Prints like `outln`, on standard error.
 macro_rules! errln {
     ($($words:tt)*) => { anstream::eprintln!("{}", $crate::message::shown(&format!($($words)*))) };
 }

@@ -44,7 +44,7 @@ pub struct Line {
     pub line: u32,
     /// Text without the space around it.
     pub text: String,
-    /// It is the n-th line with this text in its file, from 1.
+    /// Position among the file's lines with this text, from 1.
     #[serde(default = "one")]
     pub nth: usize,
     /// Number of lines of the file with this text.

@@ -74,7 +74,7 @@ fn recall(target: &mut Target, out: &Path) {
     });
 }
 
-/// As [`status`], taking into account the earlier part of an interrupted search.
+/// Like [`status`], but takes the earlier part of an interrupted search into account.
 fn whole_status(summary: &Summary) -> u8 {
     match &summary.search {
         Some(search) if search.failing > 0 => 1,

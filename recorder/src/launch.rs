@@ -158,7 +158,8 @@ pub fn launch(request: &Request, log: &Log, stop: &AtomicBool) -> Result<Finishe
 }
 
 impl Starter {
-    /// As [`launch`], but the program may be started in another way. `serves` says whether it can be.
+    /// Launches a program like [`launch`], but perhaps in another way. `serves` says whether the program can
+    /// make copies of itself.
     pub fn launch(
         &self,
         request: &Request,

@@ -224,7 +224,7 @@ impl Permit {
         self.is_for(&request.program, &request.command, &request.directory)
     }
 
-    /// As [`Permit::covers`], by its parts.
+    /// Like [`Permit::covers`], for the separate parts of a deed.
     pub(crate) fn is_for(&self, program: &Path, command: &[OsString], directory: &Path) -> bool {
         self.program == program && self.command == command && self.directory == directory
     }

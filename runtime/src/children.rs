@@ -37,7 +37,7 @@ unsafe extern "C-unwind" fn on_fork(pc: u64) -> c_int {
     fork(pc, real!("fork", fn() -> c_int))
 }
 
-/// As `fork`, but without the handlers of `pthread_atfork`.
+/// Handles `_Fork`: like `fork`, but without the handlers of `pthread_atfork`.
 unsafe extern "C-unwind" fn on_bare_fork(pc: u64) -> c_int {
     fork(pc, real!("_Fork", fn() -> c_int))
 }

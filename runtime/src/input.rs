@@ -42,7 +42,7 @@ impl Parts {
         Parts { first, count }
     }
 
-    /// No memory: the result is the whole answer.
+    /// Parts without memory: the result is the whole answer.
     pub const NONE: Parts = Parts {
         first: core::ptr::null(),
         count: 0,

@@ -130,8 +130,8 @@ pub fn ready(pc: u64) -> Option<&'static Thread> {
     Some(this)
 }
 
-/// As [`ready`], for a step on the object at this address: one that cannot be accessed faults here, at
-/// the program's call, as it would in the library.
+/// Like [`ready`], for a step on the object at this address: an object that cannot be accessed faults here, at the
+/// program's call, as it would in the library.
 pub fn ready_at(object: usize, pc: u64) -> Option<&'static Thread> {
     let this = ready(pc)?;
     // SAFETY: the library would access the object next.

@@ -12,7 +12,7 @@ pub struct Next {
     pub kind: RecordKind,
     /// Bytes accessed; 0 when not known, or no access.
     pub size: u32,
-    /// As the record will have it; 0 when the step leaves no record.
+    /// Program counter as the record will have it; 0 when the step leaves no record.
     pub pc: u64,
     /// Address of the memory or object; 0 when not known, or none.
     pub addr: u64,

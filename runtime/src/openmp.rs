@@ -50,7 +50,7 @@ struct Member {
     chunk: Cell<(i128, i128)>,
     task: Cell<*const Task>,
     group: Cell<*const Group>,
-    /// For a pool thread: the region that it is to work in next.
+    /// Region that a pool thread is to work in next.
     job: Cell<*const Team>,
     job_number: Cell<u32>,
     /// Semaphore at which a pool thread waits for work; only its address is used.

@@ -79,8 +79,8 @@ impl Waits {
         !self.unseen && self.descriptors.is_empty()
     }
 
-    /// As [`Waits::wait`], and notes the wait in the log: when the time of the run is over, the recorder sees the
-    /// reason.
+    /// Waits like [`Waits::wait`] and notes the wait in the log: when the time of the run is over, the recorder sees
+    /// the reason.
     fn wait_openly(&mut self, patience: Option<u64>) -> bool {
         let says_so = self.outside && self.given.is_none();
         if says_so {

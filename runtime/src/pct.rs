@@ -19,11 +19,11 @@ const MOST_PATIENCE: u64 = 8;
 /// The reason for which a thread lets the others go first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Yields {
-    /// It does not.
+    /// The thread does not let them.
     No,
-    /// It yields or sleeps.
+    /// The thread yields or sleeps.
     Asks,
-    /// It was seen to wait: it has only looked for long.
+    /// The thread was seen to wait: for a long time it has only looked.
     Waits,
 }
 

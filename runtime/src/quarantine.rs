@@ -36,7 +36,7 @@ pub struct Quarantine {
     next: Cell<usize>,
     oldest: Cell<usize>,
     bytes: Cell<usize>,
-    /// By a hash of their numbers, with linear probing.
+    /// Hash table of the pages by their numbers, with linear probing.
     pages: [Page; PAGES],
     /// Pages of the table with the same low bits; all zero when accesses to freed blocks are allowed.
     filter: [Cell<u16>; FILTER],

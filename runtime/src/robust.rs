@@ -25,7 +25,7 @@ pub enum State {
     OwnerDied = 1,
     /// The owner knows that the one before has ended with it.
     Inconsistent = 2,
-    /// It was given back inconsistent.
+    /// The mutex was released while it was inconsistent.
     NotRecoverable = 3,
 }
 

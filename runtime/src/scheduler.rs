@@ -31,14 +31,14 @@ pub fn decide(this: &Thread, next: Next) {
     pass(this, next, Yields::No);
 }
 
-/// As [`decide`], preferring the others: the thread sleeps, spins or yields.
+/// Like [`decide`], but prefers the others: the thread sleeps, spins or yields.
 pub fn give_way(this: &Thread, next: Next) {
     this.idle.set(0);
     livelock::look(this);
     pass(this, next, Yields::Asks);
 }
 
-/// As [`give_way`], at the end of the process: `this` is not in a circle, it has nothing left to do.
+/// Like [`give_way`], at the end of the process: `this` is not in a circle, since it has nothing left to do.
 pub fn depart(this: &Thread, next: Next) {
     this.idle.set(0);
     pass(this, next, Yields::Asks);
@@ -74,8 +74,8 @@ pub enum Waited {
     Interrupted,
 }
 
-/// As [`block`], for a call that ends when a handler has run. `restarts`: unless the handler was made
-/// with `SA_RESTART`.
+/// Like [`block`], for a call that ends when a handler has run. With `restarts`, handlers that were installed with
+/// `SA_RESTART` do not end it.
 pub fn block_or_signal(
     this: &Thread,
     next: Next,

@@ -388,7 +388,7 @@ fn hand_over(target: &Thread, signal: c_int) {
     hand_over_with(target, signal, None);
 }
 
-/// As [`hand_over`]; `value` is that of the timer that sends it.
+/// Like [`hand_over`]; `value` is that of the timer that sends the signal.
 fn hand_over_with(target: &Thread, signal: c_int, value: Option<usize>) {
     /// Offset of `si_value`.
     const VALUE: usize = 24;

@@ -347,7 +347,7 @@ pub fn controlled() -> bool {
     matches!(SHARED.mode.get(), Mode::Controlled)
 }
 
-/// As [`recording`], for accesses to memory: path mode records none.
+/// Like [`recording`], for accesses to memory, which path mode does not record.
 #[inline(always)]
 pub fn recording_memory() -> Option<&'static Thread> {
     if matches!(SHARED.mode.get(), Mode::Path) {

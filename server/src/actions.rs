@@ -32,7 +32,7 @@ pub enum Doing {
     Command(Offer),
     /// Edits the source.
     Edits(Vec<FileEdits>),
-    /// Nothing at present, for this reason.
+    /// No effect at present, for this reason.
     Nothing(&'static str),
 }
 

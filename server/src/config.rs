@@ -43,7 +43,7 @@ impl SettingKind {
 /// The permission to run programs again to confirm explanations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum MayRun {
-    /// In folders for which the user has allowed it.
+    /// Allowed in folders for which the user has agreed.
     #[default]
     Ask,
     /// Everywhere.

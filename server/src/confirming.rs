@@ -33,7 +33,7 @@ enum Outcome {
     Told(Box<Explanation>),
     /// The explanation is wrong.
     Refuted,
-    /// Nothing is known; it is not executed again in this session.
+    /// No result; the program is not executed again in this session.
     Nothing,
 }
 

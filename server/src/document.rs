@@ -24,7 +24,7 @@ pub struct Document {
 #[derive(Clone, Debug)]
 struct State {
     text: Text,
-    /// For each current line its number (from 0) in this state; `None` for a line that came since.
+    /// Number (from 0) in this state of each current line; `None` for a line that was added since.
     lines: Vec<Option<usize>>,
 }
 
@@ -63,8 +63,8 @@ impl Document {
         self.states.truncate(MAX_STATES);
     }
 
-    /// For each current line its number (from 0) in this earlier text, if that is a state that was on disk while the
-    /// document was open.
+    /// Returns the number (from 0) in this earlier text of each current line, if the text is a state that was on disk
+    /// while the document was open.
     pub fn followed(&self, earlier: &Text) -> Option<&[Option<usize>]> {
         let state = self.states.iter().find(|state| state.text == *earlier)?;
         Some(&state.lines)

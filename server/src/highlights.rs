@@ -10,11 +10,11 @@ use std::{collections::BTreeSet, path::Path};
 /// The way in which a line accesses its object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// It only reads.
+    /// The line only reads.
     Read,
-    /// It writes, perhaps after reading.
+    /// The line writes, perhaps after reading.
     Write,
-    /// It takes a lock, waits and so on.
+    /// Another access: it takes a lock, waits and so on.
     Other,
 }
 

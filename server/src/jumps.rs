@@ -12,11 +12,11 @@ use unsnarl_core::{Edge, EdgeKind, SiteMark};
 /// The kind of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// To the next step of the failing run.
+    /// A jump to the next step of the failing run.
     NextStep,
-    /// To the previous step of the failing run.
+    /// A jump to the previous step of the failing run.
     PreviousStep,
-    /// Along an edge of the explanation.
+    /// A jump along an edge of the explanation.
     Edge(EdgeKind),
 }
 

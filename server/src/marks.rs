@@ -1,4 +1,4 @@
-//! From explanations to marks on the source as it is now.
+//! Conversion of explanations into marks on the current source.
 //!
 //! The lines that a person would change and the place of the failure carry the headline; every other
 //! line that takes part carries its step. A mark that cannot be followed is counted, never guessed.

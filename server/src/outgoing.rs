@@ -152,7 +152,7 @@ fn ask_to_run(client: &Client, folder: PathBuf, text: String, events: Sender<Eve
     });
 }
 
-/// As [`refresh`], for diagnostics.
+/// Like [`refresh`], for diagnostics.
 fn ask_again(client: &Client) {
     let client = client.clone();
     tokio::spawn(async move {

@@ -5,9 +5,9 @@ use std::path::{Component, Path, PathBuf};
 /// A workspace folder, as the editor names it and as the file system does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// As the editor names it.
+    /// Path as the editor names it.
     pub path: PathBuf,
-    /// With symbolic links resolved, as compilers write it into debug info.
+    /// Path with symbolic links resolved, as compilers write it into debug info.
     pub real: PathBuf,
 }
 

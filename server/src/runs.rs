@@ -112,8 +112,8 @@ impl RunStore {
         })
     }
 
-    /// Does the work that takes longer and reports the facts again each time that something was added: fixes first,
-    /// since they are found soon.
+    /// Performs the expensive part of the work and reports the facts again each time that something was added: fixes
+    /// first, since they are found soon.
     pub fn deepen(
         &mut self,
         root: &Root,

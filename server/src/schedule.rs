@@ -58,7 +58,7 @@ pub struct Order {
     pub end: String,
     /// The steps.
     pub steps: Vec<Taken>,
-    /// From each step to the next one of another thread that meets it: numbers of steps.
+    /// Arrows from each step to the next one of another thread that meets it, as numbers of steps.
     pub arrows: Vec<(usize, usize)>,
 }
 

@@ -124,7 +124,7 @@ impl RunFolder {
         self.store_encoded(&EncodedRun::of(run)?)
     }
 
-    /// As [`RunFolder::store`], for a run whose file's content is known.
+    /// Like [`RunFolder::store`], for a run whose file's content is known.
     pub fn store_encoded(&self, run: &EncodedRun) -> Result<PathBuf, StoreError> {
         let path = self.path.join(&run.name);
         if !self.has(run) {

@@ -60,7 +60,7 @@ pub enum Mode {
     Free,
     /// Threads ran freely and only their paths and their synchronization are known: no accesses.
     Path,
-    /// From another tool.
+    /// A run converted from the trace of another tool.
     Imported,
 }
 
@@ -235,7 +235,7 @@ pub struct BlockRow {
     /// An instruction in it, the first one where the model has a place for that.
     #[serde(default, skip_serializing_if = "PointId::is_unknown")]
     pub point: PointId,
-    /// It is the first block of its function: entering it is a call, unless a loop begins the function.
+    /// `true` if it is the first block of its function: entering it is a call, unless a loop begins the function.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_entry: bool,
 }
@@ -254,7 +254,7 @@ pub struct PointRow(
 /// A source file as it was when the program was recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SourceRow {
-    /// As in [`SiteRow::file`].
+    /// Path as in [`SiteRow::file`].
     pub file: String,
     /// SHA-256 of its bytes in hexadecimal.
     pub sha256: String,
@@ -279,11 +279,12 @@ pub struct Minimized {
     pub from: String,
     /// The preemptions of that one.
     pub preemptions_before: u64,
-    /// Its own preemptions, in order. Without any one of them it does not fail like this.
+    /// Preemptions of this run, in order. Without any one of them it does not fail like this.
     pub preemptions: Vec<Preemption>,
     /// Runs that were tried.
     pub tried: u64,
-    /// Nothing was left to try; otherwise the limit of tries was reached, and fewer preemptions may do.
+    /// `true` if nothing was left to try; otherwise the limit of tries was reached, and fewer preemptions may
+    /// suffice.
     pub complete: bool,
 }
 

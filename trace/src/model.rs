@@ -270,7 +270,7 @@ pub mod flags {
     pub const VOLATILE: u16 = 1;
     /// Part of a range access (`memcpy`, structure copy): rows of one range share their `seq`.
     pub const RANGE: u16 = 2;
-    /// On the stack of the thread that accesses.
+    /// Memory on the stack of the accessing thread.
     pub const OWN_STACK: u16 = 4;
     /// The write may not have been executed: the run ended in it.
     pub const UNFINISHED: u16 = 8;

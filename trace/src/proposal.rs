@@ -82,8 +82,8 @@ pub struct Wanted {
     /// Function; empty for any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub function: String,
-    /// It is the n-th such event of the thread after the thread's event before in this list, from 1.
-    /// The location does not count for "such".
+    /// Position of the event among such events of the thread after its previous event in this list, from 1. The
+    /// location does not count for "such".
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub nth: u32,
     /// Name of what is accessed; checked once the run has ended. Empty for any.
@@ -210,10 +210,10 @@ fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EventKind, D:
 /// The error for a text that is not a proposed schedule.
 #[derive(Debug, thiserror::Error)]
 pub enum ProposalError {
-    /// Not JSON, or not of this form.
+    /// Text that is not JSON, or not of this form.
     #[error("not a schedule: {0}\n  next: docs/schedule.md says what one looks like")]
     Json(serde_json::Error),
-    /// Of another version.
+    /// A schedule of another version of the format.
     #[error(
         "a schedule of version {0}, but this unsnarl reads version {VERSION}\n  next: write it anew, or update unsnarl"
     )]
@@ -264,8 +264,8 @@ impl Proposal {
         Proposal::counted(run, events, &Occurrences::of(run))
     }
 
-    /// As [`of_events`](Proposal::of_events) with the precomputed occurrences of the run's events, for many proposals
-    /// of one run.
+    /// Like [`of_events`](Proposal::of_events), with the precomputed occurrences of the run's events, for many
+    /// proposals of one run.
     pub fn counted(run: &Run, events: &[EventId], counts: &Occurrences) -> Proposal {
         let mut before: BTreeMap<ThreadId, u64> = BTreeMap::new();
         let mut seen: BTreeSet<u64> = BTreeSet::new();

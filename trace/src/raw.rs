@@ -50,7 +50,7 @@ pub const MAX_CHANGE_POINTS: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum RawMode {
-    /// Nothing is recorded.
+    /// Mode in which nothing is recorded.
     Off = 0,
     /// One thread at a time; the runtime decides at every recorded event.
     Controlled = 1,
@@ -104,7 +104,7 @@ pub enum End {
     TooManyThreads = 12,
     /// The program did something that the runtime cannot serve; `message` says what.
     Unsupported = 13,
-    /// There was no memory for the log.
+    /// Memory for the log was not available.
     NoMemory = 14,
     /// The threads that can go on go round in circles, and nothing changes any more.
     Livelock = 15,
@@ -206,7 +206,7 @@ pub struct Header {
     pub plan_len: u64,
     /// Byte offset of the table of places that are passed over ([`quiet_slot`]).
     pub quiet_at: u64,
-    /// Its length in `u32`s; 0 when nothing is passed over.
+    /// Length of that table in `u32`s; 0 when nothing is passed over.
     pub quiet_len: u64,
     /// Byte offset of the choices made.
     pub decisions_at: u64,
@@ -403,7 +403,7 @@ pub mod chance {
     pub const EARLY_TIMEOUT: u32 = 2;
     /// A step that the standard allows to fail for no reason fails: a weak compare-and-exchange, `mtx_trylock`.
     pub const TRY: u32 = 4;
-    /// There is no memory.
+    /// Memory is not available.
     pub const ALLOCATION: u32 = 8;
 }
 
@@ -565,7 +565,7 @@ impl WaitsFor {
 pub struct Thread {
     /// Number of the thread that created it; its own for `main`.
     pub parent: u32,
-    /// It is the parent's n-th child, from 1; 0 for `main`.
+    /// Position among its parent's children, from 1; 0 for `main`.
     pub nth: u32,
     /// Start routine; 0 for `main`.
     pub start_pc: u64,

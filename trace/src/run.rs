@@ -72,7 +72,7 @@ impl Events {
         self.kind.len()
     }
 
-    /// No events.
+    /// Returns whether the run has no events.
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
     }

@@ -49,7 +49,7 @@ pub enum Why {
     NoOrder,
     /// The schedule has a step at which the program cannot be held.
     NotPlaced,
-    /// It was not executed.
+    /// The order was not executed.
     NotExecuted,
 }
 

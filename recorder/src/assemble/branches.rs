@@ -13,9 +13,9 @@ use unsnarl_trace::{BlockRow, EventKind, PointId, SiteId, StackId};
 /// The way from one block to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
-    /// By the jump at this address, which could have gone elsewhere.
+    /// A jump at this address led there and could have gone elsewhere.
     Decided(u64),
-    /// No other way leads on.
+    /// The only way: no other one leads on.
     Straight,
     /// The code between the two does not show it: an exception, `longjmp`, a function's first block.
     Unknown,

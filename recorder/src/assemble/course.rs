@@ -46,9 +46,9 @@ pub(super) struct Code {
 
 /// A step of a thread, in its order.
 pub(super) enum Passed<'c> {
-    /// It entered the block at this address.
+    /// The thread entered the block at this address.
     Block(u64),
-    /// Its next step of synchronization; the calls that it stands in return to these, the innermost last.
+    /// The thread's next step of synchronization; the calls around it return to these addresses, the innermost last.
     Step(&'c Course),
     /// The notes make no sense from here on.
     Lost,

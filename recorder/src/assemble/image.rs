@@ -67,7 +67,7 @@ pub(super) struct Image {
     pub built: Option<SystemTime>,
     pub has_debug_info: bool,
     pub instrumented: Instrumented,
-    /// It can make copies of itself ([`serve`]).
+    /// `true` if it can make copies of itself ([`serve`]).
     pub serves: bool,
     pub types: Types,
     /// Names of data whose accesses the compiler does not report.

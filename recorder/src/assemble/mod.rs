@@ -1,4 +1,4 @@
-//! From a raw log and debug info to a run: names instead of addresses.
+//! Conversion of a raw log and debug info into a run: names instead of addresses.
 //!
 //! Nothing in a run depends on where the loader put things: code becomes file, line and function;
 //! memory becomes the name of a variable, a heap block by its allocation, a stack variable by thread

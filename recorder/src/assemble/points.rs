@@ -115,7 +115,7 @@ pub(super) struct PointTable {
     pub rows: Vec<PointRow>,
     known_units: FxHashMap<Arc<str>, u32>,
     ids: FxHashMap<PointRow, PointId>,
-    /// By return address.
+    /// Known points by return address.
     found: FxHashMap<u64, PointId>,
 }
 

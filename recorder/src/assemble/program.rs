@@ -76,8 +76,8 @@ impl Program {
         self.returns = super::returns::ReturnsCache::default();
     }
 
-    /// As [`Program::recall`], for sources that were changed after the build, with a run that is searched for only
-    /// when there are any.
+    /// Like [`Program::recall`], for sources that were changed after the build; the run is searched for only if there
+    /// are such sources.
     pub fn recall_by(&mut self, find: impl Fn() -> Option<RunMeta> + Send + Sync + 'static) {
         self.sources.recall_by(find);
     }

@@ -45,7 +45,7 @@ pub struct RawLog<'a> {
 pub struct LogThread {
     /// Number of the creating thread.
     pub parent: u32,
-    /// It is the parent's n-th child.
+    /// Position among its parent's children.
     pub nth: u32,
     /// Start routine, 0 for `main`.
     pub start_pc: u64,
@@ -75,7 +75,7 @@ pub(super) struct LogChunk<'a> {
     pub kind: ChunkKind,
     /// Number of the thread.
     pub thread: u32,
-    /// It is the thread's n-th of its kind.
+    /// Position among the thread's chunks of this kind.
     pub nth: u32,
     /// As [`Chunk::used`].
     pub used: u32,

@@ -1,9 +1,9 @@
 //! The order that the creation and joining of threads establishes.
 
-/// For each thread, the times up to which the other threads' steps happened before.
+/// Clock of each thread: the times up to which the other threads' steps happened before.
 #[derive(Default)]
 pub(super) struct Forks {
-    /// By thread, then by other thread: the time before which all steps of the other one surely came earlier.
+    /// Times before which all steps of another thread certainly came earlier, by thread and then by other thread.
     behind: Vec<Vec<u32>>,
 }
 

@@ -20,9 +20,9 @@ pub(super) type PageId = u32;
 
 /// All pages and cells.
 pub(super) struct Memory {
-    /// By page: the cell of the words that have none of their own, 0 when there is none.
+    /// Cells of the words that have none of their own, by page; 0 when there is none.
     wholes: Vec<u32>,
-    /// By page: start of its words, counted in pages; 0 when none has a cell of its own.
+    /// Starts of the pages' words, counted in pages, by page; 0 when no word has a cell of its own.
     places: Vec<u32>,
     /// The first cell of each word, 0 when there is none.
     heads: Vec<u32>,

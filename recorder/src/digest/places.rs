@@ -32,7 +32,7 @@ pub(super) struct Place {
 /// All places that the runs of a campaign have come to.
 pub(crate) struct Places {
     rows: Vec<PlaceRow>,
-    /// By program counter, as the program was loaded last.
+    /// Known places by program counter, as the program was loaded last.
     known: FxHashMap<u64, Place>,
     loaded: Vec<(u64, u64, String)>,
     recent: Box<[(u64, Place); RECENT]>,

@@ -20,11 +20,11 @@ pub(super) struct PlaceSets {
     larger: FxHashMap<(SetId, u32), SetId>,
     /// The most recent extensions of sets by one place.
     recent: [(SetId, u32, SetId); RECENT],
-    /// By place: `true` if threads have met there.
+    /// `true`, by place, if threads have met there.
     met: Vec<bool>,
-    /// By place: `true` if memory was touched from there.
+    /// `true`, by place, if memory was touched from there.
     seen: Vec<bool>,
-    /// By set: `true` if its places are noted as met.
+    /// `true`, by set, if its places are noted as met.
     is_noted: Vec<bool>,
 }
 

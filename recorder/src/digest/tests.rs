@@ -343,7 +343,7 @@ proptest! {
     }
 }
 
-/// For each thread its steps, and for each location its changes with the looks between them.
+/// The steps of each thread, and the changes of each location with the looks between them.
 type OfRun = (
     BTreeMap<u16, Vec<String>>,
     BTreeMap<String, Vec<BTreeSet<String>>>,

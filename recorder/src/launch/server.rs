@@ -75,10 +75,10 @@ pub enum NoServer {
     /// Something runs in the process before the program has begun.
     #[error("threads are started before it begins")]
     HasThreads,
-    /// It ended.
+    /// The server ended.
     #[error("it ended before it began")]
     Ended,
-    /// It did not answer in time.
+    /// The server did not answer in time.
     #[error("it did not answer before it began")]
     Silent,
     /// The server cannot make a copy, or cannot be asked to.

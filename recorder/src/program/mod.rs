@@ -1,4 +1,4 @@
-//! From the compiler's textual intermediate representation to the program model.
+//! Translation of the compiler's textual intermediate representation into the program model.
 //!
 //! [`lines`] finds functions and instructions in the text and numbers them; both the model and what is
 //! compiled ([`crate::wrapper`]) take their numbers from there, so they agree. [`condense`] reads what these
@@ -42,7 +42,7 @@ pub enum CondenseError {
     /// The text is not LLVM's intermediate representation.
     #[error("this is not LLVM's textual intermediate representation")]
     OtherText,
-    /// Its pointers have pointee types, as before LLVM 15.
+    /// The pointers have pointee types, as before LLVM 15.
     #[error(
         "this clang is too old for a program model\n  next: name clang 15 or newer in UNSNARL_CC and UNSNARL_CXX"
     )]

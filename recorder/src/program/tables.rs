@@ -14,9 +14,9 @@ const DEEPEST: u32 = 128;
 /// A named type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Named<'t> {
-    /// Its text, not read yet.
+    /// The type's text, not read yet.
     Text(&'t str),
-    /// It is being read.
+    /// The type is being read.
     Busy,
     /// Read.
     Done(TypeId),

@@ -53,7 +53,7 @@ pub enum Ended {
 pub struct Divergence {
     /// Index of the event that did not happen.
     pub entry: usize,
-    /// That event.
+    /// The event itself.
     pub wanted: Wanted,
     /// The obstacle.
     pub cause: Cause,
@@ -68,11 +68,11 @@ pub struct Divergence {
 pub enum Cause {
     /// A thread did what a later event says, at a place where it cannot be held back.
     OutOfOrder,
-    /// Its thread, or the one that creates it, ended without it.
+    /// The event's thread, or the one that creates it, ended without it.
     Ended,
-    /// Its thread has to wait for one that a later event holds back.
+    /// The event's thread has to wait for one that a later event holds back.
     HeldBack,
-    /// It happened on another location.
+    /// The event happened on another location.
     Elsewhere,
     /// The run ended before it.
     RunEnded,
@@ -96,7 +96,7 @@ pub enum ProposalError {
         "event {0} of the schedule: `{1}` is no thread\n  next: name threads as runs do: main, main.1, main.1.2"
     )]
     NoThread(usize, String),
-    /// No code there.
+    /// No recorded call lies at the place of an event.
     #[error(
         "event {0} of the schedule: there is no recorded call at {1}\n  next: name a line (and column) where the program accesses memory or calls a function"
     )]
@@ -104,7 +104,7 @@ pub enum ProposalError {
     /// A policy with an impossible depth.
     #[error("a depth of {0} is none for pct\n  next: say 1 to 32")]
     Depth(u32),
-    /// It did not run.
+    /// The program could not be recorded.
     #[error(transparent)]
     Record(#[from] RecordError),
 }
@@ -113,10 +113,7 @@ pub enum ProposalError {
 const MOST_ROUNDS: usize = 8;
 
 /// Runs the program by a proposed schedule. `job` holds input, folder and limits; the proposal's own build and input
-/// are checked against it. `job` says with what input, where and how long; the proposal's own build and input are
-/// checked against it.
-///
-/// The program runs once, or again when it has code in libraries that only the first run showed.
+/// are checked against it.
 ///
 /// The program runs once, or again when it has code in libraries that only the first run showed.
 pub fn execute_proposal(

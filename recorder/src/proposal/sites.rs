@@ -6,7 +6,7 @@ use unsnarl_trace::{SiteRow, Wanted, raw::follow::NONE};
 
 /// The code of one module.
 pub(super) struct Code {
-    /// As the log names it.
+    /// Path as the log names it.
     pub path: String,
     /// Return addresses of calls and their sites, sorted by address.
     pub points: Vec<(u64, u32)>,

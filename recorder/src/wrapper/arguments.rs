@@ -36,7 +36,7 @@ pub struct Command {
 /// An option with its separate argument, or an input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Word {
-    /// As given.
+    /// Text as given.
     pub text: OsString,
     /// The argument that follows as a word of its own, as in `-o FILE`.
     pub argument: Option<OsString>,

@@ -3,12 +3,12 @@
 use std::{env, ffi::OsString};
 
 /// The kind of a build. The two kinds exclude each other: instrumented accesses cost more than a recording of paths
-/// may. The two exclude each other: instrumented accesses cost more than a recording of paths may.
+/// may.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Build {
     /// Every access can be recorded: all strategies but `path`.
     Exact,
-    /// Only branches and synchronization can: the strategy `path`, at nearly full speed.
+    /// Build in which only branches and synchronization can be recorded: the strategy `path`, at nearly full speed.
     Path,
 }
 

@@ -55,7 +55,7 @@ pub struct Compiler {
 /// The reason for which no compiler was found.
 #[derive(Debug, thiserror::Error)]
 pub enum CompilerError {
-    /// There is none in the search path.
+    /// The search path holds no compiler.
     #[error(
         "no C or C++ compiler: neither {0} nor {1} is in PATH\n  next: install one (Debian: apt-get install gcc g++), or name one in {2}"
     )]
@@ -70,12 +70,12 @@ pub enum CompilerError {
         /// The program in its value.
         name: String,
     },
-    /// It is neither gcc nor clang.
+    /// The program is neither gcc nor clang.
     #[error(
         "`{0}` is neither gcc nor clang by its name or by what `--version` says\n  next: name one of them in {1}"
     )]
     Unknown(String, &'static str),
-    /// It is unsnarl itself.
+    /// The program is unsnarl itself.
     #[error(
         "{0} names unsnarl itself\n  next: name the compiler that unsnarl shall call, such as gcc"
     )]

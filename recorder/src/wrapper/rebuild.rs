@@ -24,7 +24,7 @@ const DEPENDENCIES_WITH: [&str; 3] = ["-MF", "-MT", "-MQ"];
 /// An error that keeps a program from being built again.
 #[derive(Debug, thiserror::Error)]
 pub enum RebuildError {
-    /// It was not linked by this user's compiler wrapper, or long ago.
+    /// The program was not linked by this user's compiler wrapper, or so long ago that the record is gone.
     #[error("how {} was linked is not known", .0.display())]
     NotLinked(PathBuf),
     /// No linked object was made from the source.

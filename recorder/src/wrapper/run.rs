@@ -20,13 +20,13 @@ use tempfile::NamedTempFile;
 /// An error that keeps anything from being compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum WrapperError {
-    /// No usable compiler.
+    /// There is no usable compiler.
     #[error(transparent)]
     Compiler(#[from] CompilerError),
-    /// It is not clear what to build for.
+    /// The kind of the build is not clear.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// It is not clear whether models are wanted.
+    /// The wish for program models is not clear.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The command asks for what recording cannot serve.

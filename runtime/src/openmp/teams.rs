@@ -248,7 +248,7 @@ unsafe extern "C-unwind" fn pool_thread(_: *mut c_void) -> *mut c_void {
     }
 }
 
-/// Does one thread's part of a region, to the barrier at its end.
+/// Executes one thread's part of a region, to the barrier at its end.
 fn work(this: &Thread, here: &Member, team: &Team, number: u32) {
     here.team.set(team);
     here.number.set(number);

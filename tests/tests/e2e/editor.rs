@@ -1,4 +1,4 @@
-//! From the recorder to the editor: a Neovim that has a program's source open shows the bug while
+//! Tests from the recorder to the editor: a Neovim that has a program's source open shows the bug while
 //! `unsnarl record` is still running, without anything being typed in it.
 
 use anyhow::{Context, Result, ensure};

@@ -427,7 +427,7 @@ fn make_with_lists_of_dependencies() -> Result<()> {
     Ok(())
 }
 
-/// In path mode the blocks of a path know their instructions, those that begin functions included.
+/// Blocks of paths in path mode know their instructions, those that begin functions included.
 #[test]
 fn blocks_of_paths_have_their_instructions() -> Result<()> {
     let workspace = Workspace::new()?;

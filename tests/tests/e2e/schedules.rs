@@ -234,8 +234,8 @@ fn stretch(name: &str) -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// With one priority per thread and no change of it, threads that compute are not interrupted, however
-/// long they take.
+/// Threads that compute are not interrupted, however long they take, under one priority per thread and no change of
+/// it.
 #[test]
 fn priorities_hold_over_long_stretches() -> Result<()> {
     let workspace = stretch("counting.c")?;

@@ -52,9 +52,9 @@ pub struct Function {
     pub is_local: bool,
     /// Types of the parameters: values 0 and on.
     pub parameters: Vec<TypeId>,
-    /// For each parameter the size in bytes of what is copied for the call (`byval`), 0 for others.
+    /// Size in bytes of what is copied for the call (`byval`), for each parameter; 0 for the others.
     pub by_value: Vec<u64>,
-    /// It takes more arguments than it has parameters.
+    /// `true` if it accepts more arguments than it has parameters.
     pub is_variadic: bool,
     /// Type of the result.
     pub result: TypeId,
@@ -267,7 +267,7 @@ pub enum Op {
     VariableArgument {
         list: Operand,
     },
-    /// Not understood; the text as it was.
+    /// An instruction that was not understood, with its original text.
     Unknown(String),
 }
 
@@ -293,9 +293,9 @@ pub enum BinaryOp {
     FMul,
     FDiv,
     FRem,
-    /// Of atomic updates: the new value.
+    /// The new value (only of atomic updates).
     Exchange,
-    /// Of atomic updates: not (a and b).
+    /// The value not (a and b) (only of atomic updates).
     Nand,
     Max,
     Min,

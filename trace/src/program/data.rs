@@ -106,7 +106,7 @@ pub struct Global {
     pub size: u64,
     /// Its first value; `None` when it is only declared here.
     pub initial: Option<ConstantId>,
-    /// It is never written.
+    /// `true` if it is never written.
     pub is_constant: bool,
     /// Each thread has its own.
     pub is_thread_local: bool,

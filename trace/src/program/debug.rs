@@ -52,7 +52,7 @@ pub struct Variable {
     pub is_address: bool,
     /// The line that declares it.
     pub line: u32,
-    /// It is a parameter.
+    /// `true` if it is a parameter.
     pub is_parameter: bool,
     /// Offset and count of the variable's bits that the value holds; `None` for all of them. Optimized code keeps the
     /// members of a structure apart.

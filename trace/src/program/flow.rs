@@ -41,8 +41,9 @@ impl ControlFlow {
         ControlFlow::of(&next)
     }
 
-    /// As [`ControlFlow::new`] for the ways that return: what ends the program (a failed assertion, a call that does
-    /// not come back) is no way to the function's end, so what stands behind an assertion is not decided by it.
+    /// Like [`ControlFlow::new`], but only for paths that return: a block that ends the program (a failed assertion,
+    /// a call that does not come back) has no edge to the function's end, so the code behind an assertion does not
+    /// depend on it.
     pub fn of_what_returns(function: &Function) -> ControlFlow {
         let ways = |block| {
             let block = id(block);
@@ -101,8 +102,8 @@ fn id(block: usize) -> BlockId {
     BlockId(u32::try_from(block).unwrap_or(u32::MAX))
 }
 
-/// For each block its nearest post-dominator: the function's end has the number behind the last block's. `None` for
-/// blocks from which no way leads there, and for the end itself.
+/// Computes the nearest post-dominator of each block; the function's end has the number behind the last block's.
+/// `None` for blocks from which no path leads to the end, and for the end itself.
 fn post_dominators(next: &[Vec<usize>]) -> Vec<Option<usize>> {
     let end = next.len();
     let leaves = [end];
@@ -155,7 +156,7 @@ fn meet(after: &[Option<usize>], rank: &[usize], mut a: usize, mut b: usize) -> 
     a
 }
 
-/// For each block and the end the blocks that lead there.
+/// Returns the predecessors of each block and of the end.
 fn reversed(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let end = next.len();
     let (leaves, mut before) = ([end], vec![Vec::new(); end + 1]);

@@ -77,7 +77,7 @@ impl Program {
         units.map(|(row, (_, unit))| (UnitId(row as u32), unit))
     }
 
-    /// No unit is known.
+    /// Returns whether no unit is known.
     pub fn is_empty(&self) -> bool {
         self.units.is_empty()
     }

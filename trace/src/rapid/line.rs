@@ -36,7 +36,7 @@ pub(super) enum Word {
     End,
     /// A read and a write under a lock of its own.
     Sync,
-    /// No event.
+    /// An operation that is not an event.
     Nothing,
 }
 

@@ -36,13 +36,13 @@ pub mod mark {
     pub const ENTERED: u8 = 2;
     /// A function elsewhere has returned.
     pub const RETURNED: u8 = 3;
-    /// It jumps to the address that follows.
+    /// Control jumps to the address that follows.
     pub const JUMPED: u8 = 4;
     /// Control has come to the address that follows; behind that stands the stack pointer.
     pub const HERE: u8 = 5;
     /// The thread's next step of synchronization.
     pub const SYNC: u8 = 6;
-    /// Nothing was written yet.
+    /// Unused: nothing was written yet.
     pub const NOTHING: u8 = 0xff;
 
     /// Bytes that follow a first byte; `None` for [`NOTHING`] and what is no note.
@@ -111,7 +111,7 @@ pub struct Chunk {
     pub kind: AtomicU32,
     /// Number of the thread.
     pub thread: AtomicU32,
-    /// It is the thread's n-th chunk of this kind, from 0.
+    /// Position among the thread's chunks of this kind, from 0.
     pub nth: AtomicU32,
     /// Bytes used by what is packed; in a chunk of notes twice the units that are packed and whole, one
     /// more while the notes in the chunk are among them.

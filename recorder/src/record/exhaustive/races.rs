@@ -66,15 +66,15 @@ struct Past {
 struct Races<'a> {
     path: &'a Path,
     clocks: Vec<Clock>,
-    /// For each step, its number among its thread's, from 1, and the clock after it.
+    /// Number of each step among those of its thread, from 1, and the clock after it.
     ordinals: Vec<u32>,
     after: Vec<Clock>,
-    /// For each thread, its steps.
+    /// Steps of each thread.
     steps_of: Vec<Vec<usize>>,
     past: FxHashMap<Thing, Vec<Past>>,
     /// Length of the part of a thing's past that was already examined for the same manner and thread.
     seen: FxHashMap<(Thing, Manner, u16), usize>,
-    /// For each step, the bit set of the threads to try before it.
+    /// Bit set of the threads to try before each step.
     found: Vec<u64>,
 }
 

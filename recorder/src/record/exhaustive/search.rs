@@ -65,11 +65,10 @@ pub struct Search {
     pub bound: u32,
     /// The path that is explored next: its choices are the prefix to follow.
     pub nodes: Vec<Node>,
-    /// For each number of remaining preemptions, the number of options that were explored to the end and the number
-    /// of schedules that took: the others are estimated by these.
+    /// Number of schedules that were explored.
     pub explored: u64,
-    /// For each number of preemptions that were left, how many options were explored to the end and
-    /// how many schedules that took: what the others are estimated by.
+    /// Number of options that were explored to the end and of schedules that these took, for each number of remaining
+    /// preemptions: the basis of the estimate for the other options.
     pub sizes: Vec<(u64, u64)>,
     /// `true` if something was left out because of the bound.
     pub is_cut: bool,

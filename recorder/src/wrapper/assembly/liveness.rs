@@ -10,17 +10,17 @@ use super::{
 /// The continuation of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// With the next one only.
+    /// The next step.
     On,
-    /// With this one only.
+    /// This step.
     To(usize),
-    /// With the next one or this one.
+    /// The next step or this one.
     Either(usize),
-    /// At an address in a register or memory.
+    /// An address in a register or memory.
     Anywhere,
-    /// Outside of the function: it returns, or jumps to a function that is not in this file.
+    /// A place outside of the function: it returns, or jumps to a function that is not in this file.
     Out,
-    /// With the next one, or in a function that is not in this file.
+    /// The next step, or a function that is not in this file.
     OnOrOut,
 }
 

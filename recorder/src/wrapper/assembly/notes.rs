@@ -24,7 +24,7 @@ pub struct Notes {
     /// Vector registers that the file does not use.
     spare: Vec<String>,
     count: usize,
-    /// For each part, the code that runs when a thread's memory is full.
+    /// Code that runs when a thread's memory is full, by part.
     asides: BTreeMap<usize, String>,
 }
 

@@ -16,7 +16,7 @@ pub enum Refusal {
          next: link without `{0}`"
     )]
     Static(String),
-    /// Without the C library.
+    /// The program is linked without the C library.
     #[error(
         "`{0}` cannot be recorded: the runtime needs the C library\n  \
          next: link this program with the plain compiler, or without `{0}`"

@@ -20,7 +20,7 @@ pub struct Plan {
 /// A source file with its steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// As it was given; `-` is standard input.
+    /// Name as given; `-` is standard input.
     pub file: OsString,
     /// The object file.
     pub object: PathBuf,

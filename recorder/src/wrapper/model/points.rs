@@ -17,7 +17,7 @@ pub const FLAG: &str = "unsnarl-model=";
 /// An error that keeps a text from being numbered.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NumberError {
-    /// Not exactly one compile unit.
+    /// The text does not have exactly one compile unit.
     #[error("it has {0} compile units instead of one")]
     Units(usize),
     /// Metadata without numbers.

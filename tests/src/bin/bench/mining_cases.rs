@@ -25,7 +25,7 @@ struct Case {
     define: Option<&'static str>,
     /// Failing and passing traces in the paper.
     runs: (usize, usize),
-    /// In the paper: average length, average abstract length.
+    /// Average length and average abstract length in the paper.
     lengths: (&'static str, &'static str),
 }
 

@@ -30,9 +30,9 @@ const GUARDS: [&str; 4] = ["lock_guard", "unique_lock", "scoped_lock", "shared_l
 /// Effect of a statement on a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// It takes the lock.
+    /// The statement takes the lock.
     Acquire,
-    /// It releases the lock.
+    /// The statement releases the lock.
     Release,
 }
 

@@ -16,7 +16,7 @@ const JOINS: [&str; 3] = ["pthread_join", "thrd_join", "join"];
 /// Calls that end the life of their argument.
 const ENDS: [&str; 1] = ["free"];
 
-/// Does not wait for a thread.
+/// Removes the wait for the end of a thread.
 pub fn drop_join(program: &Program) -> Vec<Draft> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));

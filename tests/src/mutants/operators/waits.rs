@@ -22,7 +22,7 @@ const OTHERS: [&str; 5] = [
     "wait",
 ];
 
-/// Does not check the condition again after a wait.
+/// Removes the repeated check of the condition after a wait.
 pub fn look_once(program: &Program) -> Vec<Draft> {
     let waits = waits(program).into_iter();
     waits.filter_map(|wait| once(program, &wait)).collect()
@@ -59,7 +59,7 @@ fn once<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<Draft> {
     })
 }
 
-/// Does not wait at all.
+/// Removes a wait altogether.
 pub fn drop_wait(program: &Program) -> Vec<Draft> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
