@@ -78,7 +78,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// These numbers.
+    /// Creates the set of these numbers.
     pub fn of(numbers: impl Iterator<Item = u16>) -> Candidates {
         let mut candidates = Candidates::default();
         for number in numbers {

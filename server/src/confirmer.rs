@@ -37,7 +37,7 @@ pub struct Answer {
 /// The reason for which there is no answer.
 #[derive(Debug)]
 pub enum NoAnswer {
-    /// Something newer happened.
+    /// A newer event made the answer useless.
     Superseded,
     /// The tool failed, for this reason.
     Failed(String),

@@ -90,7 +90,7 @@ pub struct EditAbilities {
 /// An event about an open document.
 #[derive(Debug)]
 pub enum DocumentEvent {
-    /// Opened with this text.
+    /// The document was opened with this text.
     Opened {
         /// The file.
         path: PathBuf,
@@ -99,7 +99,7 @@ pub enum DocumentEvent {
         /// The whole text.
         text: String,
     },
-    /// Edited, not saved yet.
+    /// The document was edited, and not saved yet.
     Changed {
         /// The file.
         path: PathBuf,
@@ -108,9 +108,9 @@ pub enum DocumentEvent {
         /// The edits.
         edits: Edits,
     },
-    /// Written to disk.
+    /// The document was written to disk.
     Saved(PathBuf),
-    /// Closed: the text on disk counts again.
+    /// The document was closed: the text on disk counts again.
     Closed(PathBuf),
 }
 

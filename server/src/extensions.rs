@@ -175,9 +175,9 @@ fn word(way: Way) -> &'static str {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// Everything works.
+    /// The server works completely.
     Ok,
-    /// Something is left out; the message says what.
+    /// The server leaves something out; the message says what.
     Warning,
 }
 

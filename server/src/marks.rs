@@ -25,13 +25,13 @@ use unsnarl_core::{BugKind, Certainty, Explanation, Place, Role};
 /// The severity of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
-    /// Confirmed, or seen to fail.
+    /// A defect that was confirmed, or seen to fail.
     Error,
-    /// May be the cause of a failure that was seen.
+    /// A possible cause of a failure that was seen.
     Warning,
-    /// Worth knowing; not a defect that was seen.
+    /// A fact worth knowing; not a defect that was seen.
     Note,
-    /// Seen on the way.
+    /// A step on the way to the failure.
     Hint,
 }
 

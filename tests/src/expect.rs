@@ -30,7 +30,7 @@ const ALSO: &str = "also";
 /// The expectation about a program's explanation.
 #[derive(Debug, Default)]
 pub struct Expectation {
-    /// Any of these classes is right; empty when no failure is expected.
+    /// Classes that are right; empty when no failure is expected.
     pub kinds: Vec<BugKind>,
     /// Lines by part.
     pub parts: BTreeMap<String, BTreeSet<u32>>,

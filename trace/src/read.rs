@@ -37,7 +37,7 @@ pub enum ReadError {
         /// The cause.
         source: io::Error,
     },
-    /// Something else than a run.
+    /// A file that is not a run.
     #[error("{} is not a run file: {why}; docs/run-file.md says what one holds", path.display())]
     NotARun {
         /// The file.
@@ -45,7 +45,7 @@ pub enum ReadError {
         /// The missing or unexpected part.
         why: String,
     },
-    /// Written by a newer version.
+    /// A run file written by a newer version.
     #[error(
         "the run file {} has format {found}, and this unsnarl reads formats up to {supported}; \
          install a newer unsnarl, or record the program again with this one",

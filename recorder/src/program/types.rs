@@ -214,7 +214,7 @@ impl<'t> Tables<'t> {
         self.row(TypeKind::Integer(bits), size, align)
     }
 
-    /// No value.
+    /// Returns the type `void`.
     pub fn void(&mut self) -> TypeId {
         self.row(TypeKind::Void, 0, 1)
     }

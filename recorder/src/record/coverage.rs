@@ -34,7 +34,7 @@ impl Names {
 struct Seen {
     forwards: u64,
     backwards: u64,
-    /// Some data that they met on.
+    /// One of the pieces of data that they met on.
     data: u32,
 }
 
@@ -60,7 +60,7 @@ pub struct Pair {
     pub first: String,
     /// The other one.
     pub second: String,
-    /// Some data that they met on.
+    /// One of the pieces of data that they met on.
     pub data: String,
     /// Number of times that the first place came first.
     pub first_before_second: u64,

@@ -11,15 +11,15 @@ const KEPT_ANYWAY: u64 = 50;
 pub struct Tally {
     /// All runs.
     pub runs: u64,
-    /// Passed.
+    /// Runs that passed.
     pub passed: u64,
-    /// Failed by assertion, abort, signal or exit status.
+    /// Runs that failed by assertion, abort, signal or exit status.
     pub failed: u64,
-    /// All threads waited for each other.
+    /// Runs in which all threads waited for each other.
     pub deadlocked: u64,
-    /// Took too long.
+    /// Runs that took too long.
     pub timed_out: u64,
-    /// The record ends before the run did.
+    /// Runs whose record ends before the run did.
     pub cut_short: u64,
     /// Passing runs that were kept.
     pub kept_passing: u64,

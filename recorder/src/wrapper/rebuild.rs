@@ -24,7 +24,7 @@ const DEPENDENCIES_WITH: [&str; 3] = ["-MF", "-MT", "-MQ"];
 /// An error that keeps a program from being built again.
 #[derive(Debug, thiserror::Error)]
 pub enum RebuildError {
-    /// The program was not linked by this user's compiler wrapper, or so long ago that the record is gone.
+    /// No note says how the program was linked: this user's compiler wrapper did not link it, or the note is gone.
     #[error("how {} was linked is not known", .0.display())]
     NotLinked(PathBuf),
     /// No linked object was made from the source.
@@ -171,7 +171,7 @@ fn instead(file: &Path, edited: &[Edited]) -> Option<PathBuf> {
     })
 }
 
-/// This program as a compiler.
+/// Unsnarl itself as a compiler.
 struct Compiler<'a> {
     unsnarl: &'a Path,
     time: Duration,

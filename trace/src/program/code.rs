@@ -206,13 +206,13 @@ pub enum Op {
     },
     Return(Option<Operand>),
     Unreachable,
-    /// Goes on unwinding.
+    /// Continuation of unwinding.
     Resume(Operand),
     /// `invoke` when `unwind` is set: then `normal` is as well, and the call ends its block.
     Call {
         callee: Operand,
         arguments: Vec<Operand>,
-        /// Per argument the bytes that are copied for the call, 0 for others.
+        /// Size in bytes of what is copied for the call, for each argument; 0 for the others.
         by_value: Vec<u64>,
         normal: Option<BlockId>,
         unwind: Option<BlockId>,

@@ -89,7 +89,7 @@ pub enum Constant {
         /// The second operand.
         b: ConstantId,
     },
-    /// Something else of this type.
+    /// A constant of this type that was not understood.
     Unknown(TypeId),
 }
 

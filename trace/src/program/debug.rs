@@ -73,7 +73,7 @@ pub struct DebugType {
 /// The kind of a type of the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum DebugKind {
-    /// Something else.
+    /// Another kind of type.
     #[default]
     Other,
     /// A truth value.

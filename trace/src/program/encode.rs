@@ -32,10 +32,10 @@ impl fmt::Debug for Hash {
 /// An error that keeps bytes from being decoded as a model.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// They end too early.
+    /// The bytes end too early.
     #[error("the program model is cut off after {0} bytes")]
     CutOff(usize),
-    /// They are something else.
+    /// The bytes are not a program model.
     #[error("this is no program model")]
     NoModel,
     /// Another version of unsnarl made them.
@@ -43,7 +43,7 @@ pub enum DecodeError {
         "the program model has version {0}, this unsnarl reads version {VERSION}\n  next: build the program again with `unsnarl cc`"
     )]
     OtherVersion(u32),
-    /// They were modified.
+    /// The bytes were modified.
     #[error("the program model is damaged: {0}")]
     Damaged(String),
 }

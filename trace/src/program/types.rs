@@ -22,7 +22,7 @@ pub struct Type {
 /// The kind of a type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum TypeKind {
-    /// No value.
+    /// The type `void`.
     Void,
     /// An integer of this many bits.
     Integer(u32),

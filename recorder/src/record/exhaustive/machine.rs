@@ -48,7 +48,7 @@ struct Machine<'a> {
     owner: BTreeMap<u8, u16>,
     memory: BTreeMap<u8, String>,
     seen: Vec<Vec<String>>,
-    /// Per object, groups of operations whose order does not matter.
+    /// Groups of operations whose order does not matter, by object.
     history: BTreeMap<String, Vec<(bool, BTreeSet<String>)>>,
     running: u16,
     end: String,
