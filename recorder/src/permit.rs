@@ -1,8 +1,9 @@
 //! Permission to execute a program: nothing that lies in a folder is executed because it lies there.
 //!
 //! Run files and schedules name a program, its arguments and the folder that it runs in, and anybody can have written
-//! them. A [`Permit`] is what launching demands, and only this module makes one: because the user has named the program,
-//! trusts it, or has recorded the same thing before on this machine, as the [`Ledger`] of the user's own files says.
+//! them. A [`Permit`] is what launching demands, and only this module makes one: because the user has named the
+//! program, trusts it, or has recorded the same thing before on this machine, as the [`Ledger`] of the user's own files
+//! says.
 
 mod ledger;
 

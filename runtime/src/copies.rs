@@ -95,7 +95,8 @@ const MOST: usize = 12;
 /// Returns whether the code at `code` reaches a call and stores nothing on the way.
 ///
 /// # Safety
-/// `code` is where the program continues: the bytes that are read lie before the first instruction that is not known to go on behind itself.
+/// `code` is where the program continues: the bytes that are read lie before the first instruction that is not known to
+/// go on behind itself.
 #[inline(never)]
 unsafe fn leads_to_call(code: *const u8) -> bool {
     let mut at = code;

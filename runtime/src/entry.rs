@@ -119,9 +119,9 @@ macro_rules! entry_on_stack {
 }
 pub(crate) use entry_on_stack;
 
-/// Defines functions that tell `note` where they are called and with what first argument, and go on to the library's, with all
-/// arguments as they were: variadic functions, and such as exceptions pass. No frame of ours is left on
-/// the stack. `finder` is a name for the function that looks the library's up.
+/// Defines functions that tell `note` where they are called and with what first argument, and go on to the library's,
+/// with all arguments as they were: variadic functions, and such as exceptions pass. No frame of ours is left on the
+/// stack. `finder` is a name for the function that looks the library's up.
 macro_rules! passing {
     ($note:path; $($name:ident, $finder:ident;)*) => {$(
         extern "C" fn $finder() -> usize {

@@ -1,5 +1,5 @@
-//! The trees of `std::map` and `std::set`, as libstdc++ keeps them: red-black trees below a header node, whose parent is
-//! the root and whose children are the first and the last node.
+//! The trees of `std::map` and `std::set`, as libstdc++ keeps them: red-black trees below a header node, whose parent
+//! is the root and whose children are the first and the last node.
 
 use core::ptr::null_mut;
 

@@ -1,11 +1,11 @@
 //! The language server of unsnarl: it watches the run folders of a workspace, explains failing runs in
 //! the background and shows the explanations on the source as it is now.
 //!
-//! One thread owns the state ([`host`]) and handles one [`event`] at a time; another analyses
-//! ([`worker`]); the protocol's handlers are async, translate ([`from_proto`], [`to_proto`]) and hand
-//! over. The server runs the user's program again only where the user has allowed that ([`permission`]), and in a
-//! process of its own ([`confirmer`]). Into the workspace it writes what it keeps below `.unsnarl` and, when the user says
-//! that a finding is harmless, the file of suppressions.
+//! One thread owns the state ([`host`]) and handles one [`event`] at a time; another analyses ([`worker`]); the
+//! protocol's handlers are async, translate ([`from_proto`], [`to_proto`]) and hand over. The server runs the user's
+//! program again only where the user has allowed that ([`permission`]), and in a process of its own ([`confirmer`]).
+//! Into the workspace it writes what it keeps below `.unsnarl` and, when the user says that a finding is harmless, the
+//! file of suppressions.
 
 mod actions;
 mod align;

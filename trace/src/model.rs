@@ -93,7 +93,8 @@ pub enum EventKind {
     Join = 16,
     /// Begins to wait on a condition variable; the `Unlock` of the mutex follows as its own event.
     Wait = 17,
-    /// Returned from the wait (the `Lock` of the mutex stands before it): `value` is 0 signalled, 1 timed out, 2 spurious.
+    /// Returned from the wait (the `Lock` of the mutex stands before it): `value` is 0 signalled, 1 timed out, 2
+    /// spurious.
     Wake = 18,
     /// Signal: `value` is the number of threads that it woke.
     Signal = 19,

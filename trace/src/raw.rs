@@ -300,8 +300,8 @@ pub struct Header {
     pub unlogged: AtomicU32,
     /// Number of the thread that has the turn, in controlled mode.
     pub current: AtomicU32,
-    /// Nonzero while every thread waits, and somebody outside of the process could end one of the waits. What each waits
-    /// for stands in its row.
+    /// Nonzero while every thread waits, and somebody outside of the process could end one of the waits. What each
+    /// waits for stands in its row.
     pub waits_outside: AtomicU32,
 }
 

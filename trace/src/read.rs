@@ -116,8 +116,8 @@ pub fn read_meta(path: &Path) -> Result<RunMeta, ReadError> {
     meta().map_err(|refusal| refusal.at(path))
 }
 
-/// Bytes that a run takes in memory when it is read from the file of `length` bytes at `path`: large files are compressed
-/// and say how many events they hold.
+/// Bytes that a run takes in memory when it is read from the file of `length` bytes at `path`: large files are
+/// compressed and say how many events they hold.
 #[must_use]
 pub fn unpacked(path: &Path, length: u64) -> u64 {
     /// Size up to which a file is taken to be uncompressed: there may be very many small files, and compression

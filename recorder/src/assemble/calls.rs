@@ -150,7 +150,7 @@ pub(super) struct Calls {
 const MAX_DEPTH: usize = 1 << 20;
 
 impl Calls {
-    /// Enters a function; the caller's side is filled in by [`Calls::called_from`].
+    /// Enters a function; the caller's side is filled in by [`Walk::called_from`](super::walk::Walk).
     pub fn enter(&mut self, points: &[EntryPoint], entry: u32, sp: u64, fp: u64) {
         // Frames below this one were left without notice, as by `longjmp`.
         while self.frames.last().is_some_and(|frame| frame.sp <= sp) {

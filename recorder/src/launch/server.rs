@@ -1,4 +1,5 @@
-//! A program that is started once and makes a copy of itself for each run ([`serve`]).
+//! A program that is started once and makes a copy of itself for each run
+//! ([`serve`](unsnarl_trace::raw::serve)).
 //!
 //! A copy is a child of this process, as a program that is started anew is: it is waited for, ended and
 //! looked at in the same way.

@@ -1,10 +1,10 @@
 //! The program model: what the compiler wrapper keeps of a translation unit, so that engines can follow a
 //! recorded thread through its code without a compiler's library.
 //!
-//! It is clang's intermediate code after instrumentation, condensed: types with their layout ([`types`]),
-//! functions, blocks and instructions ([`code`]), constants and globals ([`data`]), places and what the debug
-//! info says of variables ([`debug`]); [`flow`] says which branches decide what runs. An instruction is named by its *point*: its number in the unit from 1,
-//! which the line table of the object carries as discriminator.
+//! It is clang's intermediate code after instrumentation, condensed: types with their layout ([`types`]), functions,
+//! blocks and instructions ([`code`]), constants and globals ([`data`]), places and what the debug info says of
+//! variables ([`debug`]); [`flow`] says which branches decide what runs. An instruction is named by its *point*: its
+//! number in the unit from 1, which the line table of the object carries as discriminator.
 //!
 //! Everything refers to everything by index. A reader must trust no index: [`Unit`]'s accessors give `None`
 //! for what is not there.

@@ -1,9 +1,9 @@
 //! Conversion of a run's logged choices and records into the [`Path`] that the search works on.
 //!
-//! Dependences that are not in the log are not seen: if two threads look at the clock, or meet in the kernel, in a pipe for
-//! example, that makes no dependency. The runtime notes that they do such things ([`unsnarl_trace::raw::unlogged`]),
-//! and the search says so. The end of the process has no record either: it is the last choice, before which the other
-//! threads go on for as long as they can.
+//! Dependences that are not in the log are not seen: if two threads look at the clock, or meet in the kernel, in a pipe
+//! for example, that makes no dependency. The runtime notes that they do such things
+//! ([`unsnarl_trace::raw::unlogged`]), and the search says so. The end of the process has no record either: it is the
+//! last choice, before which the other threads go on for as long as they can.
 
 use super::path::{Choice, Deed, Kind, Operation, Path, Step, bit};
 use crate::record::Details;

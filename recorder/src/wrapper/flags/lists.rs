@@ -79,8 +79,9 @@ pub const COMPILE: [Flag; 11] = [
     },
 ];
 
-/// Flags that are added instead where code is made for path mode ([`Build::Path`]): the compiler makes the code that
-/// it would make anyway, and [`super::assembler`] stands in for the assembler.
+/// Flags that are added instead where code is made for path mode
+/// ([`Build::Path`](crate::wrapper::build::Build::Path)): the compiler makes the code that it would make anyway, and
+/// [`assembler`](crate::wrapper::assembler) stands in for the assembler.
 pub const COMPILE_PATH: [Flag; 3] = [
     Flag {
         family: None,

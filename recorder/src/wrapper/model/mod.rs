@@ -1,6 +1,6 @@
 //! The program model, which is made while compiling with clang: the compiler's text is kept, numbered and compiled.
 //!
-//! [`plan`] turns a command into steps, where it can be served; [`points`] edits the text; [`steps`] runs
+//! [`mod@plan`] turns a command into steps, where it can be served; [`points`] edits the text; [`steps`] runs
 //! compilers. Whatever goes wrong with the model, the object is made as it would be without: a build never
 //! fails because of it.
 
